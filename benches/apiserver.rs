@@ -5,10 +5,10 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{Api, ListParams, PostParams};
 use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::{Value, json};
-use windtunnel::apiserver::service::Shared;
-use windtunnel::apiserver::{ApiServer, Body, Method, ReplyBody, Request};
-use windtunnel::base::clock::{Time, VirtualClock};
-use windtunnel::model::{Identity, Resource, Write, resources};
+use windtunnel_apiserver::service::Shared;
+use windtunnel_apiserver::{ApiServer, Body, Method, ReplyBody, Request};
+use windtunnel_core::clock::{Time, VirtualClock};
+use windtunnel_core::{Identity, Resource, Write, resources};
 
 use crate::measure::{Table, rate, resident_kb};
 

@@ -18,10 +18,11 @@ use kube::client::ConfigExt as _;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::json;
 use tokio::task::JoinSet;
-use windtunnel::apiserver::ApiServer;
-use windtunnel::apiserver::https::{self, Serving, Settings};
-use windtunnel::apiserver::service::Shared;
-use windtunnel::base::clock::{Clock as _, WallClock};
+use windtunnel_apiserver::ApiServer;
+use windtunnel_apiserver::https;
+use windtunnel_apiserver::https::{Serving, Settings};
+use windtunnel_apiserver::service::Shared;
+use windtunnel_core::clock::{Clock as _, WallClock};
 
 use crate::measure::{Table, rate};
 

@@ -6,10 +6,13 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, service::Shared};
-use windtunnel::base::clock::{Time, VirtualClock};
-use windtunnel::insights::{self, Parts};
-use windtunnel::model::{Identity, Write, manifests, resources};
+use windtunnel_apiserver::ApiServer;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_core::clock::{Time, VirtualClock};
+use windtunnel_core::{Identity, Write, resources};
+use windtunnel_openshift::manifests;
+use windtunnel_update_status::insights;
+use windtunnel_update_status::insights::Parts;
 
 use crate::measure::{Table, Timing, thousands};
 use crate::nodes::exponent;

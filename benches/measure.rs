@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windtunnel::base::text;
+use windtunnel_core::text;
 
 /// How often everything is measured.
 pub(crate) const ROUNDS: usize = 15;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windtunnel::scenario::plan::Plan;
+use windtunnel::plan::Plan;
 
 use crate::measure::{Table, thousands};
 use crate::run;

@@ -1,7 +1,7 @@
 //! What the parts of one run cost: the z-stream update with a part and without it.
 
 use jiff::SignedDuration;
-use windtunnel::scenario::plan::{Action, Expectation, Plan, PlannedStep, Step, Subject, What};
+use windtunnel::plan::{Action, Expectation, Plan, PlannedStep, Step, Subject, What};
 
 use crate::measure::{Table, Timing};
 use crate::run::{play, z_stream};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use windtunnel::model::payload::{File, Payload};
-use windtunnel::model::release::Release;
-use windtunnel::scenario::{self, plan::Plan, plan::ReleasePlan};
+use windtunnel::plan::{Plan, ReleasePlan};
+use windtunnel::scenario;
+use windtunnel_openshift::payload::{File, Payload};
+use windtunnel_openshift::release::Release;
 
 use crate::measure::Table;
 use crate::run::play;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use windtunnel::cli::Releases;
 use windtunnel::engine::{self, Outcome, Session};
-use windtunnel::scenario::{self, plan::Plan};
+use windtunnel::plan::Plan;
+use windtunnel::scenario;
 
 use crate::measure::{Table, rate, thousands};
 

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_apiserver::{ApiServer, Event, EventKind, WriteOutcome};
+use windtunnel_core::clock::{Clock, Time};
+use windtunnel_core::requests::faults::{RequestFault, Requests};
+use windtunnel_core::resources::EVENT_TTL;
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, Refusal, View, Write};
 
 use super::{Backend, BackendError, Capabilities, Door, Order, Upstream};
-use crate::apiserver::service::Shared;
-use crate::apiserver::{ApiServer, Event, EventKind, WriteOutcome};
-use crate::base::clock::{Clock, Time};
-use crate::model::fault::{RequestFault, Requests};
-use crate::model::resources::EVENT_TTL;
-use crate::model::{Change, ChangeKind, Identity, Key, Object, Refusal, View, Write};
 use crate::record::WriteEvent;
 
 /// Outcomes of writes that are kept until the engine takes them, which it does at each moment.

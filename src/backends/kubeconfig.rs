@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use kube::Config;
 use serde_json::Value;
+use windtunnel_core::clock::{Clock as _, SetClock, Time, WallClock};
+use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NODES};
+use windtunnel_openshift::manifests;
 
 use super::remote::{self, Link, Remote, Stamp, Terms, Wire, heartbeats, runs, sweep};
 use super::{Backend, BackendError, Capabilities, Cleanups, Door, Order, RUN, Stop, Tell};
-use crate::base::clock::{Clock as _, SetClock, Time, WallClock};
-use crate::model::manifests;
-use crate::model::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NODES};
 
 /// How long the cluster may take to be ready, and how often it is asked.
 const READY_WITHIN: Duration = Duration::from_secs(120);

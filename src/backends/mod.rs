@@ -14,15 +14,16 @@ pub mod tools;
 use std::sync::Arc;
 
 use tokio::sync::watch;
+pub use windtunnel_apiserver::{Answered, Asked, Upstream};
 
-pub use crate::apiserver::{Answered, Asked, Upstream};
 pub use cleanup::{Cleanups, Guard, Stop};
 #[cfg(feature = "live")]
 pub use remote::{RUN, SIMULATED};
 
-use crate::base::clock::{Clock, Time, VirtualClock};
-use crate::model::fault::{RequestFault, Requests};
-use crate::model::{Change, Identity, Object, Refusal, View, Write};
+use windtunnel_core::clock::{Clock, Time, VirtualClock};
+use windtunnel_core::requests::faults::{RequestFault, Requests};
+use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
+
 use crate::record::{Secrets, WriteEvent};
 
 /// The one way into a cluster. Whatever the engine, its actors and its expectations know or do goes through here.

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use windtunnel_apiserver::https;
+use windtunnel_apiserver::https::{Serving, Settings};
+use windtunnel_apiserver::service::Shared;
+use windtunnel_core::clock::{Clock as _, SetClock};
+use windtunnel_core::requests::faults::{RequestFault, Requests};
 
 use super::in_process::{Clients, server};
 use super::remote::{Beneath, Link, Remote, Stamp, Terms, Wire};
 use super::{Backend, BackendError, Capabilities, Door, Order, Stop};
-use crate::apiserver::https::{self, Serving, Settings};
-use crate::apiserver::service::Shared;
-use crate::base::clock::{Clock as _, SetClock};
-use crate::model::fault::{RequestFault, Requests};
 
 /// Servers on ports of their own, one for each run.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,25 +4,25 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_controllers::Actor;
+use windtunnel_controllers::cleanup::garbage_collector::GarbageCollector;
+use windtunnel_controllers::cleanup::namespaces::NamespaceController;
+use windtunnel_controllers::cleanup::pod_gc::PodGarbageCollector;
+use windtunnel_controllers::endpoints::{EndpointSliceController, EndpointsController};
+use windtunnel_controllers::node_lifecycle::NodeLifecycleController;
+use windtunnel_controllers::scheduler::Scheduler;
+use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsController};
+use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
+use windtunnel_controllers::workloads::deployments::DeploymentController;
+use windtunnel_controllers::workloads::disruption::DisruptionController;
+use windtunnel_controllers::workloads::jobs::JobController;
+use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
+use windtunnel_core::rng::Streams;
+use windtunnel_core::text::did_you_mean;
 
 use super::{complain, files};
-use crate::actors::Actor;
-use crate::actors::daemon_sets::DaemonSetController;
-use crate::actors::deployments::DeploymentController;
-use crate::actors::disruption::DisruptionController;
-use crate::actors::endpoints::{EndpointSliceController, EndpointsController};
-use crate::actors::garbage_collector::GarbageCollector;
-use crate::actors::jobs::JobController;
-use crate::actors::namespaces::NamespaceController;
-use crate::actors::node_lifecycle::NodeLifecycleController;
-use crate::actors::pod_gc::PodGarbageCollector;
-use crate::actors::replica_sets::ReplicaSetController;
-use crate::actors::scheduler::Scheduler;
-use crate::actors::service_accounts::{RootCaPublisher, ServiceAccountsController};
-use crate::apiserver::service::Shared;
 use crate::backends::in_process::InProcess;
-use crate::base::rng::Streams;
-use crate::base::text::did_you_mean;
 use crate::engine;
 
 /// Pause before controllers that made no progress start anew.
@@ -167,7 +167,7 @@ mod tests {
             names.sort_unstable();
             names
         };
-        let mut expected = crate::actors::kubernetes(&Streams::new(1));
+        let mut expected = windtunnel_controllers::kubernetes(&Streams::new(1));
         expected.push(Box::new(RootCaPublisher::new("")));
         assert_eq!(names(chosen(&[Controller::All, Controller::Jobs], &surroundings)), names(expected));
         let two = [Controller::Jobs, Controller::Scheduler, Controller::Jobs];

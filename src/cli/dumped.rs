@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use windtunnel_core::Object;
+use windtunnel_core::clock::Time;
+use windtunnel_update_status::status::Alerts;
+
 use super::{dump, moment, report};
-use crate::base::clock::Time;
-use crate::model::Object;
 use crate::record::Record;
-use crate::status::Alerts;
 
 /// A cluster as it was at one moment.
 pub(super) struct Dumped {

@@ -1,14 +1,15 @@
 //! `run --until TIME [--serve]`: stops a scenario at a moment, to look at the cluster as it is then.
 
+use windtunnel_update_status::status::Details;
+
 use super::args::{BackendKind, RunArgs};
 use super::report::story;
 use super::{Exit, say};
 use crate::backends::in_process::InProcess;
 use crate::engine::{self, Session};
+use crate::plan::Plan;
 use crate::report::{ScenarioResult, status, summary};
-use crate::scenario::plan::Plan;
 use crate::scenario::{self};
-use crate::status::Details;
 
 /// Plays one scenario up to the moment, prints what happened and the status of the update, and serves the cluster if that
 /// is wanted. What fails before is looked at where it failed.

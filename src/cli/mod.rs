@@ -150,7 +150,7 @@ fn say(text: &str) {
 
 /// Prints what a client said, and ends as it did.
 #[cfg(feature = "live")]
-fn repeat(said: &crate::oc::Said) -> Exit {
+fn repeat(said: &windtunnel_openshift::oc::Said) -> Exit {
     say(&said.stdout);
     let _ = std::io::stderr().write_all(said.stderr.as_bytes());
     if said.code == 0 { Exit::Passed } else { Exit::Failed }

@@ -1,7 +1,8 @@
 //! Moments that arguments name.
 
-use crate::base::clock::{Time, after};
-use crate::base::text::parse_duration;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::text::parse_duration;
+
 use crate::record::Record;
 
 /// The moment of a record that `--at` names, counted from the start of its run; without it, the end.

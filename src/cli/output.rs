@@ -1,8 +1,7 @@
 //! Forms in which data is printed for other programs.
 
 use serde::Serialize;
-
-use crate::base::yaml;
+use windtunnel_core::yaml;
 
 /// A form of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use semver::Version;
+use windtunnel_openshift::payload::{File, METADATA, OWN, Payload, RELEASE, is_part};
+use windtunnel_openshift::release::{Release, UnknownRelease};
 
 use super::{files, snapshots};
-use crate::model::payload::{File, METADATA, OWN, Payload, RELEASE, is_part};
-use crate::model::release::{Release, UnknownRelease};
+use crate::plan::Snapshot;
 use crate::scenario;
-use crate::scenario::plan::Snapshot;
 
 /// The releases of a command: those that there are facts for, and those whose payloads lie in folders.
 #[derive(Debug, Default)]

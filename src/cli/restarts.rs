@@ -3,7 +3,7 @@
 use super::hint;
 use super::run::side_by_side;
 use crate::engine::restarts::{self, Restart};
-use crate::scenario::plan::Plan;
+use crate::plan::Plan;
 
 /// So many differences are told.
 const MOST: usize = 10;

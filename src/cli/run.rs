@@ -16,11 +16,11 @@ use super::start_from::StartFrom;
 use super::watch;
 use super::{Exit, complain, files, html, look, reports, restarts, say, snapshots};
 use crate::engine::{self, Failure, SessionError};
+use crate::plan::{Plan, PlannedStep, Snapshot};
 use crate::record::Record;
 use crate::report::steps::Written;
 use crate::report::{ScenarioResult, summary};
 use crate::scenario;
-use crate::scenario::plan::{Plan, PlannedStep, Snapshot};
 
 /// How much is printed about each scenario.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::files;
-use crate::scenario::plan::Snapshot;
+use crate::plan::Snapshot;
 
 /// The file that `file` names, to be compared with.
 ///

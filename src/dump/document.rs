@@ -1,10 +1,10 @@
 //! What a file holds: objects, lists of objects, or an answer of Prometheus.
 
 use serde_json::{Value, json};
+use windtunnel_core::Object;
+use windtunnel_core::yaml;
 
 use super::alerts;
-use crate::base::yaml;
-use crate::model::Object;
 
 /// What was found in a file.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 use semver::Version;
 use serde_json::Value;
+use windtunnel_core::Object;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, FEATURE_GATES, NODES};
+use windtunnel_openshift::manifests::Line;
 
 use super::layout::is_of;
-use crate::model::Object;
-use crate::model::manifests::Line;
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, FEATURE_GATES, NODES};
 
 /// A cluster in a few words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Which files of a dump are worth reading. A must-gather has tens of thousands, most of them logs.
 
-use crate::model::resources::NAMESPACES;
-use crate::model::{Object, Resource};
+use windtunnel_core::resources::NAMESPACES;
+use windtunnel_core::{Object, Resource};
 
 /// The folders of `oc adm inspect`, below any others: `<scope>[/<namespace>]/<group>/<plural>[/<name>].yaml`.
 const CLUSTER: &str = "cluster-scoped-resources";

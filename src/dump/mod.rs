@@ -12,12 +12,13 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use windtunnel_core::resources;
+use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::{Object, Resource};
+
 pub use facts::Facts;
 use layout::is_of;
 pub use layout::{Wanted, select};
-
-use crate::model::resources::{self, CLUSTER_VERSIONS};
-use crate::model::{Object, Resource};
 
 /// A file: its path, with `/` between names, and its text.
 #[derive(Debug, Clone)]

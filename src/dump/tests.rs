@@ -1,7 +1,8 @@
 //! Dumps in a few words.
 
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, NAMESPACES, NODES};
+
 use super::*;
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, NAMESPACES, NODES};
 
 const WANTED: &[&Resource] = &[&CLUSTER_OPERATORS, &CLUSTER_VERSIONS, &DEPLOYMENTS, &NODES];
 

@@ -1,15 +1,16 @@
 //! What an administrator does, as the requests that `oc` and `kubectl` would make.
 
 use serde_json::{Value, json};
+use windtunnel_core::resources;
+use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS};
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::{DeleteOptions, Identity, Propagation, Write};
+use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
 
 use super::error::SessionError;
 use super::simulation::Simulation;
-use crate::base::text::did_you_mean;
-use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
-use crate::model::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS};
-use crate::model::{DeleteOptions, Identity, Propagation, Write};
+use crate::plan::{Action, Target};
 use crate::record::ADMINISTRATOR;
-use crate::scenario::plan::{Action, Target};
 
 /// Makes the request that the action stands for. Components notice it when the simulation settles.
 pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), SessionError> {

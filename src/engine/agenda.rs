@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use windtunnel_core::clock::{Time, after};
 
 use super::error::SessionError;
 use super::flips::{self, Flips};
 use super::simulation::Simulation;
-use crate::base::clock::{Time, after};
-use crate::model::fault::{Disturbance, Faulty};
+use crate::plan::{Disturbance, Faulty};
 use crate::record::Event;
 
 /// The pause before a fault repeats a request that met trouble of the API server.

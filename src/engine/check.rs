@@ -1,15 +1,14 @@
 //! Whether what a scenario expects is so, and if not, what was seen instead.
 
 use serde_json::Value;
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Object, View};
 
 use super::error::SessionError;
 use super::matching::{all, insights, objects};
 use super::simulation::Simulation;
 use super::{check_monitoring, check_nodes, check_status, check_writes, command};
-use crate::actors;
-use crate::base::rng::Streams;
-use crate::model::{Object, View};
-use crate::scenario::plan::{ObjectRef, TextMatch, What, WriteMatch};
+use crate::plan::{ObjectRef, TextMatch, What, WriteMatch};
 
 /// Checks one expectation at this moment. `baseline` is the cluster at the beginning of a check over time.
 ///
@@ -63,7 +62,7 @@ fn recorded<'w>(simulation: &Simulation, wanted: &'w [WriteMatch]) -> Vec<&'w Wr
     if !simulation.door.capabilities().controllers {
         return wanted.iter().collect();
     }
-    let controllers = actors::kubernetes(&Streams::new(0));
+    let controllers = windtunnel_controllers::kubernetes(&Streams::new(0));
     let is_of_one = |write: &&WriteMatch| match &write.by {
         Some(TextMatch::Equals(by)) => controllers.iter().any(|controller| controller.name() == by),
         _ => false,

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use windtunnel_core::alert::{Alert, AlertState};
+use windtunnel_core::text::{did_you_mean, short_duration};
+use windtunnel_openshift::monitoring;
+use windtunnel_openshift::monitoring::Counted;
+use windtunnel_openshift::promql::{Sample, Value};
+
 use super::simulation::Simulation;
-use crate::actors::monitoring::{self, Counted};
-use crate::base::text::{did_you_mean, short_duration};
-use crate::model::alert::{Alert, AlertState};
-use crate::model::promql::{Sample, Value};
+use crate::plan::{AlertMatch, MetricMatch, TextMatch};
 use crate::record::{Event, Record};
-use crate::scenario::plan::{AlertMatch, MetricMatch, TextMatch};
 
 /// An alert like this is pending or fires.
 pub(super) fn alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {

@@ -1,9 +1,10 @@
 //! Expectations about nodes: where they are on their way, where they were, and how often they were rebooted.
 
+use windtunnel_core::resources::NODES;
+use windtunnel_update_status::node_phase::Phase;
+
 use super::phases::Phases;
 use super::simulation::Simulation;
-use crate::model::node_phase::Phase;
-use crate::model::resources::NODES;
 use crate::record::{Event, Record};
 
 /// Whether a node is in this phase.

@@ -1,10 +1,10 @@
 //! Whether `oc adm upgrade status` would print what a scenario expects.
 
 use similar::TextDiff;
+use windtunnel_update_status::status::{Alerts, Details, Inputs, Moment, Refusal, render};
 
 use super::simulation::Simulation;
-use crate::scenario::plan::{Snapshot, StatusMatch, What};
-use crate::status::{Alerts, Details, Inputs, Moment, Refusal, render};
+use crate::plan::{Snapshot, StatusMatch, What};
 
 /// Lines around a difference that are shown with it.
 const CONTEXT: usize = 2;

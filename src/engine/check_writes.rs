@@ -1,14 +1,14 @@
 //! Expectations about the past: writes in order, and the statuses that a condition went through.
 
 use serde_json::Value;
+use windtunnel_core::condition;
+use windtunnel_core::resources::{CONFIG_MAPS, UPDATE_STATUSES};
+use windtunnel_core::text::short_duration;
+use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
 
 use super::matching::{all, insights_in, insights_of, name_fits, objects};
-use crate::base::text::short_duration;
-use crate::model::condition;
-use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
-use crate::model::resources::{CONFIG_MAPS, UPDATE_STATUSES};
+use crate::plan::{Check, InsightRef, ObjectRef, Subject, WriteMatch};
 use crate::record::{Entry, Event, Record, WriteEvent};
-use crate::scenario::plan::{Check, InsightRef, ObjectRef, Subject, WriteMatch};
 
 /// Whether writes like these were made in this order since the run began. The set-up does not count.
 pub(super) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Result<(), String> {
@@ -195,13 +195,13 @@ fn fits(write: &WriteEvent, wanted: &WriteMatch) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use windtunnel_core::Object;
+    use windtunnel_core::clock::Time;
+    use windtunnel_core::resources::CLUSTER_VERSIONS;
 
     use super::*;
-    use crate::base::clock::Time;
-    use crate::model::Object;
-    use crate::model::resources::CLUSTER_VERSIONS;
+    use crate::plan::TextMatch;
     use crate::record::Header;
-    use crate::scenario::plan::TextMatch;
 
     /// A record of status writes of ClusterVersion, each with its second since the run began and what Progressing is.
     fn record(writes: &[(i64, &str)]) -> Record {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     /// A write of insights on the ClusterVersion that is `status`.
-    fn publishes(second: i64, key: crate::model::Key, status: &str) -> Entry {
+    fn publishes(second: i64, key: windtunnel_core::Key, status: &str) -> Entry {
         let conditions = json!([{ "type": "Updating", "status": status }]);
         let insight = json!({
             "uid": "cv-version", "type": "ClusterVersion",

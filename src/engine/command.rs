@@ -1,14 +1,16 @@
 //! Commands that an administrator types: the client's questions and requests, what it printed, and whether that is what
 //! was expected.
 
+use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::{Identity, Write};
+use windtunnel_openshift::oc;
+use windtunnel_openshift::oc::{Command, Get, Said, Sight, Turn};
+use windtunnel_update_status::status::Details;
+
 use super::check_status;
 use super::simulation::Simulation;
-use crate::model::resources::CLUSTER_VERSIONS;
-use crate::model::{Identity, Write};
-use crate::oc::{self, Command, Get, Said, Sight, Turn};
+use crate::plan::{CommandCheck, CommandLine, Program};
 use crate::record::{ADMINISTRATOR, Event, redact_secrets};
-use crate::scenario::plan::{CommandCheck, CommandLine, Program};
-use crate::status::Details;
 
 /// What a command said, and what of it may be shown: in a live cluster, not what is in its Secrets.
 #[derive(Debug, Clone)]

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use windtunnel_controllers::Actor;
+use windtunnel_core::clock::{Clock as _, VirtualClock, after};
+use windtunnel_core::rng::Streams;
+use windtunnel_openshift::world::World;
 
 use super::error::SessionError;
 use super::simulation::Simulation;
-use crate::actors::Actor;
 use crate::backends::in_process::InProcess;
-use crate::base::clock::{Clock as _, VirtualClock, after};
-use crate::base::rng::Streams;
-use crate::model::world::World;
 use crate::record::{Header, Record};
 
 /// Pause before a look around where nobody asks for one.
@@ -23,8 +23,10 @@ const IDLE: SignedDuration = SignedDuration::from_hours(1);
 /// # use k8s_openapi::api::core::v1::ConfigMap;
 /// # use kube::api::{Api, DeleteParams, PostParams};
 /// # use kube::{Resource as _, runtime::wait::{await_condition, conditions::is_deleted}};
-/// # use windtunnel::actors::garbage_collector::GarbageCollector;
-/// # use windtunnel::{apiserver::ApiServer, backends::in_process::InProcess, engine, model::Identity};
+/// # use windtunnel_controllers::cleanup::garbage_collector::GarbageCollector;
+/// # use windtunnel::{backends::in_process::InProcess, engine};
+/// # use windtunnel_apiserver::ApiServer;
+/// # use windtunnel_core::Identity;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let server = ApiServer::builder().kubernetes_minor(33).start();
@@ -45,8 +47,8 @@ const IDLE: SignedDuration = SignedDuration::from_hours(1);
 /// # }
 /// ```
 ///
-/// [`actors::kubernetes`](crate::actors::kubernetes) makes all of them; to have pods run, add a
-/// [`Kubelet`](crate::actors::kubelet::Kubelet) for each node. Each speaks as the ServiceAccount that the real one has.
+/// [`windtunnel_controllers::kubernetes`] makes all of them; to have pods run, add a
+/// [`Kubelet`](windtunnel_controllers::kubelet::Kubelet) for each node. Each speaks as the ServiceAccount that the real one has.
 ///
 /// # Errors
 /// It ends only where controllers make no progress at one moment.

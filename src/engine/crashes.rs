@@ -1,14 +1,13 @@
 //! Programs that die at one of their writes, and what replaces them.
 
 use jiff::SignedDuration;
+use windtunnel_core::Write;
+use windtunnel_core::clock::after;
+use windtunnel_core::requests::faults::{Asked, Hits, Requests};
 
 use super::router::ActorId;
 use super::simulation::Simulation;
 use super::slot::Slot;
-use crate::actors;
-use crate::base::clock::after;
-use crate::model::Write;
-use crate::model::fault::{Asked, Hits, Requests};
 use crate::record::Event;
 
 /// How long a program is away that stands in no simulated pod, until whoever watches over it has started it again: what runs
@@ -79,8 +78,9 @@ impl Simulation {
         let Some(slot) = self.slots.get(&id) else { return };
         let name = slot.actor.name().to_owned();
         let again = self.program_again(id).or_else(|| {
-            let kubernetes = actors::kubernetes(&self.streams);
-            let mut all = kubernetes.into_iter().chain(actors::controllers(&self.world, &self.streams));
+            let kubernetes = windtunnel_controllers::kubernetes(&self.streams);
+            let mut all =
+                kubernetes.into_iter().chain(windtunnel_openshift::components(&self.world, &self.streams));
             all.find(|actor| actor.name() == name)
         });
         self.forget_counts(&name);

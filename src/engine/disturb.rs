@@ -3,6 +3,15 @@
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::json;
+use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_core::clock::rfc3339_micro;
+use windtunnel_core::requests::faults::ProgramFault;
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, LEASES, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, POD_DISRUPTION_BUDGETS, PODS,
+};
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::{Identity, Object, Resource, Write};
+use windtunnel_openshift::release::Release;
 
 use super::crashes::{Crash, Moment};
 use super::error::SessionError;
@@ -10,14 +19,7 @@ use super::flips;
 use super::matching::name_fits;
 use super::router::ActorId;
 use super::simulation::Simulation;
-use crate::base::clock::rfc3339_micro;
-use crate::base::text::did_you_mean;
-use crate::model::fault::{Disturbance, Fault, FaultKind, Faulty, ProgramFault};
-use crate::model::release::Release;
-use crate::model::resources::{
-    CLUSTER_OPERATORS, LEASES, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES, POD_DISRUPTION_BUDGETS, PODS,
-};
-use crate::model::{Identity, Object, Resource, Write};
+use crate::plan::{Disturbance, Faulty};
 use crate::record::ADMINISTRATOR;
 
 /// Who holds a Lease that another one lost.

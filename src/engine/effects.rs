@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use futures::StreamExt as _;
+use windtunnel_controllers::{Effect, Signal};
+use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
+use windtunnel_core::{Identity, Key};
+use windtunnel_update_status::insights;
 
 use super::processes::{Process, Program, Running, program};
 use super::router::ActorId;
 use super::simulation::Simulation;
-use crate::actors::{Effect, Signal};
-use crate::insights;
-use crate::model::alert::{ActiveAlert, Alert, AlertState};
-use crate::model::{Identity, Key};
 use crate::record::Event;
 
 impl Simulation {

@@ -1,7 +1,8 @@
 //! Why a run cannot go on.
 
+use windtunnel_core::{Refusal, Write};
+
 use crate::backends::BackendError;
-use crate::model::{Refusal, Write};
 
 /// Why a command to a session failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::actors::cvo;
-use crate::actors::monitoring::{self, Counted, Transitions};
+use windtunnel_controllers::counter::Counter;
+use windtunnel_core::{Change, Object};
+use windtunnel_openshift::cvo;
+use windtunnel_openshift::monitoring;
+use windtunnel_openshift::monitoring::{Counted, Transitions};
+
 use crate::backends::{Answered, Asked, Upstream};
-use crate::model::counter::Counter;
-use crate::model::{Change, Object};
 
 /// The port of the operator's metrics.
 const METRICS_PORT: u16 = 9099;
@@ -100,10 +102,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use serde_json::json;
+    use windtunnel_core::View;
+    use windtunnel_core::clock::Time;
 
     use super::*;
-    use crate::base::clock::Time;
-    use crate::model::View;
 
     fn answer(port: u16, scheme: &str, path: &str, state: &str) -> Option<(u16, String)> {
         let status = json!({ "name": cvo::NAME, "state": { state: {} } });

@@ -2,11 +2,11 @@
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windtunnel_core::Write;
+use windtunnel_core::resources::MACHINE_CONFIGS;
 
 use super::error::SessionError;
 use super::simulation::Simulation;
-use crate::model::Write;
-use crate::model::resources::MACHINE_CONFIGS;
 
 /// The time between two changes.
 pub(super) const PAUSE: SignedDuration = SignedDuration::from_mins(1);

@@ -11,15 +11,15 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use jiff::SignedDuration;
 use semver::Version;
+use windtunnel_core::clock::{Time, VirtualClock, after};
+use windtunnel_openshift::graph::UpdateService;
+use windtunnel_openshift::release::Release;
+use windtunnel_openshift::world::World;
 
 use super::exports::Exports;
 use super::simulation::Simulation;
-use crate::base::clock::{Time, VirtualClock, after};
-use crate::model::graph::UpdateService;
-use crate::model::release::Release;
-use crate::model::world::World;
+use crate::plan::{ClusterPlan, ReleasePlan};
 use crate::record::{Header, Record};
-use crate::scenario::plan::{ClusterPlan, ReleasePlan};
 
 /// How many clusters are remembered.
 const REMEMBERED: usize = 64;
@@ -193,9 +193,10 @@ impl Simulation {
 mod tests {
     use std::collections::BTreeMap;
 
+    use windtunnel_controllers::registry::Pull;
+
     use super::*;
     use crate::engine::{EPOCH, Session};
-    use crate::model::world::Pull;
 
     /// The record of a cluster that is left alone.
     fn run(origin: &Origin, scenario: &str) -> Record {

@@ -5,14 +5,14 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::text::clock_time;
+use windtunnel_core::{Object, condition};
+use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 
-use crate::actors::cvo::NAME as CLUSTER_VERSION_OPERATOR;
-use crate::base::clock::Time;
-use crate::base::text::clock_time;
-use crate::model::resources::CLUSTER_VERSIONS;
-use crate::model::{Object, condition};
+use crate::plan::Invariant;
 use crate::record::WriteEvent;
-use crate::scenario::plan::Invariant;
 
 /// Those that a run holds.
 #[derive(Debug, Clone)]

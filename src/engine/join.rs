@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windtunnel_controllers::kubelet;
+use windtunnel_controllers::machine::Boot;
+use windtunnel_core::clock::after;
+use windtunnel_core::resources::NODES;
+use windtunnel_core::{Identity, Write};
+use windtunnel_openshift::mco;
 
 use super::error::SessionError;
 use super::install;
 use super::simulation::Simulation;
-use crate::actors::{kubelet, mco};
-use crate::base::clock::after;
-use crate::model::machine::Boot;
-use crate::model::resources::NODES;
-use crate::model::{Identity, Write};
-use crate::scenario::plan::NodePlan;
+use crate::plan::NodePlan;
 
 /// The pool that machines join. Control planes grow by other means, and from here a node goes to a pool of somebody's own.
 const POOL: &str = "worker";
@@ -107,11 +108,12 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_core::condition;
+    use windtunnel_openshift::release::Release;
+
     use super::*;
     use crate::engine::Session;
-    use crate::model::condition;
-    use crate::model::release::Release;
-    use crate::scenario::plan::{Action, ClusterPlan};
+    use crate::plan::{Action, ClusterPlan};
 
     fn session() -> Session {
         let release = Release::find(&"4.18.3".parse().unwrap()).unwrap();
@@ -143,7 +145,7 @@ mod tests {
         for pointer in ["/status/nodeInfo/bootID", "/status/addresses"] {
             assert_ne!(new.pointer(pointer), old.pointer(pointer), "{pointer}");
         }
-        let keys = |node: &crate::model::Object| -> Vec<String> {
+        let keys = |node: &windtunnel_core::Object| -> Vec<String> {
             node["metadata"]["annotations"].as_object().unwrap().keys().cloned().collect()
         };
         let more = |one, other| -> Vec<String> {

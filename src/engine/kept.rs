@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use regex::Regex;
+use windtunnel_core::text::did_you_mean;
 
 use super::command;
 use super::matching::objects;
 use super::simulation::Simulation;
-use crate::base::text::did_you_mean;
-use crate::scenario::path;
-use crate::scenario::plan::{Check, CommandCheck, Kept, Step, TextMatch, What, places};
+use crate::plan::path;
+use crate::plan::{Check, CommandCheck, Kept, Step, TextMatch, What, places};
 
 /// What is to be kept, as it is now.
 ///
@@ -157,7 +157,7 @@ impl Filler<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::plan::{
+    use crate::plan::{
         Action, AlertMatch, Attempt, CommandLine, Expectation, InsightRef, Program, Run, When, WriteMatch,
     };
 
@@ -207,7 +207,7 @@ mod tests {
             line: "oc adm upgrade --to x".to_owned(),
             program: Program::Upgrade,
             words,
-            gates: crate::oc::Gates::default(),
+            gates: windtunnel_openshift::oc::Gates::default(),
         };
         check(&Step::Run(Run { command, checks: Vec::new() }), "[\"--to\", \"a.b\"]");
     }

@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
+use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_controllers::machine::{Boot, Disk, StaticPod};
+use windtunnel_controllers::{Actor, Signal};
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::NODES;
+use windtunnel_core::{Change, Refusal, View};
 
 use super::join::Joining;
 use super::phases;
 use super::router::ActorId;
 use super::simulation::{Pending, Simulation};
-use crate::actors::{self, Actor, Signal};
-use crate::base::clock::{Time, after};
-use crate::model::fault::{Fault, FaultKind};
-use crate::model::machine::{Boot, Disk, StaticPod};
-use crate::model::resources::NODES;
-use crate::model::{Change, Refusal, View};
+use crate::plan::Invariant;
 use crate::record::Event;
-use crate::scenario::plan::Invariant;
 
 /// How long a machine is up that reboots in a loop: its kubelet has reported, and its machine-config daemon is not there yet.
 const UP_IN_LOOP: SignedDuration = SignedDuration::from_secs(12);
@@ -158,7 +158,15 @@ impl Simulation {
             return Vec::new();
         };
         let now = after(self.now(), *ahead);
-        actors::on_machine(node, disk, static_pods, boot.clone(), &self.world, &self.streams, now)
+        windtunnel_openshift::on_machine(
+            node,
+            disk,
+            static_pods,
+            boot.clone(),
+            &self.world,
+            &self.streams,
+            now,
+        )
     }
 
     /// What replaces an actor that runs on a machine and died.

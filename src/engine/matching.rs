@@ -1,14 +1,15 @@
 //! Which objects and insights a reference means, and whether checks hold for one of them.
 
 use serde_json::Value;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::{CONFIG_MAPS, UPDATE_STATUSES};
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::{Object, View, pod};
+use windtunnel_update_status::insight::{documents, published};
 
-use crate::base::text::did_you_mean;
-use crate::model::condition::{self, Condition};
-use crate::model::insight::{documents, published};
-use crate::model::resources::{CONFIG_MAPS, UPDATE_STATUSES};
-use crate::model::{Object, View, pod};
-use crate::scenario::path;
-use crate::scenario::plan::{Check, InsightRef, ObjectRef, TextMatch};
+use crate::plan::path;
+use crate::plan::{Check, InsightRef, ObjectRef, TextMatch};
 
 /// The objects that a reference means.
 pub(super) fn objects<'a>(view: &'a View, wanted: &'a ObjectRef) -> impl Iterator<Item = &'a Object> {

@@ -1,12 +1,13 @@
 //! Faults that are objects of somebody else: a webhook that nobody answers, definitions that clash.
 
 use serde_json::{Value, json};
+use windtunnel_core::requests::faults::Requests;
+use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOK_CONFIGURATIONS};
+use windtunnel_core::{Write, resources};
 
 use super::error::SessionError;
 use super::simulation::Simulation;
-use crate::model::fault::{CrdFault, Requests};
-use crate::model::resources::{CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOK_CONFIGURATIONS};
-use crate::model::{Write, resources};
+use crate::plan::CrdFault;
 
 /// A version of custom resources that no release serves.
 const UNSERVED: &str = "v0";

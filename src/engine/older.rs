@@ -2,10 +2,10 @@
 
 use semver::Version;
 use serde_json::Value;
+use windtunnel_core::resources::CLUSTER_VERSIONS;
 
 use super::error::SessionError;
 use super::simulation::Simulation;
-use crate::model::resources::CLUSTER_VERSIONS;
 
 impl Simulation {
     /// Has the API server behave as Kubernetes 1.`minor` does, or notes why it does not.

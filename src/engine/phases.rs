@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::actors::mco::annotations::{CONTROL_PLANE_TOPOLOGY, DESIRED_DRAIN, LAST_APPLIED_DRAIN, STATE};
-use crate::base::clock::Time;
-use crate::model::node_phase::Phase;
-use crate::model::resources::NODES;
-use crate::model::{Change, ChangeKind, Object, View};
-use crate::status::nodes;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::NODES;
+use windtunnel_core::{Change, ChangeKind, Object, View};
+use windtunnel_openshift::mco::annotations::{
+    CONTROL_PLANE_TOPOLOGY, DESIRED_DRAIN, LAST_APPLIED_DRAIN, STATE,
+};
+use windtunnel_update_status::node_phase::Phase;
+use windtunnel_update_status::status::nodes;
 
 /// The phases of all nodes since the run began.
 #[derive(Debug, Clone)]

@@ -6,8 +6,8 @@ use super::error::SessionError;
 use super::session::Session;
 use crate::backends::Backend;
 use crate::backends::in_process::Here;
+use crate::plan::{Plan, PlannedStep, Snapshot};
 use crate::record::Record;
-use crate::scenario::plan::{Plan, PlannedStep, Snapshot};
 
 /// How a played plan came out.
 #[derive(Debug, Clone)]

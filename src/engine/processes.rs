@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use windtunnel_controllers::Actor;
+use windtunnel_core::clock::Time;
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Identity, Key, Object};
+use windtunnel_openshift::cvo;
+use windtunnel_openshift::cvo::ClusterVersionOperator;
+use windtunnel_openshift::world::World;
+
 use super::router::ActorId;
-use crate::actors::Actor;
-use crate::actors::cvo::{self, ClusterVersionOperator};
-use crate::base::clock::Time;
-use crate::base::rng::Streams;
-use crate::model::world::World;
-use crate::model::{Identity, Key, Object};
 
 /// The container name of the embedded update status controller.
 const UPDATE_STATUS_CONTROLLER: &str = "update-status-controller";

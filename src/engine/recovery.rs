@@ -8,19 +8,20 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::{Value, json};
+use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::{CLUSTER_VERSIONS, DEPLOYMENTS};
+use windtunnel_core::{Identity, Write};
+use windtunnel_openshift::cvo;
+use windtunnel_openshift::mco::CLUSTER_OPERATOR;
+use windtunnel_openshift::mco::annotations::STATE;
+use windtunnel_openshift::release::Release;
 
 use super::restarts::essence;
 use super::router::ActorId;
 use super::session::Session;
 use super::simulation::Simulation;
-use crate::actors::mco::CLUSTER_OPERATOR;
-use crate::actors::mco::annotations::STATE;
-use crate::actors::{Actor, Input, Interest, Step, cvo};
-use crate::base::clock::{Time, after};
-use crate::model::release::Release;
-use crate::model::resources::{CLUSTER_VERSIONS, DEPLOYMENTS};
-use crate::model::{Identity, Write};
-use crate::scenario::plan::{ClusterPlan, ReleasePlan};
+use crate::plan::{ClusterPlan, ReleasePlan};
 
 /// Every third write of an actor is tried, with another first one for the next: nodes that do the same have all of theirs tried
 /// between them. `windtunnel run .ci/restarts.yaml --check-restarts` tries all of them, those of the cluster-version

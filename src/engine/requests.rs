@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
+use windtunnel_core::clock::{Clock as _, Time, after};
+use windtunnel_core::{Answer, Change, ChangeKind, Identity, Object, Refusal, View, Write};
 
 use super::crashes::Moment;
 use super::router::ActorId;
 use super::simulation::Simulation;
-use crate::base::clock::{Clock as _, Time, after};
-use crate::model::{Answer, Change, ChangeKind, Identity, Object, Refusal, View, Write};
+use crate::plan::Invariant;
 use crate::record::{Entry, Event, WriteEvent};
-use crate::scenario::plan::Invariant;
 
 /// How often client-go makes a request again that it is told to make again (`maxRetries`).
 const RETRIES_MAX: u32 = 10;
@@ -221,13 +221,13 @@ mod tests {
     use kube::Api;
     use kube::api::{DeleteParams, ListParams};
     use serde_json::json;
+    use windtunnel_core::clock::{Time, VirtualClock};
+    use windtunnel_core::resources::CONFIG_MAPS;
+    use windtunnel_core::rng::Streams;
+    use windtunnel_openshift::world::World;
 
     use super::*;
     use crate::backends::in_process::InProcess;
-    use crate::base::clock::{Time, VirtualClock};
-    use crate::base::rng::Streams;
-    use crate::model::resources::CONFIG_MAPS;
-    use crate::model::world::World;
     use crate::record::{Header, Record};
 
     #[tokio::test(start_paused = true)]

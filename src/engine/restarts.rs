@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use windtunnel_core::pod::MIRROR;
+use windtunnel_core::requests::faults::{Hits, Requests};
+use windtunnel_core::{Object, View, condition};
 
 use super::crashes::{Crash, Moment};
 use super::error::SessionError;
 use super::play::{Failure, play_in};
 use super::session::Session;
-use crate::model::fault::{Hits, Requests};
-use crate::model::pod::MIRROR;
-use crate::model::{Object, View, condition};
+use crate::plan::Plan;
 use crate::record::Event;
-use crate::scenario::plan::Plan;
 
 /// The death of a program right after one of its writes, of which it does not hear.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 //! Steps of a session that keep something for later ones, and steps that are played until they pass.
 
 use jiff::SignedDuration;
+use windtunnel_core::clock::Time;
+use windtunnel_core::clock::after;
 
 use super::error::SessionError;
 use super::kept;
 use super::session::Session;
-use crate::base::clock::Time;
-use crate::base::clock::after;
+use crate::plan::{Keep, PlannedStep, Retry};
 use crate::record::Event;
-use crate::scenario::plan::{Keep, PlannedStep, Retry};
 
 /// How long steps that are played again wait at least, and at most while nothing is written.
 const RETRY_AT_MOST_EVERY: SignedDuration = SignedDuration::from_secs(1);

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::actors::Interest;
-use crate::model::resources::PODS;
-use crate::model::{ByKey, Change, Resource};
+use windtunnel_controllers::Interest;
+use windtunnel_core::resources::PODS;
+use windtunnel_core::{ByKey, Change, Resource};
 
 /// Number of an actor in the simulation; never used again after it is gone.
 pub(super) type ActorId = usize;

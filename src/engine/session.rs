@@ -2,16 +2,16 @@
 //! still.
 
 use jiff::SignedDuration;
+use windtunnel_controllers::Actor;
+use windtunnel_core::View;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::text::short_duration;
 
 use super::error::SessionError;
 use super::simulation::{Pending, Simulation};
 use super::{act, check, check_status, command, kept};
-use crate::actors::Actor;
-use crate::base::clock::{Time, after};
-use crate::base::text::short_duration;
-use crate::model::View;
+use crate::plan::{Action, Attempt, Expectation, Run, Snapshot, Step, When};
 use crate::record::{Event, Record};
-use crate::scenario::plan::{Action, Attempt, Expectation, Run, Snapshot, Step, When};
 
 /// One simulated cluster and its time.
 pub struct Session {

@@ -7,6 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use windtunnel_controllers::environment::NodeEnvironment;
+use windtunnel_controllers::{Actor, Input, Signal};
+use windtunnel_core::View;
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
+use windtunnel_core::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_ACTOR_MAX, STEPS_PER_MOMENT_MAX};
+use windtunnel_core::rng::Streams;
+use windtunnel_openshift::world::World;
 
 use super::agenda::Agenda;
 use super::command::Heard;
@@ -19,16 +27,9 @@ use super::phases::Phases;
 use super::processes::Processes;
 use super::router::{ActorId, Router};
 use super::slot::Slot;
-use crate::actors::{Actor, Input, Signal};
 use crate::backends::Door;
-use crate::base::clock::{Clock as _, Time, VirtualClock, after};
-use crate::base::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_ACTOR_MAX, STEPS_PER_MOMENT_MAX};
-use crate::base::rng::Streams;
-use crate::model::View;
-use crate::model::alert::ActiveAlert;
-use crate::model::world::World;
+use crate::plan::{Invariant, Snapshot};
 use crate::record::{Folding, Record};
-use crate::scenario::plan::{Invariant, Snapshot};
 
 /// What an actor, or a machine that joins, is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,9 +140,8 @@ impl Simulation {
     /// Takes the actors of another simulation over, as they are, with all that waits for them.
     pub(super) fn take_over(&mut self, other: &Self) {
         self.slots.clone_from(&other.slots);
-        for world in self.slots.values_mut().filter_map(|slot| slot.actor.world()) {
-            world.clone_from(&self.world);
-        }
+        let environment: Arc<dyn NodeEnvironment> = Arc::clone(&self.world) as _;
+        self.slots.values_mut().for_each(|slot| slot.actor.move_to(&environment));
         self.next_id = other.next_id;
         self.router = other.router.clone();
         self.wakes.clone_from(&other.wakes);

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use jiff::SignedDuration;
+use windtunnel_controllers::{Actor, Signal};
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Answer, Change, Identity, View, Write};
 
 use super::requests::Retry;
-use crate::actors::{Actor, Signal};
-use crate::base::clock::Time;
-use crate::model::{Answer, Change, Identity, View, Write};
 
 /// One actor with what waits for it.
 #[derive(Clone)]

@@ -3,6 +3,12 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
+use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Identity, Write};
+use windtunnel_openshift::mco;
+use windtunnel_openshift::world::World;
 
 use super::error::SessionError;
 use super::install;
@@ -10,16 +16,10 @@ use super::installed::{Beginning, Origin};
 use super::invariants::Invariants;
 use super::session::Session;
 use super::simulation::Simulation;
-use crate::actors::{self, mco};
 use crate::backends::in_process::Here;
 use crate::backends::{Backend, BackendError, Door, Order};
-use crate::base::clock::{Clock as _, Time, VirtualClock, after};
-use crate::base::rng::Streams;
-use crate::model::resources::CLUSTER_VERSIONS;
-use crate::model::world::World;
-use crate::model::{Identity, Write};
+use crate::plan::ClusterPlan;
 use crate::record::{Header, INSTALLER, Record};
-use crate::scenario::plan::ClusterPlan;
 
 /// When the clock of every run starts: 2024-01-15T08:00:00Z.
 pub const EPOCH: Time = Time::constant(1_705_305_600, 0);
@@ -200,11 +200,11 @@ impl Session {
             simulation.add_machine(&node, disk, static_pods);
         }
         if !capabilities.controllers {
-            for actor in actors::kubernetes(&streams) {
+            for actor in windtunnel_controllers::kubernetes(&streams) {
                 simulation.add(actor);
             }
         }
-        for actor in actors::controllers(&world, &streams) {
+        for actor in windtunnel_openshift::components(&world, &streams) {
             simulation.add(actor);
         }
         Ok(simulation)

@@ -1,10 +1,11 @@
 //! Watches that are silent or break: what an actor sees then, and how it lists anew.
 
+use windtunnel_core::resources::LEASES;
+use windtunnel_core::{Change, ChangeKind, View};
+
 use super::router::ActorId;
 use super::simulation::Simulation;
 use super::slot::Slot;
-use crate::model::resources::LEASES;
-use crate::model::{Change, ChangeKind, View};
 
 /// The annotation of what candidates for leadership hold beside a Lease, or once held.
 const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";

@@ -1,7 +1,8 @@
 //! Records of long runs: states that were left long ago are kept as what changed, which is all that the file form tells of them.
 
+use windtunnel_core::{ByKey, Object, patch};
+
 use super::{Entry, Event, WriteEvent};
-use crate::model::{ByKey, Object, patch};
 
 /// Records with fewer entries stay as they are.
 const MANY: usize = 15_000;
@@ -79,10 +80,10 @@ impl Folding {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use windtunnel_core::clock::Time;
+    use windtunnel_core::resources::NODES;
 
     use super::*;
-    use crate::base::clock::Time;
-    use crate::model::resources::NODES;
     use crate::record::{Header, Record};
 
     #[test]

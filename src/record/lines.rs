@@ -7,11 +7,11 @@ use hashbrown::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use windtunnel_core::patch::Patch;
+use windtunnel_core::text::hex;
+use windtunnel_core::{Key, Object};
 
 use super::{Entry, Event, Header, Record, WriteEvent};
-use crate::base::text::hex;
-use crate::model::patch::Patch;
-use crate::model::{Key, Object};
 
 /// The last state of every object, as far as the lines tell.
 type States<'r> = HashMap<&'r Key, &'r Object>;

@@ -9,15 +9,15 @@ mod secrets;
 mod tests;
 mod writer;
 
+use windtunnel_core::alert::{Alert, AlertState};
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Change, ChangeKind, Key, Object, View};
+
 pub(crate) use fold::Folding;
 pub use parse::RecordError;
 pub use redact::redact;
 pub use secrets::{Secrets, redact_secrets};
 pub use writer::Writer;
-
-use crate::base::clock::Time;
-use crate::model::alert::{Alert, AlertState};
-use crate::model::{Change, ChangeKind, Key, Object, View};
 
 /// Who writes what stands in a cluster before its components start ([`WriteEvent::by`]).
 pub const INSTALLER: &str = "installer";

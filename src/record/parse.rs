@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use windtunnel_core::alert::{Alert, AlertState};
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Key, Object, resources};
 
 use super::{Entry, Event, Header, Record, WriteEvent};
-use crate::base::clock::Time;
-use crate::model::alert::{Alert, AlertState};
-use crate::model::{Key, Object, resources};
 
 /// A record file that cannot be read: where, and what was expected there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

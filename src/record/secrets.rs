@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
+use windtunnel_core::Object;
 
 use super::{Event, Record, WriteEvent};
-use crate::model::Object;
 
 /// Stands where a value was.
 const REDACTED: &str = "REDACTED";

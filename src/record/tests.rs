@@ -1,12 +1,12 @@
 //! Tests of the record's file form.
 
 use serde_json::{Map, Value, json};
+use windtunnel_core::alert::{Alert, AlertState};
+use windtunnel_core::clock::Time;
+use windtunnel_core::rng::{Stream, Streams};
+use windtunnel_core::{Object, resources};
 
 use super::{Entry, Event, Header, Record, RecordError, WriteEvent};
-use crate::base::clock::Time;
-use crate::base::rng::{Stream, Streams};
-use crate::model::alert::{Alert, AlertState};
-use crate::model::{Object, resources};
 
 fn record(events: Vec<Event>) -> Record {
     let epoch: Time = "2024-01-01T00:00:00Z".parse().unwrap();

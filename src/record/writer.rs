@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use windtunnel_core::{Key, Object};
+
 use super::lines::{push_entry, push_header};
 use super::{Entry, Event, Header};
-use crate::model::{Key, Object};
 
 /// Writes a record as it grows.
 #[derive(Debug)]

@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use regex::Regex;
+use windtunnel_core::condition;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use windtunnel_core::{Object, View};
 
 use super::ScenarioResult;
-use crate::model::condition;
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
-use crate::model::{Object, View};
 use crate::record::Record;
 
 /// The suite and the class of its cases.
@@ -102,9 +102,9 @@ fn waited_for(view: &View, cluster_version: &Object) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use windtunnel_core::{Change, ChangeKind};
 
     use super::*;
-    use crate::model::{Change, ChangeKind};
 
     /// Whom these messages of Failing and Progressing name in a cluster with three operators.
     fn check(messages: [&str; 2], expected: &[&str]) {

@@ -6,11 +6,11 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use serde_json::Value;
+use windtunnel_core::yaml;
+use windtunnel_core::{Key, resources};
+use windtunnel_update_status::insight::published::{CONFIG_MAP, KEY_PREFIX, NAMESPACE};
+use windtunnel_update_status::insight::{documents, published};
 
-use crate::base::yaml;
-use crate::model::insight::published::{CONFIG_MAP, KEY_PREFIX, NAMESPACE};
-use crate::model::insight::{documents, published};
-use crate::model::{Key, resources};
 use crate::record::{Event, Record};
 
 /// Whether this is the ConfigMap that insights are published in.

@@ -1,8 +1,10 @@
 //! What `oc adm upgrade status` would have printed at a moment of a run.
 
-use crate::base::clock::Time;
+use windtunnel_core::clock::Time;
+use windtunnel_update_status::status;
+use windtunnel_update_status::status::{Alerts, Details, Inputs, Moment};
+
 use crate::record::Record;
-use crate::status::{self, Alerts, Details, Inputs, Moment};
 
 /// What `oc` would have read at that moment; `None` without a ClusterVersion.
 pub fn inputs(record: &Record, at: Time) -> Option<Inputs> {

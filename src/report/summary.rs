@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use windtunnel_core::text::clock_time;
 
 use super::ScenarioResult;
-use crate::base::text::clock_time;
 
 /// The result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`; ends with a line break.
 pub fn line(result: &ScenarioResult) -> String {

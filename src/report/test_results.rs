@@ -1,9 +1,9 @@
 //! `test-results.yaml`: how a suite came out, in the few lines that CI steps put into the report of a job.
 
 use serde_json::json;
+use windtunnel_core::yaml;
 
 use super::ScenarioResult;
-use crate::base::yaml;
 
 /// The counts of a suite of this name, and which scenarios failed.
 pub fn render(suite: &str, kind: &str, results: &[ScenarioResult]) -> String {

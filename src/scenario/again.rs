@@ -1,13 +1,13 @@
 //! `keep` and `retry`: what later steps know of earlier ones, and steps that are played again until they pass.
 
 use semver::Version;
+use windtunnel_core::yaml::Node;
 
 use super::object::{self, Star};
-use super::path;
-use super::plan::{Keep, Kept, Retry};
 use super::reader::Reader;
 use super::step;
-use crate::base::yaml::Node;
+use crate::plan::path;
+use crate::plan::{Keep, Kept, Retry};
 
 /// `keep: {as: image, object: ClusterVersion/version, field: status.desired.image}`; without an object, what the command that
 /// was run last printed.

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use semver::Version;
+use windtunnel_controllers::registry::{Contents, Image, OpenPgp, Signature, Workloads};
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_openshift::graph::UpdateService;
+use windtunnel_openshift::manifests::is_preview;
+use windtunnel_openshift::release::{Architecture, Release};
 
-use super::plan::{
+use super::reader::{Map, Reader};
+use super::{images, object};
+use crate::plan::{
     CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PLATFORMS,
     PLATFORMS_WITH_REGION, Past, PlannedObject, Platform, ReleasePlan, WORKER_NODES,
 };
-use super::reader::{Map, Reader};
-use super::{images, object};
-use crate::base::text::did_you_mean;
-use crate::base::yaml::{Kind, Node};
-use crate::model::graph::UpdateService;
-use crate::model::manifests::is_preview;
-use crate::model::release::{Architecture, Release};
-use crate::model::world::{Contents, Image, OpenPgp, Signature, Workloads};
 
 /// Keys of `cluster`.
 pub(super) const KEYS: &[&str] = &[

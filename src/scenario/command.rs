@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 use semver::Version;
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_openshift::oc::{Command, Gates, Get};
+use windtunnel_update_status::status::Details;
 
-use super::plan::{CommandCheck, CommandLine, Program, Run, places};
 use super::reader::Reader;
-use crate::base::text::did_you_mean;
-use crate::base::yaml::{Kind, Node};
-use crate::oc::{Command, Gates, Get};
-use crate::status::Details;
+use crate::plan::{CommandCheck, CommandLine, Program, Run, places};
 
 /// Environment variables that a command may begin with.
 const VARIABLES: [&str; 2] = ["OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS", "OC_ENABLE_CMD_UPGRADE_ROLLBACK"];

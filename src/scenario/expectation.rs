@@ -1,16 +1,17 @@
 //! `expect`: what must hold, and when.
 
+use windtunnel_core::resources::PODS;
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_update_status::node_phase::Phase;
+
 use super::insight;
 use super::monitoring;
 use super::object::{self, Star};
-use super::path;
-use super::plan::{Check, Expectation, Subject, TextMatch, What, When, WriteMatch};
 use super::reader::{Map, Reader};
 use super::status_text;
-use crate::base::text::did_you_mean;
-use crate::base::yaml::{Kind, Node};
-use crate::model::node_phase::Phase;
-use crate::model::resources::PODS;
+use crate::plan::path;
+use crate::plan::{Check, Expectation, Subject, TextMatch, What, When, WriteMatch};
 
 /// Keys of `expect`.
 pub(super) const KEYS: &[&str] = &[

@@ -1,17 +1,17 @@
 //! `fault` and `heal`: what goes wrong, and well again.
 
 use jiff::SignedDuration;
+use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_core::requests::faults::{Hits, ProgramFault, RequestFault, Requests, Trouble, VERBS};
+use windtunnel_core::resources;
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::Node;
+use windtunnel_openshift::world::ReleaseFault;
 
 use super::object::{self, Star};
-use super::plan::Action;
 use super::reader::{Map, Reader};
-use crate::base::text::did_you_mean;
-use crate::base::yaml::Node;
-use crate::model::fault::{
-    CrdFault, Disturbance, Fault, FaultKind, Faulty, Hits, ProgramFault, ReleaseFault, RequestFault,
-    Requests, Trouble, VERBS,
-};
-use crate::model::resources;
+use crate::plan::Action;
+use crate::plan::{CrdFault, Disturbance, Faulty};
 
 const POD: &str = "pods such as `default/web-*`";
 

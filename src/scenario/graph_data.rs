@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 use semver::Version;
+use windtunnel_core::yaml;
+use windtunnel_core::yaml::Node;
+use windtunnel_openshift::graph::{BlockedEdge, Channel, Risk, Rule, UpdateService};
 
 use super::reader::Reader;
 use super::update_service::promql;
-use crate::base::yaml::{self, Node};
-use crate::model::graph::{BlockedEdge, Channel, Risk, Rule, UpdateService};
 
 const CHANNEL_KEYS: &[&str] = &["name", "versions", "feeder", "tombstones"];
 const BLOCK_KEYS: &[&str] =
@@ -141,8 +142,9 @@ fn rule(reader: &mut Reader<'_>, node: &Node, needed: bool) -> Option<Rule> {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::graph::{Channel, Rule};
-    use crate::scenario::plan::Plan;
+    use windtunnel_openshift::graph::{Channel, Rule};
+
+    use crate::plan::Plan;
     use crate::scenario::{self, Folders, Problems};
 
     const SCENARIO: &str = "name: n\ncluster: {version: 4.16.1}\nreleases: {4.16.5: }\n\

@@ -1,8 +1,9 @@
 //! `images`: what the registry does about those that belong to no release.
 
+use windtunnel_controllers::registry::{Containers, Pull, Workloads};
+use windtunnel_core::yaml::Node;
+
 use super::reader::Reader;
-use crate::base::yaml::Node;
-use crate::model::world::{Containers, Pull, Workloads};
 
 /// The key of all images that are not named.
 const OTHERS: &str = "*";

@@ -1,11 +1,13 @@
 //! `include`: steps that several scenarios have in common, from a file of their own.
 
+use semver::Version;
+use windtunnel_core::yaml;
+use windtunnel_core::yaml::{Kind, Node};
+
 use super::parameters;
-use super::plan::PlannedStep;
 use super::reader::Reader;
 use super::step;
-use crate::base::yaml::{self, Kind, Node};
-use semver::Version;
+use crate::plan::PlannedStep;
 
 /// How deep files may include others: enough for who groups steps, and an end for those that include themselves.
 const DEPTH_MAX: usize = 4;

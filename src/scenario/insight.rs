@@ -1,10 +1,11 @@
 //! `insight`: what the update status controller publishes, or does not, or never did.
 
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::Node;
+
 use super::object::{self, Star};
-use super::plan::{Check, InsightRef, TextMatch, What};
 use super::reader::{Map, Reader};
-use crate::base::text::did_you_mean;
-use crate::base::yaml::Node;
+use crate::plan::{Check, InsightRef, TextMatch, What};
 
 const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
 const LEVELS: &[&str] = &["Unknown", "Info", "Warning", "Error", "Critical"];

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::Invariant;
+use windtunnel_core::yaml::{Kind, Node};
+
 use super::reader::Reader;
-use crate::base::yaml::{Kind, Node};
+use crate::plan::Invariant;
 
 /// Keys of `invariants`.
 pub(super) const KEYS: &[&str] = &["except"];

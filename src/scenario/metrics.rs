@@ -1,8 +1,10 @@
 //! `metrics`: what others export than components of ours.
 
+use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_openshift::promql;
+use windtunnel_openshift::promql::{Expr, Sample};
+
 use super::reader::Reader;
-use crate::base::yaml::{Kind, Node};
-use crate::model::promql::{self, Expr, Sample};
 
 /// Reads samples by the series that they are of.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Sample> {

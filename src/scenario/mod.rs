@@ -5,12 +5,11 @@
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
-
-use crate::base::limits::SPAN_MAX;
-use crate::base::text::{parse_duration, truncate};
-use crate::base::yaml;
-use crate::model::graph::UpdateService;
-use crate::model::release::Release;
+use windtunnel_core::limits::SPAN_MAX;
+use windtunnel_core::text::{parse_duration, truncate};
+use windtunnel_core::yaml;
+use windtunnel_openshift::graph::UpdateService;
+use windtunnel_openshift::release::Release;
 
 mod again;
 mod cluster;
@@ -27,8 +26,6 @@ mod metrics;
 mod monitoring;
 mod object;
 mod parameters;
-pub mod path;
-pub mod plan;
 mod problem;
 mod reader;
 mod sentence;
@@ -37,6 +34,7 @@ mod status_text;
 mod step;
 pub mod twins;
 mod update_service;
+mod vocabulary;
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +43,7 @@ pub use object::Star;
 pub use problem::{Problem, Problems};
 pub use source::{Folders, Releases};
 
-use plan::Plan;
+use crate::plan::{self, Plan};
 use reader::Reader;
 
 const KEYS: &[&str] = &[

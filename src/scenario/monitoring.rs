@@ -1,10 +1,11 @@
 //! `alert` and `metric`: what Prometheus would answer.
 
-use super::plan::{AlertMatch, MetricMatch};
+use windtunnel_core::alert::AlertState;
+use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_openshift::promql;
+
 use super::reader::Reader;
-use crate::base::yaml::{Kind, Node};
-use crate::model::alert::AlertState;
-use crate::model::promql;
+use crate::plan::{AlertMatch, MetricMatch};
 
 /// `alert: {name: ClusterOperatorDown, state: firing, labels: {name: etcd}}`.
 pub(super) fn alert(reader: &mut Reader<'_>, node: &Node) -> Option<AlertMatch> {

@@ -1,12 +1,12 @@
 //! Objects by name and in full: `Kind/name`, `Kind/namespace/name`, and plain Kubernetes YAML.
 
 use serde_json::Value;
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_core::{Resource, resources};
 
-use super::plan::ObjectRef;
 use super::reader::Reader;
-use crate::base::text::did_you_mean;
-use crate::base::yaml::{Kind, Node};
-use crate::model::{Resource, resources};
+use crate::plan::ObjectRef;
 
 /// Whether a name may end in `*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

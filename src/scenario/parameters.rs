@@ -1,7 +1,8 @@
 //! `parameters`: a table of values makes a table of runs. Each row is put where `<name>` stands in the rest of the text.
 
+use windtunnel_core::yaml::{Kind, Node};
+
 use super::reader::Reader;
-use crate::base::yaml::{Kind, Node};
 
 /// The key of the table.
 pub(super) const KEY: &str = "parameters";

@@ -2,12 +2,12 @@
 
 use jiff::SignedDuration;
 use semver::Version;
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_openshift::release::{Architecture, Release};
 
-use super::plan::{Snapshot, TextMatch};
 use super::{Problem, Problems, Releases};
-use crate::base::text::did_you_mean;
-use crate::base::yaml::{Kind, Node};
-use crate::model::release::{Architecture, Release};
+use crate::plan::{Snapshot, TextMatch};
 
 /// The problems found so far. What cannot be read is `None` or left out, with a problem that says why.
 pub(super) struct Reader<'a> {

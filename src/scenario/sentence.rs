@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use super::plan::{
+use windtunnel_core::text::short_duration;
+use windtunnel_update_status::status::Details;
+
+use crate::plan::{
     Action, AlertMatch, Check, CommandCheck, Expectation, InsightRef, Keep, Kept, MetricMatch, ObjectRef,
     StatusMatch, Step, Subject, Target, TextMatch, What, When, WriteMatch,
 };
-use crate::base::text::short_duration;
-use crate::status::Details;
 
 /// The step in one line.
 pub(super) fn of(step: &Step) -> String {

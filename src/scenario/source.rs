@@ -1,9 +1,9 @@
 //! Where a scenario's releases come from.
 
 use semver::Version;
+use windtunnel_openshift::release::{Release, UnknownRelease};
 
-use super::plan::Snapshot;
-use crate::model::release::{Release, UnknownRelease};
+use crate::plan::Snapshot;
 
 /// Finds releases: by the facts of the model, as `Release::find` does, or by payloads that lie in folders.
 pub trait Releases {

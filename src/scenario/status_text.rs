@@ -1,9 +1,10 @@
 //! `expect: {status: ...}`: what `oc adm upgrade status` would print.
 
-use super::plan::{StatusMatch, TextMatch};
+use windtunnel_core::yaml::Node;
+use windtunnel_update_status::status::Details;
+
 use super::reader::{Map, Reader};
-use crate::base::yaml::Node;
-use crate::status::Details;
+use crate::plan::{StatusMatch, TextMatch};
 
 const KEYS: &[&str] = &["contains", "matches", "details"];
 

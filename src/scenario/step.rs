@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use semver::Version;
+use windtunnel_core::Propagation;
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::{Kind, Node};
 
 use super::object::{self, Star};
-use super::plan::{Action, Attempt, PlannedStep, Step, Target};
 use super::reader::Reader;
 use super::{again, command, expectation, fault, include, sentence};
-use crate::base::text::did_you_mean;
-use crate::base::yaml::{Kind, Node};
-use crate::model::Propagation;
+use crate::plan::{Action, Attempt, PlannedStep, Step, Target};
 
 /// What a step may do.
 pub(super) const ACTIONS: &[&str] = &[

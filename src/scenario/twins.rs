@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use semver::Version;
+use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::yaml;
+use windtunnel_core::yaml::{Kind, Node};
 
-use super::plan::{Action, Check, CommandCheck, Plan, PlannedStep, Program, Step, Target, TextMatch, What};
 use super::{Problem, Problems, Reader, Releases, parameters, read_all};
-use crate::base::yaml::{self, Kind, Node};
-use crate::model::resources::CLUSTER_VERSIONS;
+use crate::plan::{Action, Check, CommandCheck, Plan, PlannedStep, Program, Step, Target, TextMatch, What};
 
 /// The scenarios of both phases.
 #[derive(Debug)]

@@ -1,16 +1,16 @@
 //! `update-service`: what its channels list, and which updates it knows.
 
 use semver::{BuildMetadata, Version};
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_openshift::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule, UpdateService};
+use windtunnel_openshift::promql;
+use windtunnel_openshift::release::Architecture;
 
 use super::graph_data;
-use super::plan::ClusterPlan;
 use super::reader::Reader;
 use super::step::{existing, exists};
-use crate::base::text::did_you_mean;
-use crate::base::yaml::{Kind, Node};
-use crate::model::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule, UpdateService};
-use crate::model::promql;
-use crate::model::release::Architecture;
+use crate::plan::ClusterPlan;
 
 /// Keys of `update-service`.
 pub(super) const KEYS: &[&str] = &["graph-data", "channels", "edges", "conditional-edges"];

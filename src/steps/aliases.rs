@@ -7,15 +7,16 @@ use cucumber::{given, then, when};
 use jiff::SignedDuration;
 use regex::Regex;
 use serde_json::{Value, json};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS};
+use windtunnel_openshift::oc;
 
 use super::gherkin;
 use super::phrase::{Timing, condition, docstring};
 use super::world::{ClusterWorld, StepError};
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS};
-use crate::oc;
-use crate::scenario::plan::{
-    self, Action, Check, CommandCheck, Expectation, Keep, Kept, ObjectRef, PlannedStep, Retry, Run,
-    TextMatch, What, When,
+use crate::plan;
+use crate::plan::{
+    Action, Check, CommandCheck, Expectation, Keep, Kept, ObjectRef, PlannedStep, Retry, Run, TextMatch,
+    What, When,
 };
 
 /// How long a pod is waited for where the sentence does not say.

@@ -5,7 +5,7 @@ use cucumber::then;
 
 use super::phrase::{Timing, docstring, printed};
 use super::world::{ClusterWorld, StepError};
-use crate::scenario::plan::{CommandCheck, TextMatch, What};
+use crate::plan::{CommandCheck, TextMatch, What};
 
 /// What the command that was run last printed: all of it, a pattern, or a part.
 ///

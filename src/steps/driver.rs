@@ -7,8 +7,8 @@ use tokio::sync::oneshot;
 
 use crate::backends::Backend;
 use crate::engine::{Session, SessionError};
+use crate::plan::{ClusterPlan, Snapshot, Step};
 use crate::record::Record;
-use crate::scenario::plan::{ClusterPlan, Snapshot, Step};
 
 type Job = Box<dyn FnOnce() + Send>;
 

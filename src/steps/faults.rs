@@ -2,15 +2,15 @@
 
 use cucumber::gherkin::Step;
 use cucumber::when;
+use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_core::requests::faults::{Hits, ProgramFault, RequestFault, Requests, Trouble};
+use windtunnel_core::resources;
+use windtunnel_core::text::did_you_mean;
 
 use super::phrase::duration;
 use super::world::{ClusterWorld, StepError};
-use crate::base::text::did_you_mean;
-use crate::model::fault::{
-    Disturbance, Fault, FaultKind, Faulty, Hits, ProgramFault, RequestFault, Requests, Trouble,
-};
-use crate::model::resources;
-use crate::scenario::plan::Action;
+use crate::plan::Action;
+use crate::plan::{Disturbance, Faulty};
 
 /// Tells an operator, by the name of its ClusterOperator, to fail or to be well again. `degrades` is `Degraded=True`,
 /// `becomes unavailable` `Available=False`, `flaps` `Available` changing every half a minute, `becomes not upgradeable`

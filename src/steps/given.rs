@@ -6,13 +6,13 @@ use std::ops::RangeInclusive;
 
 use cucumber::gherkin::Step;
 use cucumber::given;
+use windtunnel_controllers::registry::{Containers, Contents, OpenPgp, Signature};
+use windtunnel_core::text::did_you_mean;
+use windtunnel_openshift::release::Architecture;
 
 use super::phrase::{docstring_object, pulled};
 use super::world::{ClusterWorld, StepError};
-use crate::base::text::did_you_mean;
-use crate::model::release::Architecture;
-use crate::model::world::{Containers, Contents, OpenPgp, Signature};
-use crate::scenario::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, WORKER_NODES};
+use crate::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, WORKER_NODES};
 
 /// An installed cluster: three control-plane nodes and three workers.
 ///

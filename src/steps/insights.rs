@@ -5,7 +5,7 @@ use cucumber::then;
 
 use super::phrase::{Timing, condition, impact, insight, object, printed, status_details, text_match};
 use super::world::{ClusterWorld, StepError};
-use crate::scenario::plan::{Check, InsightRef, StatusMatch, TextMatch, What};
+use crate::plan::{Check, InsightRef, StatusMatch, TextMatch, What};
 
 /// A condition of a published insight.
 ///

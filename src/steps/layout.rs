@@ -1,8 +1,7 @@
 //! The lines of a feature, looked at one by one to say what is wrong with a text that the Gherkin parser refuses.
 
 use cucumber::gherkin::GherkinEnv;
-
-use crate::base::text::truncate;
+use windtunnel_core::text::truncate;
 
 /// Line and column, counted from 1, and what is wrong there.
 pub(super) type Fault = (usize, usize, String);

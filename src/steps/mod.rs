@@ -24,7 +24,7 @@ mod update_service;
 mod when;
 mod world;
 
-use crate::scenario::plan::Snapshot;
+use crate::plan::Snapshot;
 
 pub use cucumber::gherkin::tagexpr::TagOperation;
 pub use results::{Place, SaidStep, ScenarioResult};

@@ -3,12 +3,14 @@
 use cucumber::gherkin::Step;
 use cucumber::when;
 use jiff::SignedDuration;
+use windtunnel_core::requests::faults::Requests;
+use windtunnel_openshift::world::ReleaseFault;
 
 use super::faults::requests;
 use super::phrase::{duration, pulled};
 use super::world::{ClusterWorld, StepError, find};
-use crate::model::fault::{CrdFault, Disturbance, Faulty, ReleaseFault, Requests};
-use crate::scenario::plan::Action;
+use crate::plan::Action;
+use crate::plan::{CrdFault, Disturbance, Faulty};
 
 /// Has pulls of a release that begin from now on come to something else than before, for a while, or until they succeed again.
 ///

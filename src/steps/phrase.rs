@@ -5,13 +5,13 @@ use std::str::FromStr;
 
 use jiff::SignedDuration;
 use serde_json::Value;
+use windtunnel_controllers::registry::Pull;
+use windtunnel_core::text::did_you_mean;
+use windtunnel_update_status::status::Details;
 
 use super::world::StepError;
-use crate::base::text::did_you_mean;
-use crate::model::world::Pull;
-use crate::scenario::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, What, When};
+use crate::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, What, When};
 use crate::scenario::{self, Star};
-use crate::status::Details;
 
 /// `40 minutes`, `1 hour`, `90s`.
 pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {

@@ -6,13 +6,13 @@ use std::panic::AssertUnwindSafe;
 use cucumber::gherkin::{Feature, LineCol, Rule, Scenario, Step, StepType};
 use cucumber::step::Collection;
 use futures::FutureExt as _;
+use windtunnel_core::panics;
 
 use super::Beside;
 use super::gherkin::{scenarios, steps_of};
 use super::suite;
 use super::world::{ClusterWorld, no_cluster};
-use crate::base::panics;
-use crate::scenario::plan::PlannedStep;
+use crate::plan::PlannedStep;
 
 /// Steps that cannot be played, and why, in the order of the text. The steps must be of the vocabulary.
 pub(super) fn problems<'f>(

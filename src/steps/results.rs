@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use cucumber::event::{ScenarioFinished, StepError};
 use cucumber::gherkin::{Feature, Rule, Scenario, Step, StepType};
+use windtunnel_core::panics;
 
 use super::driver::Ended;
 use super::gherkin;
-use crate::base::panics;
+use crate::plan::Snapshot;
 use crate::record::{Event as Entry, Record};
 use crate::scenario::is_id;
-use crate::scenario::plan::Snapshot;
 
 /// How one scenario came out.
 #[derive(Debug, Clone)]

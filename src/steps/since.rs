@@ -2,12 +2,12 @@
 
 use cucumber::gherkin::Step;
 use cucumber::then;
+use windtunnel_update_status::node_phase::Phase;
 
 use super::phrase::{Timing, condition, insight, object, text_match};
 use super::then::alert_match;
 use super::world::{ClusterWorld, StepError};
-use crate::model::node_phase::Phase;
-use crate::scenario::plan::{Check, Subject, What, WriteMatch};
+use crate::plan::{Check, Subject, What, WriteMatch};
 
 /// A condition that an object never had like this, at any moment since the start.
 ///

@@ -18,7 +18,7 @@ use super::results::{Place, ScenarioResult, of, result};
 use super::world::ClusterWorld;
 use super::{Beside, catalogue, gherkin, odd, rehearsal};
 use crate::backends::Backend;
-use crate::scenario::plan::PlannedStep;
+use crate::plan::PlannedStep;
 use crate::scenario::{Problem, Problems};
 
 /// Features, ready to be played.

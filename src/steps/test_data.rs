@@ -8,13 +8,14 @@ use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windtunnel_core::resources;
+use windtunnel_core::yaml;
 
 use super::aliases::{filled, rows};
 use super::world::{ClusterWorld, StepError};
-use crate::base::yaml;
-use crate::model::resources;
+use crate::plan;
+use crate::plan::{Action, CommandCheck, PlannedStep, Retry, Run, TextMatch};
 use crate::scenario;
-use crate::scenario::plan::{self, Action, CommandCheck, PlannedStep, Retry, Run, TextMatch};
 
 /// How long pods are waited for.
 const PODS_WAIT: SignedDuration = SignedDuration::from_mins(15);

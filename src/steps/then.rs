@@ -2,12 +2,12 @@
 
 use cucumber::gherkin::Step;
 use cucumber::then;
+use windtunnel_core::alert::AlertState;
+use windtunnel_update_status::node_phase::Phase;
 
 use super::phrase::{Timing, condition, object, text_match};
 use super::world::{ClusterWorld, StepError};
-use crate::model::alert::AlertState;
-use crate::model::node_phase::Phase;
-use crate::scenario::plan::{AlertMatch, Check, TextMatch, What};
+use crate::plan::{AlertMatch, Check, TextMatch, What};
 
 /// A condition of an object.
 ///

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use cucumber::gherkin::Step;
 use cucumber::given;
 use semver::{BuildMetadata, Version};
+use windtunnel_openshift::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule};
+use windtunnel_openshift::promql;
+use windtunnel_openshift::release::Architecture;
 
 use super::phrase::docstring;
 use super::world::{ClusterWorld, StepError};
-use crate::model::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule};
-use crate::model::promql;
-use crate::model::release::Architecture;
 
 /// Graph data as the real service reads it, from a folder beside the feature. Releases that exist are said before.
 ///

@@ -4,16 +4,16 @@ use cucumber::gherkin::Step;
 use cucumber::when;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::{Propagation, Resource};
+use windtunnel_update_status::status::Details;
 
 use super::phrase::{docstring_object, duration, object, one_object};
 use super::world::{ClusterWorld, StepError};
-use crate::model::resources::{MACHINE_CONFIG_POOLS, NODES};
-use crate::model::{Propagation, Resource};
-use crate::scenario::plan::{
-    self, Action, Attempt, CommandCheck, Expectation, Keep, Kept, Run, StatusMatch, Target, TextMatch, What,
-    When,
+use crate::plan;
+use crate::plan::{
+    Action, Attempt, CommandCheck, Expectation, Keep, Kept, Run, StatusMatch, Target, TextMatch, What, When,
 };
-use crate::status::Details;
 
 /// How long is waited for a share of the operators.
 const REACHES: SignedDuration = SignedDuration::from_hours(3);

@@ -9,18 +9,18 @@ use cucumber::step::Collection;
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::Value;
+use windtunnel_openshift::release::Release;
 
 use super::driver::{Driver, Ended};
 use super::{Beside, rehearsal, suite};
 use crate::backends::Backend;
 use crate::backends::in_process::Here;
 use crate::engine::SessionError;
-use crate::model::release::Release;
-use crate::scenario::lint;
-use crate::scenario::plan::{
+use crate::plan::{
     Action, ClusterPlan, CommandLine, Expectation, PlannedObject, PlannedStep, ReleasePlan, Retry, Snapshot,
     Step,
 };
+use crate::scenario::lint;
 use crate::scenario::{self, Folders};
 
 /// Why a step failed, as cucumber shows it.

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use windtunnel::base::yaml;
-use windtunnel::model::manifests;
+use windtunnel_core::yaml;
+use windtunnel_openshift::manifests;
 
 /// Minors whose schemas are kept: those of major 4, and the one after them.
 fn lines() -> impl Iterator<Item = (u64, u64)> {

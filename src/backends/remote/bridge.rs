@@ -18,16 +18,16 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use windtunnel_apiserver::{Query, ResourcePath, Target};
+use windtunnel_core::clock::Clock;
+use windtunnel_core::limits::REQUEST_LATENCY_MS;
+use windtunnel_core::{Identity, Resource, resources};
 
 use super::follow::Lines;
 use super::keep_marks::Sent;
 use super::lag::{Delivery, Topic};
 use super::link::{Link, Seen, Wrote};
 use super::wire::{self, Reply};
-use crate::apiserver::{Query, ResourcePath, Target};
-use crate::base::clock::Clock;
-use crate::base::limits::REQUEST_LATENCY_MS;
-use crate::model::{Identity, Resource, resources};
 
 type ReplyBody = UnsyncBoxBody<Bytes, Infallible>;
 
@@ -260,11 +260,11 @@ fn response(code: u16, body: &Value) -> Response<ReplyBody> {
 mod tests {
     use http::header::CONTENT_TYPE;
     use tower::Service as _;
+    use windtunnel_core::clock::{Time, VirtualClock};
 
     use super::super::scripted;
     use super::super::stamp::{RUN, SIMULATED, Stamp};
     use super::*;
-    use crate::base::clock::{Time, VirtualClock};
 
     #[tokio::test]
     async fn what_a_write_left_is_known_whole_where_its_answer_is_metadata_alone() {

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
+use windtunnel_core::resources;
+use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
+use windtunnel_core::{Object, Refusal, Resource};
 
 use super::follow::follow;
 use super::link::Link;
-use crate::model::resources::{self, CUSTOM_RESOURCE_DEFINITIONS};
-use crate::model::{Object, Refusal, Resource};
 
 /// How long a definition may take until what it defines is served, and how often that is looked at.
 const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);

@@ -8,10 +8,10 @@ use http::Method;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde_json::Value;
+use windtunnel_core::{Refusal, Resource};
 
 use super::link::{Link, Seen};
 use super::wire;
-use crate::model::{Refusal, Resource};
 
 /// Pause before a list that failed is tried again.
 const AGAIN: Duration = Duration::from_secs(1);

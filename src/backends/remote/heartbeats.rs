@@ -8,11 +8,11 @@ use std::time::Duration;
 use http::Method;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windtunnel_core::clock::{Clock, Time, after, parse_rfc3339, rfc3339_micro};
+use windtunnel_core::resources::LEASES;
 
 use super::stamp::RUN;
 use super::wire::{Wire, request};
-use crate::base::clock::{Clock, Time, after, parse_rfc3339, rfc3339_micro};
-use crate::model::resources::LEASES;
 
 /// The namespace of the Leases of nodes.
 const NAMESPACE: &str = "kube-node-lease";

@@ -2,10 +2,10 @@
 //! simulated nodes, for instance.
 
 use serde_json::{Value, json};
+use windtunnel_core::Resource;
+use windtunnel_core::patch::between;
 
 use super::stamp::{Stamp, entry};
-use crate::model::Resource;
-use crate::model::patch::between;
 
 /// The body of a request that changes an object.
 #[derive(Debug)]
@@ -93,9 +93,10 @@ fn patched(old: &Value, patch: &Value) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_core::resources::{CONFIG_MAPS, DEPLOYMENTS, NODES};
+
     use super::super::stamp::{RUN, SIMULATED};
     use super::*;
-    use crate::model::resources::{CONFIG_MAPS, DEPLOYMENTS, NODES};
 
     fn stamp() -> Stamp {
         Stamp { run: Some("r1".to_owned()), beside_others: true }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use windtunnel_core::{Change, ChangeKind, Key, Object, Resource};
 
 use super::stamp::RUN;
-use crate::model::{Change, ChangeKind, Key, Object, Resource};
 
 /// The newest known state of each object, and the changes that led there.
 #[derive(Debug, Default)]
@@ -130,9 +130,9 @@ fn hide_secrets(resource: &Resource, object: &mut Value) {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use windtunnel_core::resources::{CONFIG_MAPS, SECRETS};
 
     use super::*;
-    use crate::model::resources::{CONFIG_MAPS, SECRETS};
 
     fn object(name: &str, revision: u64) -> Value {
         json!({ "metadata": { "namespace": "ns", "name": name, "resourceVersion": revision.to_string() } })

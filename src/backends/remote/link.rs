@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use serde_json::Value;
 use tokio::sync::watch;
+use windtunnel_core::clock::{SetClock, Time};
+use windtunnel_core::{Resource, resources};
 
 use super::lag::{Lag, Topic};
 use super::owed::Owed;
 use super::stamp::Stamp;
 use super::wire::Wire;
-use crate::base::clock::{SetClock, Time};
-use crate::model::{Resource, resources};
 use crate::record::Secrets;
 
 /// What is told of the cluster, in the order in which it is known.

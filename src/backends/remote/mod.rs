@@ -39,25 +39,24 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
+use windtunnel_core::clock::{Clock, Time};
+use windtunnel_core::requests::faults::{RequestFault, Requests};
+use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS};
+use windtunnel_core::{Change, Identity, Object, Operation, Refusal, Resource, View, Write};
 
 use self::bridge::Bridge;
 use self::keep_marks::Sent;
 use self::known::Known;
-use self::link::{Seen, Wrote};
-use self::server::Server;
-use super::{Capabilities, Door, Pace};
-use crate::base::clock::{Clock, Time};
-use crate::model::fault::{RequestFault, Requests};
-use crate::model::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS};
-use crate::model::{Change, Identity, Object, Operation, Refusal, Resource, View, Write};
-use crate::record::{Secrets, WriteEvent};
-
 pub(crate) use self::link::Link;
+use self::link::{Seen, Wrote};
 pub(crate) use self::rights::let_kubelets_work;
+use self::server::Server;
 pub(crate) use self::stamp::Stamp;
 pub use self::stamp::{RUN, SIMULATED};
 pub(crate) use self::sweep::sweep;
 pub(crate) use self::wire::Wire;
+use super::{Capabilities, Door, Pace};
+use crate::record::{Secrets, WriteEvent};
 
 /// How long a watch may take to tell of what was just deleted.
 const DELETION_SHOWS: Duration = Duration::from_secs(5);

@@ -1,11 +1,11 @@
 //! What a run sees of a cluster that others use: not their nodes, and nothing of theirs that a simulated controller would work
 //! on.
 
-use crate::model::resources::{
+use windtunnel_core::resources::{
     CRON_JOBS, DAEMON_SETS, DEPLOYMENTS, ENDPOINT_SLICES, ENDPOINTS, JOBS, LEASES, NODES,
     POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS, SERVICES, STATEFUL_SETS,
 };
-use crate::model::{Change, ChangeKind, Object};
+use windtunnel_core::{Change, ChangeKind, Object};
 
 use super::stamp::{RUN, SIMULATED};
 
@@ -53,10 +53,10 @@ fn has_selector(service: &Object) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use windtunnel_core::Resource;
+    use windtunnel_core::resources::{CONFIG_MAPS, NAMESPACES};
 
     use super::*;
-    use crate::model::Resource;
-    use crate::model::resources::{CONFIG_MAPS, NAMESPACES};
 
     fn is_hidden(resource: &Resource, kind: ChangeKind, object: Value, controllers: bool) -> bool {
         let object = Object::new(object);

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-
-use super::stamp::Stamp;
-use crate::model::condition;
-use crate::model::resources::{
+use windtunnel_core::condition;
+use windtunnel_core::resources::{
     DAEMON_SETS, DEPLOYMENTS, JOBS, POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS, STATEFUL_SETS,
 };
-use crate::model::{Key, Resource};
+use windtunnel_core::{Key, Resource};
+
+use super::stamp::Stamp;
 
 /// The finalizer of a pod that its Job has not counted yet.
 const UNCOUNTED: &str = "batch.kubernetes.io/job-tracking";

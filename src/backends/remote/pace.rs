@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use windtunnel_core::clock::{Time, after};
 
 use super::link::Link;
 use crate::backends::Pace;
-use crate::base::clock::{Time, after};
 
 /// How long on the wall time stands still for watches that bring nothing, and for controllers that do nothing.
 const BEHIND_MAX: Duration = Duration::from_secs(2);

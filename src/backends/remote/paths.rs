@@ -2,9 +2,9 @@
 
 use http::{Method, Request};
 use serde_json::{Value, json};
+use windtunnel_core::{DeleteOptions, Identity, Operation, Propagation, Resource, Write};
 
 use super::wire;
-use crate::model::{DeleteOptions, Identity, Operation, Propagation, Resource, Write};
 
 /// The request that a write is, of the component `by` as `who`.
 ///
@@ -61,8 +61,9 @@ fn delete_options(options: &DeleteOptions) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, NODES};
+
     use super::*;
-    use crate::model::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, NODES};
 
     fn told(write: &Write) -> String {
         let request = request("someone", &Identity::admin(), write).unwrap();

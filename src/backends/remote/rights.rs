@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use http::Method;
 use serde_json::json;
+use windtunnel_core::Refusal;
+use windtunnel_core::resources::CLUSTER_ROLE_BINDINGS;
 
 use super::stamp::RUN;
 use super::wire::Wire;
 use crate::backends::BackendError;
-use crate::model::Refusal;
-use crate::model::resources::CLUSTER_ROLE_BINDINGS;
 
 /// The group of kubelets, and the role that is made for them.
 const GROUP: &str = "system:nodes";

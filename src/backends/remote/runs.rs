@@ -8,12 +8,12 @@ use std::time::Duration;
 use http::Method;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windtunnel_core::clock::{Clock as _, Time, WallClock, after, parse_rfc3339, rfc3339_micro};
+use windtunnel_core::resources::LEASES;
 
 use super::stamp::RUN;
 use super::wire::{Wire, request};
 use crate::backends::BackendError;
-use crate::base::clock::{Clock as _, Time, WallClock, after, parse_rfc3339, rfc3339_micro};
-use crate::model::resources::LEASES;
 
 /// The name of the Lease, and its namespace, which every cluster has.
 pub(crate) const LEASE: &str = "windtunnel";

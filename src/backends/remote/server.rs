@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use windtunnel_apiserver::Profile;
+
 use super::wire::Wire;
-use crate::apiserver::Profile;
 
 /// The minor of Kubernetes that a cluster serves, if it tells.
 #[derive(Debug, Clone, Copy)]

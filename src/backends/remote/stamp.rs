@@ -1,9 +1,8 @@
 //! Marks on the objects of a run, by which it and whoever comes after it find them again.
 
 use serde_json::{Value, json};
-
-use crate::model::Resource;
-use crate::model::resources::{
+use windtunnel_core::Resource;
+use windtunnel_core::resources::{
     CRON_JOBS, DAEMON_SETS, DEPLOYMENTS, JOBS, NODES, PODS, REPLICA_SETS, STATEFUL_SETS,
 };
 
@@ -142,8 +141,9 @@ pub(super) fn entry<'v>(object: &'v mut Value, pointer: &str) -> &'v mut Value {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_core::resources::CONFIG_MAPS;
+
     use super::*;
-    use crate::model::resources::CONFIG_MAPS;
 
     fn marked(beside_others: bool, resource: &Resource, mut object: Value) -> Value {
         let stamp = Stamp { run: Some("r1".to_owned()), beside_others };

@@ -11,12 +11,12 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::Instant;
+use windtunnel_core::text::causes;
+use windtunnel_core::{Identity, Refusal};
 
 use super::turns::Turns;
 use super::{again, concessions};
 use crate::backends::{BackendError, Stop};
-use crate::base::text::causes;
-use crate::model::{Identity, Refusal};
 
 /// How long a request may take that is no watch.
 const REQUEST_MAX: Duration = Duration::from_secs(60);

@@ -175,8 +175,9 @@ fn failed(path: &Path, error: &std::io::Error) -> BackendError {
 mod tests {
     use std::sync::{Arc, Mutex};
 
+    use windtunnel_core::clock::Time;
+
     use super::*;
-    use crate::base::clock::Time;
 
     #[test]
     fn who_makes_a_cluster_for_a_process_that_is_gone_is_waited_for() {

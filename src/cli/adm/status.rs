@@ -1,8 +1,9 @@
 //! The words of `oc adm upgrade status`, and what the client says to others.
 
+use windtunnel_openshift::oc::Said;
+use windtunnel_update_status::status::Details;
+
 use crate::cli::live::plain;
-use crate::oc::Said;
-use crate::status::Details;
 
 /// Which sections are to be shown in detail, by the words after `oc adm upgrade status`.
 ///

@@ -172,7 +172,7 @@ pub(in crate::cli) fn speed(text: &str) -> Result<f64, String> {
 #[cfg(feature = "serve")]
 pub(in crate::cli) fn kubernetes_minor(text: &str) -> Result<u32, String> {
     let minor = text.strip_prefix("1.").and_then(|digits| digits.parse().ok());
-    let known = crate::scenario::plan::KUBERNETES_MINORS;
+    let known = crate::plan::KUBERNETES_MINORS;
     minor
         .filter(|minor| known.contains(minor))
         .ok_or_else(|| format!("expected a Kubernetes minor from 1.{} to 1.{}", known.start(), known.end()))

@@ -3,17 +3,19 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use windtunnel_apiserver::https;
+use windtunnel_apiserver::https::{Authority, ServerCertificate, Settings, Webhooks};
+use windtunnel_apiserver::service::Shared;
+use windtunnel_apiserver::{ApiServer, AuthorizationMode};
+use windtunnel_core::Identity;
+use windtunnel_core::clock::{Clock as _, WallClock};
+
 use super::flags::{self, Flags};
 use super::{CONTROLLERS, KUBERNETES, until_signal};
-use crate::apiserver::https::{self, Authority, ServerCertificate, Settings, Webhooks};
-use crate::apiserver::service::Shared;
-use crate::apiserver::{ApiServer, AuthorizationMode};
-use crate::base::clock::{Clock as _, WallClock};
 use crate::cli::args::kubernetes_minor;
 use crate::cli::controllers::{self, Controller, Surroundings};
 use crate::cli::{files, hint, say};
-use crate::model::Identity;
-use crate::scenario::plan::KUBERNETES_MINORS;
+use crate::plan::KUBERNETES_MINORS;
 
 /// Flags that are obeyed.
 const OBEYED: [&str; 10] = [

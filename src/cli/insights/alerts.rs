@@ -10,14 +10,14 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::text::causes;
+use windtunnel_update_status::insights::Alerts;
 
 use super::args::InsightsArgs;
 use super::monitor::Monitor;
-use crate::base::text::causes;
 use crate::cli::hint;
 use crate::cli::live::thanos;
-use crate::insights::Alerts;
-use crate::model::alert::ActiveAlert;
 
 /// How often Prometheus is asked: it evaluates its rules as often.
 const PERIOD: Duration = Duration::from_secs(30);

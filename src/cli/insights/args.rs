@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::base::text::parse_duration;
+use windtunnel_core::text::parse_duration;
+use windtunnel_update_status::insight::published::NAMESPACE;
+use windtunnel_update_status::insights::Terms;
+
 use crate::cli::output::Format;
-use crate::insights::Terms;
-use crate::model::insight::published::NAMESPACE;
 
 /// `windtunnel insights`.
 #[derive(Debug, clap::Args)]

@@ -10,9 +10,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::time::Instant;
+use windtunnel_update_status::insights::{Note, Observer, Terms};
 
 use crate::cli::hint;
-use crate::insights::{Note, Observer, Terms};
 
 /// The labels of insights.
 #[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]

@@ -8,9 +8,8 @@ use jiff::SignedDuration;
 use kube::client::{ClientBuilder, DynBody};
 use kube::{Client, Config};
 use tower::util::MapResponseLayer;
-
-use crate::apiserver::service::clock_headers;
-use crate::base::clock::{Clock, ScaledClock, Time, WallClock, after};
+use windtunnel_apiserver::service::clock_headers;
+use windtunnel_core::clock::{Clock, ScaledClock, Time, WallClock, after};
 
 /// An answer that is late by more than this on the wall shows that the server's clock was set back.
 const LATE: SignedDuration = SignedDuration::from_mins(1);

@@ -8,10 +8,10 @@ use kube::config::{AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig};
 use kube::config::{NamedAuthInfo, NamedCluster, NamedContext};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use windtunnel_core::text::causes;
+use windtunnel_openshift::oc::Said;
 
 use super::plain;
-use crate::base::text::causes;
-use crate::oc::Said;
 
 /// The name of what is made of flags alone.
 const OURS: &str = "windtunnel";

@@ -3,8 +3,7 @@
 use http::Request;
 use kube::{Client, Config};
 use serde_json::Value;
-
-use crate::base::text::causes;
+use windtunnel_core::text::causes;
 
 const ROUTE: &str = "/apis/route.openshift.io/v1/namespaces/openshift-monitoring/routes/thanos-querier";
 

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use windtunnel_core::clock::{Clock, Time, after};
+use windtunnel_core::{Key, Object, Resource};
 
 use super::watching::Told;
-use crate::base::clock::{Clock, Time, after};
 use crate::cli::args::RecordArgs;
 use crate::cli::{Exit, files, hint, say};
-use crate::model::{Key, Object, Resource};
 use crate::record::{Entry, Event, Header, INSTALLER, WriteEvent, Writer};
 
 /// How long before its start a record has what was there at the start.

@@ -7,9 +7,9 @@ use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Config, Event};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, channel};
+use windtunnel_core::Resource;
+use windtunnel_core::text::causes;
 
-use crate::base::text::causes;
-use crate::model::Resource;
 use crate::record::redact;
 
 /// A kind of the cluster.

@@ -6,21 +6,22 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windtunnel_apiserver::https::{Serving, Webhooks};
+use windtunnel_apiserver::service::Shared;
+use windtunnel_apiserver::storage::{Imported, Verdict};
+use windtunnel_apiserver::{ApiServer, Builder};
+use windtunnel_core::clock::{Clock, SetClock, Time, WallClock};
+use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
+use windtunnel_core::{Identity, Write};
+use windtunnel_openshift::manifests;
+use windtunnel_openshift::manifests::Line;
+use windtunnel_openshift::release::Release;
 
-use crate::apiserver::https::{Serving, Webhooks};
-use crate::apiserver::service::Shared;
-use crate::apiserver::storage::{Imported, Verdict};
-use crate::apiserver::{ApiServer, Builder};
-use crate::base::clock::{Clock, SetClock, Time, WallClock};
 use crate::cli::args::ServeArgs;
 use crate::cli::dumped::Dumped;
 use crate::cli::hint;
 use crate::dump::Facts;
-use crate::model::manifests::{self, Line};
-use crate::model::release::Release;
-use crate::model::resources::CUSTOM_RESOURCE_DEFINITIONS;
-use crate::model::{Identity, Write};
-use crate::scenario::plan::KUBERNETES_MINORS;
+use crate::plan::KUBERNETES_MINORS;
 
 /// How many objects are named of which the same is to be told.
 const NAMED: usize = 3;

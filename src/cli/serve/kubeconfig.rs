@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use windtunnel_core::yaml;
 
-use crate::base::yaml;
 use crate::cli::files;
 
 /// The lists of a kubeconfig, whose entries are told apart by `name`.

@@ -3,17 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use windtunnel_apiserver::https::random_token;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_core::Object;
+use windtunnel_core::clock::{Clock as _, ScaledClock, Time};
+use windtunnel_update_status::status::Alerts;
+
 use super::dumped::{ALERTS, Files};
 use super::{Begun, served};
-use crate::apiserver::https::random_token;
-use crate::apiserver::service::Shared;
-use crate::base::clock::{Clock as _, ScaledClock, Time};
 use crate::cli::args::ReplayArgs;
 use crate::cli::dumped::Dumped;
 use crate::cli::{Exit, hint, moment, report};
-use crate::model::Object;
 use crate::record::{Event, Record};
-use crate::status::Alerts;
 
 /// Serves until a signal comes.
 ///

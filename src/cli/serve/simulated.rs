@@ -12,17 +12,17 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use semver::Version;
 use tokio::runtime::Handle;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_controllers::service_accounts::RootCaPublisher;
+use windtunnel_core::clock::{Clock as _, ScaledClock, Time, WallClock, after};
+use windtunnel_openshift::release::Release;
 
-use crate::actors::service_accounts::RootCaPublisher;
-use crate::apiserver::service::Shared;
 use crate::backends::in_process::InProcess;
-use crate::base::clock::{Clock as _, ScaledClock, Time, WallClock, after};
 use crate::cli::args::ServeArgs;
 use crate::cli::payload::Releases;
 use crate::cli::{complain, files};
 use crate::engine::{self, Session, SessionError};
-use crate::model::release::Release;
-use crate::scenario::plan::{ClusterPlan, ReleasePlan};
+use crate::plan::{ClusterPlan, ReleasePlan};
 use crate::scenario::{self, Releases as _};
 
 /// How long on the wall the clock of a cluster stays behind those of its clients.

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use windtunnel_apiserver::https;
+use windtunnel_apiserver::https::{Settings, random_token};
+use windtunnel_apiserver::service::Shared;
+use windtunnel_core::clock::{SetClock, Time};
+
 use super::Signal;
-use crate::apiserver::https::{self, Settings, random_token};
-use crate::apiserver::service::Shared;
-use crate::base::clock::{SetClock, Time};
 use crate::cli::{files, say};
 
 /// Serves a cluster as it is at `now`, on a port that is free, until SIGTERM or SIGINT. What clients write is kept; nobody

@@ -2,13 +2,14 @@
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_core::Object;
+use windtunnel_core::condition::find;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_openshift::release::Release;
 
-use crate::model::Object;
-use crate::model::condition::find;
-use crate::model::fault::{Disturbance, Fault, FaultKind};
-use crate::model::release::Release;
-use crate::model::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
-use crate::scenario::plan::{Action, Step};
+use crate::plan::Disturbance;
+use crate::plan::{Action, Step};
 
 /// Conditions of operators that are troubles, worst first.
 const OPERATORS: [(&str, &str, FaultKind); 3] = [

@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 
 use kube::{Client, Config};
 use serde_json::{Value, json};
+use windtunnel_core::clock::{Clock as _, Time};
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES,
+};
+use windtunnel_core::{Object, Resource};
+use windtunnel_openshift::oc::Said;
+use windtunnel_update_status::status::{
+    Alerts, Details, Inputs, MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Moment, Refusal, Report, render,
+};
 
 use super::Failure;
-use crate::base::clock::{Clock as _, Time};
 use crate::cli::live::clock;
 use crate::cli::live::connection::Connection;
 use crate::cli::live::{block_on, get, plain, require, thanos};
-use crate::model::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES,
-};
-use crate::model::{Object, Resource};
-use crate::oc::Said;
-use crate::status::{
-    Alerts, Details, Inputs, MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Moment, Refusal, Report, render,
-};
 
 /// Annotations of nodes that name MachineConfigs.
 const CONFIGS: [&str; 2] =

@@ -3,16 +3,17 @@
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
+use windtunnel_controllers::kubelet;
+use windtunnel_controllers::machine::{Disk, StaticPod};
+use windtunnel_core::Object;
+use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::rng::Streams;
+use windtunnel_openshift::cvo::Installed;
+use windtunnel_openshift::release::Release;
+use windtunnel_openshift::{mco, operators};
 
 use super::{COMPLETED_AGO, pools, topology};
-use crate::actors::cvo::Installed;
-use crate::actors::{kubelet, mco, operators};
-use crate::base::clock::{Time, rfc3339};
-use crate::base::rng::Streams;
-use crate::model::Object;
-use crate::model::machine::{Disk, StaticPod};
-use crate::model::release::Release;
-use crate::scenario::plan::{ClusterPlan, NodePlan};
+use crate::plan::{ClusterPlan, NodePlan};
 
 /// The planned nodes: control plane first. Where there are workers, that is for its own pods alone; where there are none, its
 /// nodes are workers as well.

@@ -1,11 +1,11 @@
 //! By which proxies the planned cluster reaches the world, as its installer tells.
 
 use serde_json::{Value, json};
+use windtunnel_core::{Write, resources};
+use windtunnel_openshift::operators;
 
 use super::infrastructure;
-use crate::actors::operators;
-use crate::model::{Write, resources};
-use crate::scenario::plan::ClusterPlan;
+use crate::plan::ClusterPlan;
 
 /// The Proxy of the plan with its status; null where every cluster's own is there, which says nothing.
 pub(super) fn planned(plan: &ClusterPlan) -> Value {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use windtunnel_controllers::faults::{ANNOTATION, MESSAGE, NONE, REASON};
+use windtunnel_core::clock::Time;
+use windtunnel_core::condition::{Condition, find};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::{Key, Object};
 
 use super::{flow, quoted};
-use crate::base::clock::Time;
-use crate::model::condition::{Condition, find};
-use crate::model::fault::{ANNOTATION, MESSAGE, NONE, REASON};
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, MACHINE_CONFIG_POOLS, NODES};
-use crate::model::{Key, Object};
 use crate::record::{Event, Record, WriteEvent};
 
 /// Something that happened at one moment.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use windtunnel_core::resources::EVENTS;
+use windtunnel_core::text::clock_time;
+use windtunnel_update_status::status::Details;
 
 use super::lanes;
-use crate::base::text::clock_time;
-use crate::model::resources::EVENTS;
 use crate::record::{Event, Record};
 use crate::report::{ScenarioResult, status};
-use crate::status::Details;
 
 /// So many of the last changes and refusals are told.
 const ROWS: usize = 8;

@@ -1,22 +1,22 @@
 //! A record, followed from its first entry to its last: what each lane shows, and which events there were.
 
 use serde_json::Value;
+use windtunnel_controllers::faults::Fault;
+use windtunnel_core::alert::{Alert, AlertState};
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, MACHINE_CONFIG_POOLS, NODES, PODS,
+};
+use windtunnel_core::{Key, Object, View, pod};
+use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
+use windtunnel_update_status::status::nodes;
 
 use super::diff;
 use super::lanes::{Event, Group, Lanes, Span, State, Tone};
 use super::states::{self, HISTORY, Place};
-use crate::base::clock::Time;
-use crate::model::alert::{Alert, AlertState};
-use crate::model::fault::Fault;
-use crate::model::insight::published::{CONFIG_MAP, NAMESPACE};
-use crate::model::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, MACHINE_CONFIG_POOLS, NODES, PODS,
-};
-use crate::model::{Key, Object, View, pod};
 use crate::record::{ADMINISTRATOR, Event as Happened, Record, WriteEvent};
 use crate::report::insights;
 use crate::report::timeline::{self, changes};
-use crate::status::nodes;
 
 /// The namespace whose pods have lanes: the operator's own, and those that retrieve releases.
 const RETRIEVAL: &str = "openshift-cluster-version";

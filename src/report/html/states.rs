@@ -1,15 +1,17 @@
 //! What the lanes of an object show, from the object.
 
 use serde_json::Value;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::text::truncate;
+use windtunnel_core::{Object, View};
+use windtunnel_update_status::insight::published;
+use windtunnel_update_status::node_phase::Phase;
+use windtunnel_update_status::status::nodes;
+use windtunnel_update_status::status::nodes::Assessment;
 
 use super::lanes::{Group, State, Tone};
-use crate::base::text::truncate;
-use crate::model::condition::{self, Condition};
-use crate::model::insight::published;
-use crate::model::node_phase::Phase;
-use crate::model::{Object, View};
 use crate::report::insights::{self, Told};
-use crate::status::nodes::{self, Assessment};
 
 /// Which lane.
 pub(super) type Place = (Group, String);
@@ -181,8 +183,9 @@ fn of_insight(key: &str, told: Told<'_>) -> Option<(String, State)> {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_core::yaml;
+
     use super::*;
-    use crate::base::yaml;
 
     fn object(text: &str) -> Object {
         Object::new(yaml::from_str::<Value>(text).unwrap())

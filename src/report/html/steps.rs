@@ -1,9 +1,9 @@
 //! The steps of a scenario as rows of a table.
 
 use serde::Serialize;
+use windtunnel_core::clock::Time;
+use windtunnel_core::text::{clock_time, short_duration};
 
-use crate::base::clock::Time;
-use crate::base::text::{clock_time, short_duration};
 use crate::record::{Event, Record};
 
 /// A step as it was played.

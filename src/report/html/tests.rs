@@ -1,11 +1,11 @@
 //! Tests of the page: what is hostile stays text, and what a record tells stands in its lanes.
 
 use serde_json::{Value, json};
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use windtunnel_core::{Object, Resource, resources};
 
 use super::*;
-use crate::base::clock::Time;
-use crate::model::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
-use crate::model::{Object, Resource, resources};
 use crate::record::{Entry, Event, Header, WriteEvent};
 
 const HOSTILE: &str = "</script><script>alert(1)</script><!-- & \" ' \u{2028}";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::clock::Time;
+use windtunnel_core::clock::Time;
 
 /// Where in a line its text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

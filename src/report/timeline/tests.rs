@@ -1,10 +1,10 @@
 //! Tests of the timeline, on a small record made by hand.
 
 use serde_json::{Value, json};
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Object, Resource, resources};
 
 use super::render;
-use crate::base::clock::Time;
-use crate::model::{Object, Resource, resources};
 use crate::record::{Entry, Event, Header, Record, WriteEvent};
 
 /// A record in the making: keeps the last state of the objects that it writes.

@@ -1,7 +1,8 @@
 //! Expectations that hold as soon as they are looked at, since the update whose end they wait for has not begun.
 
-use crate::model::resources::CLUSTER_VERSIONS;
-use crate::scenario::plan::{Action, Check, ClusterPlan, Expectation, Step, TextMatch, What, When};
+use windtunnel_core::resources::CLUSTER_VERSIONS;
+
+use crate::plan::{Action, Check, ClusterPlan, Expectation, Step, TextMatch, What, When};
 
 /// How far the cluster is with what it was asked for, as far as the steps of a run tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::text::{did_you_mean, nearest};
+use windtunnel_openshift::release::Release;
+use windtunnel_update_status::node_phase::Phase;
 
-use crate::base::text::{did_you_mean, nearest};
-use crate::model::fault::{Disturbance, Faulty};
-use crate::model::node_phase::Phase;
-use crate::model::release::Release;
-use crate::model::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
-use crate::model::vocabulary::{self, Types};
-use crate::scenario::plan::{
+use crate::plan::{
     Action, Check, ClusterPlan, InsightRef, Keep, Kept, ObjectRef, Step, Subject, TextMatch, What,
 };
+use crate::plan::{Disturbance, Faulty};
+use crate::scenario::vocabulary;
+use crate::scenario::vocabulary::Types;
 
 /// The pools of every cluster.
 const POOLS: [&str; 2] = ["master", "worker"];

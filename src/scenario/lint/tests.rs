@@ -1,7 +1,8 @@
 //! What is odd, and what is not.
 
+use windtunnel_openshift::release::Release;
+
 use super::warnings;
-use crate::model::release::Release;
 use crate::scenario;
 
 /// Reads a scenario and compares what is odd about it.

@@ -102,7 +102,7 @@ fn the_schema_takes_every_example_and_knows_every_key() {
 
 #[test]
 fn no_damaged_text_panics() {
-    let mut stream = crate::base::rng::Streams::new(1).stream("damage");
+    let mut stream = windtunnel_core::rng::Streams::new(1).stream("damage");
     let mut problems = 0;
     for (_, block) in blocks(DOCUMENT) {
         let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };

@@ -252,7 +252,7 @@ fn steps_say_what_is_wrong_with_them() {
     check_step("  - delete: Pod/name", "s.yaml:5:13: expected `Pod/<namespace>/<name>`, found `Pod/name`");
     check_step("  - delete: Pods/a/b", "s.yaml:5:13: unknown kind `Pods`; did you mean `Pod`?");
     check_step("  - delete: Node/a*", "s.yaml:5:13: expected one object, without `*`, found `Node/a*`");
-    let kinds: Vec<String> = crate::model::resources::names().collect();
+    let kinds: Vec<String> = windtunnel_core::resources::names().collect();
     assert_eq!(kinds.last().unwrap(), "Node.config.openshift.io", "there are two of that kind");
     check_step(
         "  - apply: {apiVersion: v1, kind: Gadget, metadata: {name: a}}",

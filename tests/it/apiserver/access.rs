@@ -5,10 +5,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::ListParams;
 use serde_json::{Value, json};
-use windtunnel::apiserver::service::Shared;
-use windtunnel::apiserver::{ApiServer, AuthorizationMode, Impersonate, Method, Request};
-use windtunnel::base::clock::VirtualClock;
-use windtunnel::model::{Identity, Resource, Write, resources};
+use windtunnel_apiserver::service::Shared;
+use windtunnel_apiserver::{ApiServer, AuthorizationMode, Impersonate, Method, Request};
+use windtunnel_core::clock::VirtualClock;
+use windtunnel_core::{Identity, Resource, Write, resources};
 
 use super::requests::now;
 

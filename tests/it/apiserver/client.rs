@@ -9,10 +9,10 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use serde_json::json;
-use windtunnel::apiserver::ApiServer;
-use windtunnel::apiserver::service::Shared;
-use windtunnel::base::clock::{Clock, VirtualClock};
-use windtunnel::model::{Identity, Write, resources};
+use windtunnel_apiserver::ApiServer;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_core::clock::{Clock, VirtualClock};
+use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::now;
 

@@ -8,10 +8,11 @@ use futures::{AsyncBufReadExt as _, TryStreamExt as _};
 use kube::api::{Api, PostParams};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use serde_json::Value;
-use windtunnel::apiserver::ApiServer;
-use windtunnel::apiserver::https::{self, Settings};
-use windtunnel::apiserver::service::Shared;
-use windtunnel::base::clock::{Clock as _, ScaledClock, SetClock, Time, WallClock};
+use windtunnel_apiserver::ApiServer;
+use windtunnel_apiserver::https;
+use windtunnel_apiserver::https::Settings;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_core::clock::{Clock as _, ScaledClock, SetClock, Time, WallClock};
 
 use super::https::{admin, ask, client, config_map, run};
 

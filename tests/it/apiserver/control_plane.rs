@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Endpoint};
+use windtunnel_apiserver::{ApiServer, Endpoint};
 
 use super::kinds::get;
 use super::requests::{now, server};
@@ -62,8 +62,7 @@ fn no_other_service_gets_the_address_of_the_server() {
     let spec = json!({ "clusterIP": "172.30.0.1", "ports": [{ "port": 1 }] });
     let service = json!({ "metadata": { "name": "s" }, "spec": spec });
     let path = format!("{IN_DEFAULT}/services");
-    let (code, text) =
-        super::kinds::answer(&mut server, windtunnel::apiserver::Method::Post, &path, &service);
+    let (code, text) = super::kinds::answer(&mut server, windtunnel_apiserver::Method::Post, &path, &service);
     assert_eq!(code, 422);
     assert!(text.contains("failed to allocate IP 172.30.0.1: provided IP is already allocated"), "{text}");
 }

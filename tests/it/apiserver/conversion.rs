@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, HookCall, HookError, Method, Poll, Reply, ReplyBody, Request};
-use windtunnel::model::{Identity, Resource, Write, resources};
+use windtunnel_apiserver::{ApiServer, HookCall, HookError, Method, Poll, Reply, ReplyBody, Request};
+use windtunnel_core::{Identity, Resource, Write, resources};
 
 use super::requests::now;
 

@@ -1,8 +1,8 @@
 //! CustomResourceDefinitions: their names, what is accepted, and how they go.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::ApiServer;
-use windtunnel::model::{Identity, Resource, Write, resources};
+use windtunnel_apiserver::ApiServer;
+use windtunnel_core::{Identity, Resource, Write, resources};
 
 use super::requests::{VERSIONS, ask, define, definition, now, server};
 
@@ -115,7 +115,7 @@ fn definitions_that_openshift_ships_are_accepted_by_their_own_minor_and_by_the_n
         let minor = kubernetes_minor(&release.file_name().to_string_lossy());
         for file in std::fs::read_dir(release.path()).unwrap().map(|entry| entry.unwrap().path()) {
             let text = std::fs::read_to_string(&file).unwrap();
-            let crd: Value = windtunnel::base::yaml::from_str(&text).unwrap();
+            let crd: Value = windtunnel_core::yaml::from_str(&text).unwrap();
             for minor in [minor, 36] {
                 let mut server = server(minor);
                 let answer = ask(&mut server, &Write::create(KIND, crd.clone()));
@@ -137,7 +137,7 @@ fn shipped(folder: &std::path::Path) -> Vec<(String, Value)> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let definitions = files.map(|file| {
         let text = std::fs::read_to_string(&file).unwrap();
-        (file.display().to_string(), windtunnel::base::yaml::from_str(&text).unwrap())
+        (file.display().to_string(), windtunnel_core::yaml::from_str(&text).unwrap())
     });
     let mut definitions: Vec<(String, Value)> = definitions.collect();
     definitions.sort_by(|one, other| one.0.cmp(&other.0));

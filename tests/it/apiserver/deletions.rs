@@ -1,7 +1,7 @@
 //! What may be deleted together, and what becomes of dependents where a deletion does not say.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::Method;
+use windtunnel_apiserver::Method;
 
 use super::kinds::{answer, ask, get};
 use super::requests::server;

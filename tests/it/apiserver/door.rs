@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use windtunnel::apiserver::ApiServer;
 use windtunnel::backends::Door;
 use windtunnel::backends::in_process::InProcess;
-use windtunnel::base::clock::{Clock, Time, VirtualClock};
 use windtunnel::cli::Releases;
 use windtunnel::engine::{self, EPOCH, Session};
-use windtunnel::model::{Change, ChangeKind, Identity, Object, Resource, View, Write, resources};
-
 use windtunnel::scenario;
+use windtunnel_apiserver::ApiServer;
+use windtunnel_core::clock::{Clock, Time, VirtualClock};
+use windtunnel_core::{Change, ChangeKind, Identity, Object, Resource, View, Write, resources};
 
 use super::requests::{definition, now};
 
@@ -119,7 +118,7 @@ fn a_replaced_definition_changes_the_objects_that_read_differently() {
     let schema = json!({ "type": "object", "properties": { "spec": { "type": "object" } } });
     let patch =
         json!([{ "op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema }]);
-    let operation = windtunnel::model::Operation::JsonPatch(patch);
+    let operation = windtunnel_core::Operation::JsonPatch(patch);
     let write = Write { operation, ..Write::merge_patch(crds, "", "versions.example.io", json!({})) };
     door.write("test", &admin, &write, now()).unwrap();
     let changes = door.changes(&View::default());
@@ -223,7 +222,7 @@ fn a_node_reads_what_its_pods_refer_to() {
     let code = |node: &str, path: &str| {
         let who = Identity::new(format!("system:node:{node}"), &["system:nodes"]);
         let path = format!("/api/v1/namespaces/default/{path}");
-        let request = windtunnel::apiserver::Request::new(windtunnel::apiserver::Method::Get, &path, &who);
+        let request = windtunnel_apiserver::Request::new(windtunnel_apiserver::Method::Get, &path, &who);
         door.shared().with(|server| server.handle(&request, now()).code)
     };
     for path in [

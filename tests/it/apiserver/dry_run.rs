@@ -1,8 +1,8 @@
 //! Writes that are only tried.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Reply, Request};
-use windtunnel::model::{Identity, Write, resources};
+use windtunnel_apiserver::{ApiServer, Method, Reply, Request};
+use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{VERSIONS, ask, define, definition, now, server};
 

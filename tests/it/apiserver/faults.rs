@@ -1,9 +1,9 @@
 //! Requests that are answered with trouble: which, how often, and with which Status.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
-use windtunnel::model::fault::{Hits, RequestFault, Requests, Trouble};
-use windtunnel::model::{Identity, Write, resources};
+use windtunnel_apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
+use windtunnel_core::requests::faults::{Hits, RequestFault, Requests, Trouble};
+use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{now, server};
 

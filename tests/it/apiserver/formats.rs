@@ -1,8 +1,8 @@
 //! Formats and patterns of schemas, as custom resources meet them.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{Method, Reply, Request};
-use windtunnel::model::Identity;
+use windtunnel_apiserver::{Method, Reply, Request};
+use windtunnel_core::Identity;
 
 use super::requests::{definition, judged, now, server};
 

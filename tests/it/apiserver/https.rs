@@ -14,11 +14,12 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::{Value, json};
 use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use windtunnel::apiserver::ApiServer;
-use windtunnel::apiserver::https::{self, Authority, Serving, Settings};
-use windtunnel::apiserver::service::Shared;
-use windtunnel::base::clock::{Clock as _, WallClock};
-use windtunnel::model::{Identity, Write, resources};
+use windtunnel_apiserver::ApiServer;
+use windtunnel_apiserver::https;
+use windtunnel_apiserver::https::{Authority, Serving, Settings};
+use windtunnel_apiserver::service::Shared;
+use windtunnel_core::clock::{Clock as _, WallClock};
+use windtunnel_core::{Identity, Write, resources};
 
 pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

@@ -1,8 +1,8 @@
 //! Built-in kinds: their versions, subresources, and what is refused of them.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
-use windtunnel::model::Identity;
+use windtunnel_apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
+use windtunnel_core::Identity;
 
 use super::requests::{define, definition, now, server};
 

@@ -1,8 +1,8 @@
 //! Lists in pages and of the past, and watches from the future.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Poll, ReplyBody, Request};
-use windtunnel::model::{Identity, Write, resources};
+use windtunnel_apiserver::{ApiServer, Method, Poll, ReplyBody, Request};
+use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{ask, now, server};
 

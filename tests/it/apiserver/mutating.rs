@@ -1,8 +1,8 @@
 //! Policies that change objects (`MutatingAdmissionPolicy`), as 1.36 has them.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Request};
-use windtunnel::model::Identity;
+use windtunnel_apiserver::{ApiServer, Method, Request};
+use windtunnel_core::Identity;
 
 use super::apply::widgets;
 use super::requests::{define, now, server};

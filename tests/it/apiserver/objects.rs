@@ -1,7 +1,7 @@
 //! What holds of all objects alike: owners, finalizers, annotations, generated names, how long they may be.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method};
+use windtunnel_apiserver::{ApiServer, Method};
 
 use super::kinds::{answer, ask};
 use super::requests::{define, definition, server};

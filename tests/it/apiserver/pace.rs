@@ -6,10 +6,10 @@ use kube::api::{DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::json;
-use windtunnel::apiserver::service::Shared;
-use windtunnel::apiserver::{ApiServer, Builder, DefinitionPace, Method, Request};
-use windtunnel::base::clock::{Clock, Time, VirtualClock};
-use windtunnel::model::{Identity, Write, resources};
+use windtunnel_apiserver::service::Shared;
+use windtunnel_apiserver::{ApiServer, Builder, DefinitionPace, Method, Request};
+use windtunnel_core::clock::{Clock, Time, VirtualClock};
+use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{define, definition, now};
 

@@ -1,8 +1,8 @@
 //! Pods: addresses in their status, what an update may change, and requests that need a running container.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Request};
-use windtunnel::model::Identity;
+use windtunnel_apiserver::{ApiServer, Method, Request};
+use windtunnel_core::Identity;
 
 use super::kinds::{answer, ask, get};
 use super::requests::{now, server};

@@ -1,8 +1,8 @@
 //! Policies in CEL and their bindings: what they deny, warn of and are refused for.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Body, HookCall, Method, Reply, Request};
-use windtunnel::model::Identity;
+use windtunnel_apiserver::{ApiServer, Body, HookCall, Method, Reply, Request};
+use windtunnel_core::Identity;
 
 use super::requests::{now, server};
 

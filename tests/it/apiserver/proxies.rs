@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{Answered, ApiServer, Asked, Method, ReplyBody, Request, Upstream};
-use windtunnel::model::{Identity, Write, resources};
+use windtunnel_apiserver::{Answered, ApiServer, Asked, Method, ReplyBody, Request, Upstream};
+use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{now, server};
 

@@ -1,8 +1,8 @@
 //! What namespaces may hold and what pods are given: ResourceQuotas, LimitRanges, ServiceAccounts.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Request};
-use windtunnel::model::Identity;
+use windtunnel_apiserver::{ApiServer, Method, Request};
+use windtunnel_core::Identity;
 
 use super::requests::{now, server};
 

@@ -1,9 +1,9 @@
 //! Direct requests: status, generation, conflicts, pruning, defaults, deletion, watches, the log.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Poll, Reply, ReplyBody, Request};
-use windtunnel::base::clock::Time;
-use windtunnel::model::{Identity, Resource, Write, resources};
+use windtunnel_apiserver::{ApiServer, Method, Poll, Reply, ReplyBody, Request};
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Identity, Resource, Write, resources};
 
 pub(super) const VERSIONS: Resource = Resource::cluster("example.io", "v1", "Version", "versions");
 
@@ -84,7 +84,7 @@ pub(crate) fn judged(minor: u32, schema: &Value, value: &Value) -> String {
 pub(crate) fn ask(
     server: &mut ApiServer,
     write: &Write,
-) -> Result<windtunnel::model::Object, windtunnel::model::Refusal> {
+) -> Result<windtunnel_core::Object, windtunnel_core::Refusal> {
     server.write(write, &Identity::admin(), now())
 }
 

@@ -21,10 +21,10 @@ use kube::runtime::wait::{await_condition, conditions};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Config};
 use serde_json::{Value, json};
-use windtunnel::apiserver::ApiServer;
-use windtunnel::apiserver::service::Shared;
-use windtunnel::base::clock::{Clock as _, WallClock};
-use windtunnel::model::Identity;
+use windtunnel_apiserver::ApiServer;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_core::Identity;
+use windtunnel_core::clock::{Clock as _, WallClock};
 
 type Outcome = Result<(), Box<dyn Error>>;
 type Body = fn(Client, String) -> BoxFuture<'static, Outcome>;
@@ -207,7 +207,7 @@ async fn in_process() {
 #[cfg(feature = "serve")]
 #[tokio::test(flavor = "multi_thread")]
 async fn over_https() {
-    use windtunnel::apiserver::https::{Settings, serve};
+    use windtunnel_apiserver::https::{Settings, serve};
     let serving = serve(server(), Settings::default()).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");

@@ -1,7 +1,7 @@
 //! What is refused of rarer built-in kinds, in the words of their own validation.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::Method;
+use windtunnel_apiserver::Method;
 
 use super::kinds::{answer, ask};
 use super::requests::server;

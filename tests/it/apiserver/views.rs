@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Poll, Query, Reply, ReplyBody, Request, Watch};
-use windtunnel::model::{Identity, Write, resources};
+use windtunnel_apiserver::{ApiServer, Method, Poll, Query, Reply, ReplyBody, Request, Watch};
+use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{ask, now, server};
 

@@ -16,9 +16,9 @@ use tokio::net::TcpListener;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{ServerConfig, crypto::ring};
 use tokio_rustls::{TlsAcceptor, rustls};
-use windtunnel::apiserver::https::Webhooks;
-use windtunnel::apiserver::{ApiServer, Method, Request};
-use windtunnel::model::Identity;
+use windtunnel_apiserver::https::Webhooks;
+use windtunnel_apiserver::{ApiServer, Method, Request};
+use windtunnel_core::Identity;
 
 use super::requests::now;
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, HookCall, HookError, Method, Reply, ReplyBody, Request};
-use windtunnel::model::{Identity, Resource, Write, resources};
+use windtunnel_apiserver::{ApiServer, HookCall, HookError, Method, Reply, ReplyBody, Request};
+use windtunnel_core::{Identity, Resource, Write, resources};
 
 use super::requests::now;
 

@@ -227,7 +227,7 @@ fn the_schema_takes_what_can_be_read_and_knows_every_key() {
     let wrong: serde_json::Value = serde_json::json!({ "name": "n", "cluster": { "version": "4.20.1" }, "timeline": [{ "advanse": "1h" }] });
     assert!(!validator.is_valid(&wrong));
     for (file, text) in crate::scenarios::shipped("scenarios", "yaml") {
-        let (value, _) = windtunnel::base::yaml::lenient(&text).unwrap();
+        let (value, _) = windtunnel_core::yaml::lenient(&text).unwrap();
         let problems: Vec<String> = validator
             .iter_errors(&value)
             .map(|error| format!("{}: {error}", error.instance_path()))

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use regex::Regex;
 use serde_json::json;
-use windtunnel::base::clock::{Clock as _, WallClock};
+use windtunnel_core::clock::{Clock as _, WallClock};
 
 use super::environment::TestEnvironment;
 use super::serve::{Served, client, run};

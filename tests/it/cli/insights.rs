@@ -9,8 +9,8 @@ use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
-use windtunnel::base::clock::{Clock as _, WallClock};
-use windtunnel::model::manifests;
+use windtunnel_core::clock::{Clock as _, WallClock};
+use windtunnel_openshift::manifests;
 
 use super::environment::TestEnvironment;
 use super::serve::{Served, client, run};
@@ -132,7 +132,7 @@ impl Cluster {
             .body(request.to_string().into_bytes())
             .unwrap();
         let answer: Value = self.client.request(request).await.unwrap();
-        let mut config: Value = windtunnel::base::yaml::from_str(admin).unwrap();
+        let mut config: Value = windtunnel_core::yaml::from_str(admin).unwrap();
         config["users"][0]["user"] = json!({"token": answer["status"]["token"]});
         config.to_string()
     }

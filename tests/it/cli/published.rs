@@ -68,7 +68,7 @@ fn what_a_run_published_tells_of_nodes_and_pools_what_its_objects_tell() {
         .as_object()
         .unwrap()
         .iter()
-        .map(|(key, insight)| (key.clone(), json!(windtunnel::base::yaml::to_string(insight).unwrap())))
+        .map(|(key, insight)| (key.clone(), json!(windtunnel_core::yaml::to_string(insight).unwrap())))
         .collect();
     let metadata =
         json!({"name": "status-api-cm-prototype", "namespace": "openshift-update-status-controller"});

@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use windtunnel::base::clock::Time;
-use windtunnel::model::{Object, condition};
 use windtunnel::record::{Event, Record};
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Object, condition};
 
 use super::environment::TestEnvironment;
 

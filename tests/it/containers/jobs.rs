@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use serde_json::Value;
-use windtunnel::base::yaml;
+use windtunnel_core::yaml;
 
 use super::{docker, is_ours_there};
 use crate::cli::environment::TestEnvironment;

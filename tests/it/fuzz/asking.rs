@@ -1,9 +1,9 @@
 //! A server that is asked, and whose every answer is looked at.
 
 use serde_json::Value;
-use windtunnel::apiserver::{ApiServer, Body, Method, Poll, ReplyBody, Request};
-use windtunnel::base::clock::Time;
-use windtunnel::model::Identity;
+use windtunnel_apiserver::{ApiServer, Body, Method, Poll, ReplyBody, Request};
+use windtunnel_core::Identity;
+use windtunnel_core::clock::Time;
 
 pub(super) const APPLY: &str = "application/apply-patch+yaml";
 pub(super) const MERGE: &str = "application/merge-patch+json";

@@ -2,8 +2,8 @@
 
 use prost::encoding;
 use serde_json::json;
-use windtunnel::apiserver::{Body, Method, Request};
-use windtunnel::model::Identity;
+use windtunnel_apiserver::{Body, Method, Request};
+use windtunnel_core::Identity;
 
 use super::asking::{APPLY, JSON, MERGE, STRATEGIC, now, send, server};
 use super::campaign::campaign;

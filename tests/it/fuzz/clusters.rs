@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windtunnel::base::clock::Time;
 use windtunnel::dump::{Dump, Source};
-use windtunnel::insights::snapshot::{self, Insights};
-use windtunnel::model::alert::ActiveAlert;
-use windtunnel::model::insight::{Detail, PoolNodesUpdateSummary};
-use windtunnel::model::{Object, Resource};
-use windtunnel::status::published::sections_on_nodes;
-use windtunnel::status::{Alerts, Details, Inputs, KINDS, Moment, Report, render};
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Object, Resource};
+use windtunnel_update_status::insight::{Detail, PoolNodesUpdateSummary};
+use windtunnel_update_status::insights::snapshot;
+use windtunnel_update_status::insights::snapshot::Insights;
+use windtunnel_update_status::status::published::sections_on_nodes;
+use windtunnel_update_status::status::{Alerts, Details, Inputs, KINDS, Moment, Report, render};
 
 use super::campaign::campaign;
 use super::dice::Dice;

@@ -1,7 +1,7 @@
 //! Draws of a case: numbers, choices, odd values.
 
 use serde_json::{Value, json};
-use windtunnel::base::rng::{Stream, Streams};
+use windtunnel_core::rng::{Stream, Streams};
 
 use super::requests::words::{FIELDS, WORDS};
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use serde_json::{Map, Value, json};
-use windtunnel::apiserver::Method;
+use windtunnel_apiserver::Method;
 
 use super::asking::{APPLY, JSON, MERGE, STRATEGIC, ask, server};
 use super::campaign::campaign;

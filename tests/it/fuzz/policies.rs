@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method};
+use windtunnel_apiserver::{ApiServer, Method};
 
 use super::asking::{MERGE, ask, server};
 use super::campaign::campaign;

@@ -7,7 +7,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use serde_json::{Map, Value, json};
-use windtunnel::apiserver::{ApiServer, Method};
+use windtunnel_apiserver::{ApiServer, Method};
 
 use super::asking::{APPLY, MERGE, STRATEGIC, server};
 use super::campaign::{campaign, property};

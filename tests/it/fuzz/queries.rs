@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method};
+use windtunnel_apiserver::{ApiServer, Method};
 
 use super::asking::{ask, server};
 use super::campaign::campaign;

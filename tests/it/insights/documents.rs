@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use windtunnel::insights::assess::health;
+use windtunnel_update_status::insights::assess::health;
 
 /// The cells of a table in `docs/insights.md`, by its first header.
 fn documented(header: &str) -> Vec<Vec<String>> {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::Value;
-use windtunnel::base::clock::Time;
 use windtunnel::dump::{Dump, Source};
-use windtunnel::insights::snapshot;
-use windtunnel::model::insight::Detail;
+use windtunnel_core::clock::Time;
+use windtunnel_update_status::insight::Detail;
+use windtunnel_update_status::insights::snapshot;
 
 use super::{each_cluster, golden};
 

@@ -1,9 +1,9 @@
 //! The clusters of the transcripts: one to begin with, and how each of the others differs from it.
 
 use serde_json::{Map, Value, json};
-use windtunnel::base::yaml;
-use windtunnel::model::Object;
-use windtunnel::oc::Gates;
+use windtunnel_core::Object;
+use windtunnel_core::yaml;
+use windtunnel_openshift::oc::Gates;
 
 /// A cluster, and what a client may do there.
 pub(super) struct Cluster {

@@ -1,6 +1,6 @@
 //! The recorded transcripts, which were written in three forms.
 
-use windtunnel::oc::Said;
+use windtunnel_openshift::oc::Said;
 
 /// One command, and what came of it.
 #[derive(Debug)]

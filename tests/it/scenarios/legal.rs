@@ -1,7 +1,7 @@
 //! Runs in which nothing is wrong, though it is unusual: none of them fails.
 
-use windtunnel::model::resources::{MACHINE_CONFIGS, PODS};
 use windtunnel::record::{Event, Record, WriteEvent};
+use windtunnel_core::resources::{MACHINE_CONFIGS, PODS};
 
 use super::{plan, play};
 

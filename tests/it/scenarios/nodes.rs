@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use windtunnel::actors::mco::annotations::{
+use windtunnel::record::{ADMINISTRATOR, Event, INSTALLER, Record, WriteEvent};
+use windtunnel_controllers::faults::Fault;
+use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
+use windtunnel_core::{Change, ChangeKind, Object, View, condition};
+use windtunnel_openshift::mco::annotations::{
     CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, STATE,
 };
-use windtunnel::model::fault::Fault;
-use windtunnel::model::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES};
-use windtunnel::model::{Change, ChangeKind, Object, View, condition};
-use windtunnel::record::{ADMINISTRATOR, Event, INSTALLER, Record, WriteEvent};
 
 fn annotation<'o>(object: &'o Object, key: &str) -> &'o str {
     object.annotation(key).unwrap_or_default()

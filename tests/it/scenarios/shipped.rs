@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use windtunnel::engine::Outcome;
+use windtunnel::plan::{Plan, PlannedStep, Step, Subject, What};
 use windtunnel::record::{Event, INSTALLER, Record};
 use windtunnel::report::CANARY;
-use windtunnel::scenario::plan::{Plan, PlannedStep, Step, Subject, What};
 
 use super::nodes::contradiction;
 use super::{plans, play, shipped};

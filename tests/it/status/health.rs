@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windtunnel::base::clock::Time;
-use windtunnel::base::text::truncate;
 use windtunnel::dump::{Dump, Source};
-use windtunnel::insights::snapshot;
-use windtunnel::model::alert::ActiveAlert;
-use windtunnel::model::insight::{Detail, HealthInsight};
-use windtunnel::model::{Object, Resource};
-use windtunnel::status::Inputs;
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::clock::Time;
+use windtunnel_core::text::truncate;
+use windtunnel_core::{Object, Resource};
+use windtunnel_update_status::insight::{Detail, HealthInsight};
+use windtunnel_update_status::insights::snapshot;
+use windtunnel_update_status::status::Inputs;
 
 use super::{RECORDED, changed, files, folders, golden};
 

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::{Value, json};
-use windtunnel::base::yaml;
 use windtunnel::dump::{Dump, Source};
-use windtunnel::insights::snapshot::{self, Insights};
-use windtunnel::model::{Object, Resource};
-use windtunnel::status::published::sections_on_nodes;
-use windtunnel::status::{Details, Inputs, Moment, render};
+use windtunnel_core::yaml;
+use windtunnel_core::{Object, Resource};
+use windtunnel_update_status::insights::snapshot;
+use windtunnel_update_status::insights::snapshot::Insights;
+use windtunnel_update_status::status::published::sections_on_nodes;
+use windtunnel_update_status::status::{Details, Inputs, Moment, render};
 
 use super::{OUTPUTS, changed, files, folders, golden, inputs, parts};
 

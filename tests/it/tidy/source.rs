@@ -8,7 +8,7 @@ pub(super) struct Token<'t> {
     pub(super) text: &'t str,
 }
 
-/// A path of several names such as `crate::model::View`; a group gives one for each of its members.
+/// A path of several names such as `windtunnel_core::View`; a group gives one for each of its members.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Path<'t> {
     pub(super) line: usize,

@@ -9,8 +9,10 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use tower::{Service as _, ServiceExt as _};
-use windtunnel::insights::{self, Election, Parts, Terms};
-use windtunnel::model::{Identity, manifests};
+use windtunnel_core::Identity;
+use windtunnel_openshift::manifests;
+use windtunnel_update_status::insights;
+use windtunnel_update_status::insights::{Election, Parts, Terms};
 
 use super::cluster::Cluster;
 

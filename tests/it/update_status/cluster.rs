@@ -7,10 +7,12 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-use windtunnel::apiserver::{ApiServer, service::Shared};
-use windtunnel::base::clock::{Time, VirtualClock};
-use windtunnel::insights::{self};
-use windtunnel::model::{Identity, manifests, resources};
+use windtunnel_apiserver::ApiServer;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_core::clock::{Time, VirtualClock};
+use windtunnel_core::{Identity, resources};
+use windtunnel_openshift::manifests;
+use windtunnel_update_status::insights;
 
 const PREFIX: &str = "machineconfiguration.openshift.io/";
 

@@ -8,8 +8,8 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tower::{Service as _, ServiceExt as _};
-use windtunnel::insights::{Election, LEASE, Note, Observer, Terms};
-use windtunnel::model::Identity;
+use windtunnel_core::Identity;
+use windtunnel_update_status::insights::{Election, LEASE, Note, Observer, Terms};
 
 use super::cluster::{Cluster, pass};
 

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use windtunnel::insights::{self, Note, Observer, Parts, snapshot};
-use windtunnel::status::Details;
-use windtunnel::status::published::sections_on_nodes;
+use windtunnel_update_status::insights;
+use windtunnel_update_status::insights::{Note, Observer, Parts, snapshot};
+use windtunnel_update_status::status::Details;
+use windtunnel_update_status::status::published::sections_on_nodes;
 
 use super::cluster::{Cluster, pass};
 

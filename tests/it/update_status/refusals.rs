@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 use futures::StreamExt as _;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
-use windtunnel::insights::{self, Note, Observer, Parts};
-use windtunnel::model::alert::ActiveAlert;
-use windtunnel::model::{Identity, manifests};
+use windtunnel_core::Identity;
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_openshift::manifests;
+use windtunnel_update_status::insights;
+use windtunnel_update_status::insights::{Note, Observer, Parts};
 
 use super::cluster::{Cluster, definition, pass};
 use super::told;

@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use windtunnel_core::Resource;
+use windtunnel_core::resources::{
+    CONTROLLER_REVISIONS, CRON_JOBS, DAEMON_SETS, DEPLOYMENTS, JOBS, LEASES, PODS, REPLICA_SETS,
+    STATEFUL_SETS,
+};
 
 use super::super::runs;
 use super::super::stamp::RUN;
 use super::{is, text};
-use crate::model::Resource;
-use crate::model::resources::{
-    CONTROLLER_REVISIONS, CRON_JOBS, DAEMON_SETS, DEPLOYMENTS, JOBS, LEASES, PODS, REPLICA_SETS,
-    STATEFUL_SETS,
-};
 
 /// What belongs to a run, as far as one look has found.
 pub(super) struct Scope<'s> {
@@ -84,9 +84,9 @@ pub(super) fn is_made_by_controllers(resource: &Resource) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use windtunnel_core::resources::CONFIG_MAPS;
 
     use super::*;
-    use crate::model::resources::CONFIG_MAPS;
 
     #[test]
     fn pods_that_real_controllers_made_for_a_run_belong_to_it_and_those_of_others_do_not() {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
 use kube::Client;
+use windtunnel_core::clock::{Clock, Time};
+use windtunnel_update_status::insights::snapshot::{Insights, published};
+use windtunnel_update_status::insights::{Parts, once};
 
 use super::{alerts_in, none};
-use crate::base::clock::{Clock, Time};
 use crate::cli::live::clock;
 use crate::cli::live::connection::Connection;
 use crate::cli::live::{block_on, get, plain, thanos};
 use crate::cli::status::Failure;
-use crate::insights::snapshot::{Insights, published};
-use crate::insights::{Parts, once};
 
 const CONFIG_MAP: &str =
     "/api/v1/namespaces/openshift-update-status-controller/configmaps/status-api-cm-prototype";

@@ -1,9 +1,9 @@
 //! What changed where no kind has words of its own: the paths.
 
 use serde_json::Value;
+use windtunnel_core::Object;
 
 use super::{Change, LAST_SYNCED, change};
-use crate::model::Object;
 
 /// How many paths are named; of the others, only the number is.
 const PATHS_MAX: usize = 3;

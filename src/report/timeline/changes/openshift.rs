@@ -1,9 +1,9 @@
 //! What is told of cluster versions and cluster operators, and of what the machine-config daemon does to nodes.
 
 use serde_json::Value;
+use windtunnel_core::Object;
 
 use super::{Change, LAST_SYNCED, change, condition_changes, text_change};
-use crate::model::Object;
 
 pub(super) fn of_cluster_version(before: Option<&Object>, after: &Object) -> Vec<Change> {
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
 //! Updates that change values alone, whose owners the server need not find out anew.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method};
+use windtunnel_apiserver::{ApiServer, Method};
 
 use super::{CONFIG_MAP, JSON, MERGE, WIDGETS, ask, config_map, define, entry, owners, widget};
 use crate::apiserver::requests::server;

@@ -1,8 +1,8 @@
 //! The rows of the table of minors that are about words and values, a test each.
 
 use serde_json::{Value, json};
-use windtunnel::apiserver::{ApiServer, Method, Request};
-use windtunnel::model::{Identity, Write};
+use windtunnel_apiserver::{ApiServer, Method, Request};
+use windtunnel_core::{Identity, Write};
 
 use super::super::requests::{
     VERSIONS, ask, define, definition, judged, now, put_status, rolled_back, server,

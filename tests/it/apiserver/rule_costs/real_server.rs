@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use serde_json::{Value, json};
-use windtunnel::apiserver::https::Authority;
+use windtunnel_apiserver::https::Authority;
 
 use super::{answer, definition, most_values, rules};
 use crate::apiserver::requests::server as our_server;

@@ -1,7 +1,7 @@
 //! What expressions see of objects, by their schemas.
 
 use serde_json::{Value, json};
-use windtunnel::model::{Write, resources};
+use windtunnel_core::{Write, resources};
 
 use super::super::requests::{ask, server};
 use super::{create, definition};

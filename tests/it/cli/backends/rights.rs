@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use windtunnel::apiserver::https::{self, Settings};
-use windtunnel::apiserver::service::Shared;
-use windtunnel::apiserver::{ApiServer, AuthorizationMode};
-use windtunnel::base::clock::{Clock as _, WallClock};
+use windtunnel_apiserver::https;
+use windtunnel_apiserver::https::Settings;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_apiserver::{ApiServer, AuthorizationMode};
+use windtunnel_core::clock::{Clock as _, WallClock};
 
 use super::FEATURE;
 use crate::cli::environment::TestEnvironment;

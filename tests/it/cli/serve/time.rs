@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use serde_json::Value;
-use windtunnel::base::clock::{Clock as _, WallClock};
+use windtunnel_core::clock::{Clock as _, WallClock};
 
 use super::{Served, TestEnvironment, client, run};
 use crate::cli::environment::pause;
@@ -108,7 +108,7 @@ fn a_status_counts_to_the_time_of_the_cluster() {
         let (after, _) = get(&client, "/version").await;
         let duration = line(&status, "Duration:").split(" (").next().unwrap();
         let duration = if duration == "now" { "0s" } else { duration };
-        let duration = windtunnel::base::text::parse_duration(duration).unwrap();
+        let duration = windtunnel_core::text::parse_duration(duration).unwrap();
         // It is printed in whole seconds, or minutes.
         let slack = jiff::SignedDuration::from_mins(1);
         assert!(before.duration_since(started) - slack <= duration, "{before} {started}\n{status}");

@@ -1,6 +1,6 @@
 //! What odd requests are made of.
 
-use windtunnel::apiserver::Method;
+use windtunnel_apiserver::Method;
 
 #[rustfmt::skip]
 pub(in crate::fuzz) const METHODS: &[Method] = &[

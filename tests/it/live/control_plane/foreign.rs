@@ -73,8 +73,8 @@ pub(super) async fn install(kubeconfig: &str) {
 
 async fn renew(kubeconfig: &str) {
     let leases: Api<Lease> = Api::namespaced(client(kubeconfig).await, "kube-node-lease");
-    let now = windtunnel::base::clock::rfc3339_micro(windtunnel::base::clock::Clock::now(
-        &windtunnel::base::clock::WallClock,
+    let now = windtunnel_core::clock::rfc3339_micro(windtunnel_core::clock::Clock::now(
+        &windtunnel_core::clock::WallClock,
     ));
     let lease = json!({
         "apiVersion": "coordination.k8s.io/v1",

@@ -1,0 +1,161 @@
+//! What a request asks for, in the words of access control (`authorizer.Attributes`), and how its refusal is worded.
+
+use std::borrow::Cow;
+
+use crate::gotext::quote;
+use crate::names;
+use crate::request::{Method, Query, Request, ResourcePath, Target};
+use crate::selector::FieldSelector;
+use crate::status::Refused;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Attributes<'a> {
+    pub(crate) verb: Cow<'a, str>,
+    pub(crate) group: Cow<'a, str>,
+    pub(crate) resource: Cow<'a, str>,
+    pub(crate) subresource: Cow<'a, str>,
+    /// Empty for the cluster.
+    pub(crate) namespace: Cow<'a, str>,
+    /// Empty for a collection.
+    pub(crate) name: Cow<'a, str>,
+    /// The path of a request that is for no resource; all above but the verb is empty then.
+    pub(crate) path: Option<Cow<'a, str>>,
+}
+
+impl<'a> Attributes<'a> {
+    /// Takes them from a request (`RequestInfoFactory.NewRequestInfo`).
+    pub(crate) fn of(request: &'a Request<'_>) -> Self {
+        match &request.target {
+            Target::Path(path) => Self {
+                verb: Cow::Borrowed(method(request.method)),
+                path: Some(Cow::Borrowed(path)),
+                ..Self::default()
+            },
+            Target::Resource(path) => Self::of_resource(request.method, path, &request.query),
+        }
+    }
+
+    fn of_resource(method: Method, path: &'a ResourcePath<'_>, query: &'a Query) -> Self {
+        let mut name = Cow::Borrowed(&*path.name);
+        let verb = match method {
+            Method::Get | Method::Other if path.watch => "watch",
+            Method::Get if path.name.is_empty() => {
+                if let Some(only) = named_by_selector(query) {
+                    name = Cow::Owned(only);
+                }
+                if watches(query) { "watch" } else { "list" }
+            }
+            Method::Delete if path.name.is_empty() => "deletecollection",
+            Method::Get => "get",
+            Method::Post => "create",
+            Method::Put => "update",
+            Method::Patch => "patch",
+            Method::Delete => "delete",
+            Method::Other => "",
+        };
+        // A namespace is in itself.
+        let in_itself = path.group.is_empty() && path.resource == "namespaces" && !path.name.is_empty();
+        let namespace = if in_itself { &path.name } else { &path.namespace };
+        // What follows the subresource is for the subresource to read.
+        let subresource = path.subresource.split('/').next().unwrap_or_default();
+        Self {
+            verb: Cow::Borrowed(verb),
+            group: Cow::Borrowed(&path.group),
+            resource: Cow::Borrowed(&path.resource),
+            subresource: Cow::Borrowed(subresource),
+            namespace: Cow::Borrowed(namespace),
+            name,
+            path: None,
+        }
+    }
+
+    /// 403 of a request that nothing allows; `reason` is what the authorizer has to say, or empty.
+    pub(crate) fn forbidden(&self, user: &str, reason: &str) -> Refused {
+        let mut why = format!("User {} cannot {} ", quote(user), self.verb);
+        if let Some(path) = &self.path {
+            why += &format!("path {}", quote(path));
+        } else {
+            let resource = match &*self.subresource {
+                "" => self.resource.to_string(),
+                subresource => format!("{}/{subresource}", self.resource),
+            };
+            why += &format!("resource {} in API group {} ", quote(&resource), quote(&self.group));
+            why += &match &*self.namespace {
+                "" => "at the cluster scope".to_owned(),
+                namespace => format!("in the namespace {}", quote(namespace)),
+            };
+        }
+        if !reason.is_empty() {
+            why += &format!(": {reason}");
+        }
+        Refused::not_allowed(&self.group, &self.resource, &self.name, &why)
+    }
+}
+
+fn method(method: Method) -> &'static str {
+    match method {
+        Method::Get => "get",
+        Method::Post => "post",
+        Method::Put => "put",
+        Method::Patch => "patch",
+        Method::Delete => "delete",
+        Method::Other => "options",
+    }
+}
+
+fn watches(query: &Query) -> bool {
+    match query.get("watch") {
+        "" => query.all("watch").next().is_some(),
+        text => !matches!(text, "0" | "false" | "False" | "FALSE" | "f" | "F"),
+    }
+}
+
+/// A collection of which a field selector takes one name counts as the object of that name.
+fn named_by_selector(query: &Query) -> Option<String> {
+    let selector = query.get("fieldSelector");
+    if selector.is_empty() {
+        return None;
+    }
+    FieldSelector::only_named(selector).filter(|name| names::path_segment(name).is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::Identity;
+
+    use super::*;
+
+    #[test]
+    fn requests_are_told_by_verb_resource_name_and_namespace() {
+        let who = Identity::admin();
+        for (method, path, told) in [
+            (Method::Get, "/api/v1/nodes", "list nodes// in "),
+            (Method::Get, "/api/v1/nodes/n", "get nodes//n in "),
+            (Method::Get, "/api/v1/nodes?watch=1", "watch nodes// in "),
+            (Method::Get, "/api/v1/nodes?watch=false", "list nodes// in "),
+            (Method::Get, "/api/v1/watch/nodes/n", "watch nodes//n in "),
+            (Method::Get, "/api/v1/nodes?fieldSelector=metadata.name%3Dn", "list nodes//n in "),
+            (Method::Get, "/api/v1/nodes?fieldSelector=metadata.name!%3Dn", "list nodes// in "),
+            (Method::Delete, "/api/v1/namespaces/a/pods", "deletecollection pods// in a"),
+            (Method::Delete, "/api/v1/namespaces/a/pods/p", "delete pods//p in a"),
+            (Method::Post, "/api/v1/namespaces/a/pods/p/eviction", "create pods/eviction/p in a"),
+            (Method::Get, "/api/v1/namespaces/a/pods/p/proxy/x/y", "get pods/proxy/p in a"),
+            (Method::Put, "/api/v1/namespaces/a/status", "update namespaces/status/a in a"),
+            (Method::Get, "/api/v1/namespaces/a", "get namespaces//a in a"),
+            (Method::Get, "/apis/apps/v1", "get path /apis/apps/v1"),
+            (Method::Post, "/version", "post path /version"),
+        ] {
+            let request = Request::new(method, path, &who);
+            let asked = Attributes::of(&request);
+            let is = asked.path.as_ref().map_or_else(
+                || {
+                    let Attributes { resource, subresource, name, namespace, .. } = &asked;
+                    format!("{} {resource}/{subresource}/{name} in {namespace}", asked.verb)
+                },
+                |path| format!("{} path {path}", asked.verb),
+            );
+            assert_eq!(is, told, "{path}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What kubelets may do (`NodeAuthorizer`): the rules of the role `system:node`, of some kinds only what is theirs.
+
+use serde_json::Value;
+
+use super::attributes::Attributes;
+use super::policy::{Decision, Subject};
+use super::rule::Rule;
+use crate::store::{Store, Stored};
+
+/// Who kubelets are: a user of this name, in this group.
+const USER: &str = "system:node:";
+const GROUP: &str = "system:nodes";
+/// The namespace of the leases of nodes.
+const LEASES: &str = "kube-node-lease";
+const LEASE_VERBS: [&str; 5] = ["get", "create", "update", "patch", "delete"];
+
+/// The node of a user, if the user is one.
+pub(super) fn node_of(who: Subject<'_>) -> Option<&str> {
+    let node = who.user.strip_prefix(USER)?;
+    who.groups.contains(&GROUP).then_some(node)
+}
+
+/// What is decided for a node, by the rules of its role and the pods that are bound to it.
+pub(super) fn decide(
+    node: &str,
+    rules: &[Rule],
+    pods: impl Iterator<Item = Stored>,
+    asked: &Attributes<'_>,
+) -> Decision {
+    let outcome = match (&*asked.group, &*asked.resource) {
+        ("", kind @ ("secrets" | "configmaps")) => read(node, kind, pods, asked),
+        ("coordination.k8s.io", "leases") => own(node, asked, Some(LEASES)),
+        ("storage.k8s.io", "csinodes") => own(node, asked, None),
+        _ if rules.iter().any(|rule| rule.allows(asked)) => Ok(()),
+        _ => Err(String::new()),
+    };
+    Decision { allowed: outcome.is_ok(), reason: outcome.err().unwrap_or_default() }
+}
+
+/// `authorizeReadNamespacedObject`: a single object that a pod of the node refers to.
+fn read(
+    node: &str,
+    kind: &str,
+    mut pods: impl Iterator<Item = Stored>,
+    asked: &Attributes<'_>,
+) -> Result<(), String> {
+    if !matches!(&*asked.verb, "get" | "list" | "watch") {
+        return Err("can only read resources of this type".to_owned());
+    }
+    if !asked.subresource.is_empty() {
+        return Err("cannot read subresource".to_owned());
+    }
+    if asked.namespace.is_empty() {
+        return Err("can only read namespaced object of this type".to_owned());
+    }
+    if asked.name.is_empty() {
+        return Err("No Object name found".to_owned());
+    }
+    let of_node =
+        |pod: &Value| pod["spec"]["nodeName"] == node && pod["metadata"]["namespace"] == *asked.namespace;
+    if pods.any(|pod| of_node(&pod) && refers(&pod["spec"], kind, &asked.name)) {
+        return Ok(());
+    }
+    Err(format!("no relationship found between node '{node}' and this object"))
+}
+
+/// Whether anything in a pod names an object of a kind, as volumes, variables and pull secrets do.
+fn refers(spec: &Value, kind: &str, name: &str) -> bool {
+    let (named, fields) = match kind {
+        "secrets" => ("secretName", ["secret", "secretRef", "secretKeyRef", "imagePullSecrets"]),
+        _ => ("name", ["configMap", "configMapRef", "configMapKeyRef", "configMap"]),
+    };
+    match spec {
+        Value::Object(map) => map.iter().any(|(field, value)| {
+            let here = fields.contains(&field.as_str());
+            let is = |value: &Value| value["name"] == name || value[named] == name;
+            (here && (is(value) || value.as_array().is_some_and(|all| all.iter().any(is))))
+                || refers(value, kind, name)
+        }),
+        Value::Array(items) => items.iter().any(|item| refers(item, kind, name)),
+        _ => false,
+    }
+}
+
+/// `authorizeLease` and `authorizeCSINode`: the object of the node's own name.
+fn own(node: &str, asked: &Attributes<'_>, namespace: Option<&str>) -> Result<(), String> {
+    let what = if namespace.is_some() { "node lease" } else { "CSINode" };
+    if !LEASE_VERBS.contains(&&*asked.verb) {
+        return Err(format!("can only get, create, update, patch, or delete a {what}"));
+    }
+    if namespace.is_some_and(|only| asked.namespace != only) {
+        return Err(format!("can only access leases in the {LEASES:?} system namespace"));
+    }
+    if namespace.is_none() && !asked.subresource.is_empty() {
+        return Err("cannot authorize CSINode subresources".to_owned());
+    }
+    // What is created has its name in the body.
+    if asked.name != node && (asked.verb != "create" || !asked.name.is_empty()) {
+        return Err(format!("can only access {what} with the same name as the requesting node"));
+    }
+    Ok(())
+}
+
+/// All pods, as they are stored.
+pub(super) fn pods(store: &Store, table: Option<crate::store::TableId>) -> impl Iterator<Item = Stored> {
+    table.into_iter().flat_map(|table| store.list(table, "").map(|(_, _, entry)| entry.served()))
+}

@@ -1,0 +1,122 @@
+//! One SecurityContextConstraints: who is named in it, and how strict it is.
+
+use std::cmp::Reverse;
+
+use serde_json::Value;
+use windtunnel_core::Identity;
+
+use crate::gotext::quote;
+
+/// What each freedom weighs. The weightier ones are more than all of the lighter ones together.
+const PRIVILEGED: i64 = 1_600_000;
+const HOST_PORTS: i64 = 800_000;
+const HOST_NETWORK: i64 = 400_000;
+const HOST_VOLUMES: i64 = 200_000;
+const OTHER_VOLUMES: i64 = 100_000;
+/// What capabilities weigh, and what makes it more or less, within [`CAPABILITIES_RANGE`].
+const CAPABILITIES: i64 = 5_000;
+const CAPABILITY_ADDED: i64 = 300;
+const ALL_ALLOWED: i64 = 4_000;
+const ONE_ALLOWED: i64 = 10;
+const ALL_DROPPED: i64 = -3_000;
+const ONE_DROPPED: i64 = -50;
+const CAPABILITIES_RANGE: (i64, i64) = (0, 9_999);
+/// Volumes that weigh nothing.
+const TRIVIAL_VOLUMES: [&str; 6] = ["secret", "configMap", "emptyDir", "downwardAPI", "projected", "none"];
+
+/// A SecurityContextConstraints object, with what is asked of it for each pod.
+#[derive(Debug)]
+pub(in crate::admission) struct Constraint {
+    pub(super) name: String,
+    priority: i64,
+    weight: i64,
+    users: Vec<String>,
+    groups: Vec<String>,
+    /// All that it says.
+    pub(super) says: Value,
+}
+
+impl Constraint {
+    pub(super) fn read(object: &Value) -> Self {
+        Self {
+            name: object["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+            priority: object["priority"].as_i64().unwrap_or(0),
+            weight: weight(object),
+            users: texts(&object["users"]).map(str::to_owned).collect(),
+            groups: texts(&object["groups"]).map(str::to_owned).collect(),
+            says: object.clone(),
+        }
+    }
+
+    /// Its place among others: the highest priority first, then the strictest, then by name.
+    pub(super) fn rank(&self) -> (Reverse<i64>, i64, &str) {
+        (Reverse(self.priority), self.weight, &self.name)
+    }
+
+    /// Whether a user, or a group of theirs, stands in it.
+    pub(super) fn names(&self, user: &Identity) -> bool {
+        let is_named = |group: &str| self.groups.iter().any(|named| named == group);
+        self.users.contains(&user.user) || user.all_groups().any(is_named)
+    }
+
+    /// What is said to who may not use it.
+    pub(super) fn forbidden(&self) -> String {
+        format!("provider {}: Forbidden: not usable by user or serviceaccount", quote(&self.name))
+    }
+}
+
+/// The texts in a list.
+pub(super) fn texts(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn weight(object: &Value) -> i64 {
+    let flags = [
+        ("allowPrivilegedContainer", PRIVILEGED),
+        ("allowHostPorts", HOST_PORTS),
+        ("allowHostNetwork", HOST_NETWORK),
+    ];
+    let flags: i64 = flags.iter().filter(|(flag, _)| object[flag] == true).map(|(_, weight)| weight).sum();
+    let strategies = ["runAsUser", "seLinuxContext"];
+    let strategies: i64 = strategies.iter().map(|field| strategy_weight(&object[field])).sum();
+    flags + volumes_weight(object) + strategies + capabilities_weight(object)
+}
+
+fn strategy_weight(strategy: &Value) -> i64 {
+    match strategy["type"].as_str() {
+        Some("RunAsAny") => 40_000,
+        Some("MustRunAsNonRoot") => 30_000,
+        Some("MustRunAsRange") => 20_000,
+        Some("MustRunAs") => 10_000,
+        _ => 0,
+    }
+}
+
+fn volumes_weight(object: &Value) -> i64 {
+    let mut volumes = texts(&object["volumes"]);
+    let each = |volume: &str| match volume {
+        "hostPath" | "*" => HOST_VOLUMES,
+        trivial if TRIVIAL_VOLUMES.contains(&trivial) => 0,
+        _ => OTHER_VOLUMES,
+    };
+    volumes.by_ref().map(each).max().unwrap_or(0)
+}
+
+fn capabilities_weight(object: &Value) -> i64 {
+    let count = |field: &str| i64::try_from(texts(&object[field]).count()).unwrap_or(i64::MAX / 1_000);
+    let has = |field: &str, all: &[&str]| {
+        texts(&object[field]).any(|name| all.contains(&name.to_uppercase().as_str()))
+    };
+    let allowed = if has("allowedCapabilities", &["*", "ALL"]) {
+        ALL_ALLOWED
+    } else {
+        ONE_ALLOWED * count("allowedCapabilities")
+    };
+    let dropped = if has("requiredDropCapabilities", &["ALL"]) {
+        ALL_DROPPED
+    } else {
+        ONE_DROPPED * count("requiredDropCapabilities")
+    };
+    let sum = CAPABILITIES + CAPABILITY_ADDED * count("defaultAddCapabilities") + allowed + dropped;
+    sum.clamp(CAPABILITIES_RANGE.0, CAPABILITIES_RANGE.1)
+}

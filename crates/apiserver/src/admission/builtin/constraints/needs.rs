@@ -1,0 +1,161 @@
+//! What a pod asks of its node, held against SecurityContextConstraints.
+
+use serde_json::Value;
+
+use super::constraint::{Constraint, texts};
+use crate::gotext::quote;
+
+/// Users that pods of a namespace may have: the first and the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Range {
+    first: i64,
+    last: i64,
+}
+
+impl Range {
+    /// Reads `first/size` or `first-last`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        if let Some((first, size)) = text.split_once('/') {
+            let (first, size): (i64, i64) = (first.parse().ok()?, size.parse().ok()?);
+            return Some(Self { first, last: first.checked_add(size)?.checked_sub(1)? });
+        }
+        let (first, last) = text.split_once('-')?;
+        Some(Self { first: first.parse().ok()?, last: last.parse().ok()? })
+    }
+}
+
+/// What is said of a pod.
+struct Complaints<'a> {
+    constraint: &'a Constraint,
+    said: Vec<String>,
+}
+
+impl Constraint {
+    /// What keeps a pod from being let in by these; nothing where it fits. `range` is that of its namespace.
+    pub(super) fn complaints(&self, pod: &Value, range: Option<Range>) -> Vec<String> {
+        let mut complaints = Complaints { constraint: self, said: Vec::new() };
+        let spec = &pod["spec"];
+        complaints.about_host(spec);
+        complaints.about_volumes(spec);
+        for list in ["initContainers", "containers"] {
+            for (index, container) in spec[list].as_array().into_iter().flatten().enumerate() {
+                let place = format!(".{list}[{index}]");
+                complaints.about_user(&place, spec, container, range);
+                complaints.about_rights(&place, container);
+                complaints.about_ports(&place, list, container);
+            }
+        }
+        complaints.said
+    }
+
+    fn allows(&self, flag: &str) -> bool {
+        self.says[flag] == true
+    }
+}
+
+impl Complaints<'_> {
+    fn say(&mut self, field: &str, value: &str, why: &str) {
+        let name = &self.constraint.name;
+        self.said.push(format!("provider {name}: {field}: Invalid value: {value}: {why}"));
+    }
+
+    fn about_host(&mut self, spec: &Value) {
+        for (field, flag, what) in [
+            ("hostNetwork", "allowHostNetwork", "network"),
+            ("hostPID", "allowHostPID", "PID"),
+            ("hostIPC", "allowHostIPC", "IPC"),
+        ] {
+            if spec[field] == true && !self.constraint.allows(flag) {
+                let why = format!("Host {what} is not allowed to be used");
+                self.say(&format!(".spec.securityContext.{field}"), "true", &why);
+            }
+        }
+    }
+
+    fn about_volumes(&mut self, spec: &Value) {
+        let allowed: Vec<&str> = texts(&self.constraint.says["volumes"]).collect();
+        if allowed.contains(&"*") {
+            return;
+        }
+        for (index, volume) in spec["volumes"].as_array().into_iter().flatten().enumerate() {
+            let source = volume.as_object().into_iter().flatten().find(|(field, _)| *field != "name");
+            // One that says nothing is an empty directory.
+            let kind = source.map_or("emptyDir", |(field, _)| field.as_str());
+            if !allowed.contains(&kind) {
+                let kind_is_not = format!("{kind} volumes are not allowed to be used");
+                self.said
+                    .push(format!("spec.volumes[{index}]: Invalid value: {}: {kind_is_not}", quote(kind)));
+            }
+        }
+    }
+
+    fn about_user(&mut self, place: &str, spec: &Value, container: &Value, range: Option<Range>) {
+        let effective = |field: &str| match &container["securityContext"][field] {
+            Value::Null => spec["securityContext"][field].clone(),
+            told => told.clone(),
+        };
+        let strategy = &self.constraint.says["runAsUser"];
+        let user = effective("runAsUser").as_i64();
+        match (strategy["type"].as_str(), user) {
+            (Some("MustRunAs"), Some(user)) if strategy["uid"].as_i64() != Some(user) => {
+                let why = format!("must be: {}", strategy["uid"]);
+                self.say(&format!("{place}.runAsUser"), &user.to_string(), &why);
+            }
+            (Some("MustRunAsRange"), Some(user)) => {
+                let told = |field: &str| strategy[field].as_i64();
+                let own = told("uidRangeMin").zip(told("uidRangeMax"));
+                let range = own.map(|(first, last)| Range { first, last }).or(range);
+                if range.is_none_or(|Range { first, last }| user < first || user > last) {
+                    let range = range.map_or_else(String::new, |one| format!("{}, {}", one.first, one.last));
+                    let why = format!("must be in the ranges: [{range}]");
+                    self.say(&format!("{place}.runAsUser"), &user.to_string(), &why);
+                }
+            }
+            (Some("MustRunAsNonRoot"), _) if effective("runAsNonRoot") == false => {
+                self.say(&format!("{place}.runAsNonRoot"), "false", "must be true");
+            }
+            (Some("MustRunAsNonRoot"), Some(0)) => {
+                self.say(&format!("{place}.runAsUser"), "0", "running with the root UID is forbidden");
+            }
+            _ => {}
+        }
+    }
+
+    fn about_rights(&mut self, place: &str, container: &Value) {
+        let context = &container["securityContext"];
+        let constraint = self.constraint;
+        if context["privileged"] == true && !constraint.allows("allowPrivilegedContainer") {
+            self.say(&format!("{place}.privileged"), "true", "Privileged containers are not allowed");
+        }
+        let allowed: Vec<&str> = texts(&constraint.says["allowedCapabilities"])
+            .chain(texts(&constraint.says["defaultAddCapabilities"]))
+            .collect();
+        for added in texts(&context["capabilities"]["add"]) {
+            if !allowed.contains(&"*") && !allowed.contains(&added) {
+                let place = format!("{place}.capabilities.add");
+                self.say(&place, &quote(added), "capability may not be added");
+            }
+        }
+        if context["readOnlyRootFilesystem"] == false && constraint.allows("readOnlyRootFilesystem") {
+            let why = "ReadOnlyRootFilesystem must be set to true";
+            self.say(&format!("{place}.readOnlyRootFilesystem"), "false", why);
+        }
+        let escalates = context["allowPrivilegeEscalation"] == true;
+        if escalates && constraint.says["allowPrivilegeEscalation"] == false {
+            let why = "Allowing privilege escalation for containers is not allowed";
+            self.say(&format!("{place}.allowPrivilegeEscalation"), "true", why);
+        }
+    }
+
+    fn about_ports(&mut self, place: &str, list: &str, container: &Value) {
+        if self.constraint.allows("allowHostPorts") {
+            return;
+        }
+        for (index, port) in container["ports"].as_array().into_iter().flatten().enumerate() {
+            if let Some(number) = port["hostPort"].as_i64().filter(|number| *number > 0) {
+                let place = format!("{place}.{list}[{index}].hostPort");
+                self.say(&place, &number.to_string(), "Host ports are not allowed to be used");
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! ResourceQuotas: what a namespace may hold (`ResourceQuota`).
+//!
+//! In a real cluster a controller counts what there is and writes it into the status of quotas, and admission trusts that.
+//! Here the server counts by itself, at each write, and keeps the statuses; so a quota holds from the moment that it is
+//! there.
+
+mod scope;
+mod usage;
+
+use serde_json::{Value, json};
+use windtunnel_core::Resource;
+use windtunnel_core::clock::Time;
+
+use super::amounts::{self, Amounts};
+use crate::admission::{Attributes, Operation};
+use crate::call::Call;
+use crate::kinds::Kind;
+use crate::kinds::quantity::Quantity;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+use crate::store::Stored;
+
+const QUOTAS: Resource = Resource::namespaced("", "v1", "ResourceQuota", "resourcequotas");
+/// What each container must say of itself where a quota counts it.
+const REQUIRED: [&str; 6] =
+    ["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
+
+impl ApiServer {
+    /// Asks the quotas of a namespace whether an object may still be stored in it.
+    ///
+    /// # Errors
+    /// The first that it does not fit into.
+    pub(in crate::admission) fn check_quotas(
+        &self,
+        call: &Call<'_>,
+        attributes: Attributes<'_>,
+        object: &Value,
+    ) -> Outcome<()> {
+        let quotas = self.quotas(attributes.namespace);
+        if quotas.is_empty()
+            || !call.path.subresource.is_empty()
+            || !is_charged(&call.kind, attributes.operation)
+        {
+            return Ok(());
+        }
+        let mut more = usage::of(&call.kind, object, call.now);
+        if attributes.operation == Operation::Update {
+            let before = attributes.old.map(|old| usage::of(&call.kind, old, call.now)).unwrap_or_default();
+            for (name, amount) in &mut more {
+                *amount = before.get(name).map_or(*amount, |found| amount.minus(*found));
+            }
+        }
+        more.retain(|_, amount| !amount.is_zero() && !amount.is_negative());
+        for quota in quotas {
+            self.check_quota(call, attributes, object, &more, &quota)?;
+        }
+        Ok(())
+    }
+
+    fn check_quota(
+        &self,
+        call: &Call<'_>,
+        attributes: Attributes<'_>,
+        object: &Value,
+        more: &Amounts,
+        quota: &Value,
+    ) -> Outcome<()> {
+        let hard = amounts::read(&quota["spec"]["hard"]);
+        let is_pod = call.kind.is("", "pods");
+        if !scope::covers(&quota["spec"], is_pod.then_some(object)) {
+            return Ok(());
+        }
+        let name = quota["metadata"]["name"].as_str().unwrap_or_default();
+        let refused = |why: String| Err(Refused::forbidden(&call.kind.resource, attributes.name, &why));
+        let missing = if is_pod { missing(&object["spec"], &hard) } else { String::new() };
+        if !missing.is_empty() {
+            return refused(format!("failed quota: {name}: must specify {missing}"));
+        }
+        let used = self.used(attributes.namespace, quota, call.now);
+        let exceeded: Vec<&String> = more
+            .iter()
+            .filter(|(name, amount)| {
+                let (found, most) = (used.get(*name), hard.get(*name));
+                most.is_some_and(|most| found.map_or(**amount, |found| found.plus(**amount)).is_more(*most))
+            })
+            .map(|(name, _)| name)
+            .collect();
+        if exceeded.is_empty() {
+            return Ok(());
+        }
+        let shown = |amounts: &Amounts| {
+            let one = |name: &&String| {
+                format!("{name}={}", amounts.get(*name).map_or_else(|| "0".to_owned(), |a| a.text()))
+            };
+            exceeded.iter().map(one).collect::<Vec<_>>().join(",")
+        };
+        let (requested, used, limited) = (shown(more), shown(&used), shown(&hard));
+        refused(format!("exceeded quota: {name}, requested: {requested}, used: {used}, limited: {limited}"))
+    }
+
+    /// The quotas of a namespace, by name.
+    fn quotas(&self, namespace: &str) -> Vec<Stored> {
+        let Some(table) = self.admission.quotas.filter(|_| !namespace.is_empty()) else { return Vec::new() };
+        self.store.list(table, namespace).map(|(_, _, entry)| entry.served()).collect()
+    }
+
+    /// How much is used of each resource that a quota limits.
+    fn used(&self, namespace: &str, quota: &Value, now: Time) -> Amounts {
+        let hard = amounts::read(&quota["spec"]["hard"]);
+        let mut used: Amounts = hard.keys().map(|name| (name.clone(), Quantity::ZERO)).collect();
+        for kind in
+            self.catalog.stored().filter(|kind| kind.resource.namespaced && usage::counts(kind, &hard))
+        {
+            let is_pod = kind.is("", "pods");
+            for (_, _, entry) in self.store.list(kind.table, namespace) {
+                let object = entry.served();
+                if !scope::covers(&quota["spec"], is_pod.then_some(&*object)) {
+                    continue;
+                }
+                let mut found = usage::of(kind, &object, now);
+                found.retain(|name, _| hard.contains_key(name));
+                amounts::add(&mut used, &found);
+            }
+        }
+        used
+    }
+
+    /// Brings the statuses of the quotas of a namespace up to date.
+    pub(crate) fn keep_quotas(&mut self, namespace: &str, now: Time) {
+        let Some(table) = self.admission.quotas else { return };
+        for quota in self.quotas(namespace) {
+            let used = self.used(namespace, &quota, now);
+            let used: Value =
+                used.iter().map(|(name, amount)| (name.clone(), json!(amount.text()))).collect();
+            let status = json!({ "hard": quota["spec"]["hard"], "used": used });
+            if quota["status"] == status || quota["spec"]["hard"].is_null() {
+                continue;
+            }
+            let mut changed = (*quota).clone();
+            changed["status"] = status;
+            let key = QUOTAS.key(namespace, quota["metadata"]["name"].as_str().unwrap_or_default());
+            self.store.rewrite(table, &key, 0, changed);
+        }
+    }
+}
+
+/// Whether a write of a kind may take from a quota.
+fn is_charged(kind: &Kind, operation: Operation) -> bool {
+    let grows = kind.is("", "services") || kind.is("", "persistentvolumeclaims");
+    operation == Operation::Create || (operation == Operation::Update && grows)
+}
+
+/// What containers do not say of themselves and must: `limits.cpu for: a,b; memory for: a`.
+fn missing(spec: &Value, hard: &Amounts) -> String {
+    let lists = ["containers", "initContainers"]
+        .map(|list| spec[list].as_array().map(Vec::as_slice).unwrap_or_default());
+    let mut told = Vec::new();
+    let mut required: Vec<&str> = REQUIRED.into_iter().filter(|name| hard.contains_key(*name)).collect();
+    required.sort_unstable();
+    for resource in required {
+        let mut without: Vec<&str> = lists
+            .iter()
+            .copied()
+            .flatten()
+            .filter(|container| !usage::of_container(container).contains_key(resource))
+            .filter_map(|container| container["name"].as_str())
+            .collect();
+        without.sort_unstable();
+        if !without.is_empty() {
+            told.push(format!("{resource} for: {}", without.join(",")));
+        }
+    }
+    told.join("; ")
+}

@@ -1,0 +1,112 @@
+//! ServiceAccounts of pods (`ServiceAccount`): the one that a pod runs as, and its token.
+//!
+//! Off unless asked for: the ServiceAccount `default` of each namespace is a controller's to make, and without it no pod
+//! would be let in.
+
+use serde_json::{Value, json};
+use windtunnel_core::Resource;
+
+use crate::builder::Builder;
+use crate::call::Call;
+use crate::gotext::quote;
+use crate::metadata;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+
+const SERVICE_ACCOUNTS: Resource = Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts");
+/// Where the token is found in a container.
+const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// How long a token is good: an hour, and some seconds that mark it as one of this admission.
+const SECONDS: u32 = 3607;
+const MIRROR: &str = "kubernetes.io/config.mirror";
+
+impl Builder {
+    /// Whether pods run as ServiceAccounts, which must be there, and get their tokens (admission plugin `ServiceAccount`). Off
+    /// by default, as where no controller makes the ServiceAccount `default` of each namespace.
+    #[must_use]
+    pub fn service_account_admission(mut self, service_accounts: bool) -> Self {
+        self.service_accounts = service_accounts;
+        self
+    }
+}
+
+impl ApiServer {
+    /// Has a new pod run as a ServiceAccount of its namespace.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub(crate) fn give_service_account(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<()> {
+        if !self.admission.service_accounts || !call.kind.is("", "pods") {
+            return Ok(());
+        }
+        if object["metadata"]["annotations"].get(MIRROR).is_some() {
+            return Ok(());
+        }
+        let given = object["spec"]["serviceAccountName"].as_str().filter(|name| !name.is_empty());
+        let name = given.unwrap_or("default").to_owned();
+        let namespace = call.path.namespace.to_string();
+        let Some(account) = self.object(&SERVICE_ACCOUNTS, &namespace, &name) else {
+            let quoted = quote(&name);
+            let why = format!(
+                "error looking up service account {namespace}/{name}: serviceaccount {quoted} not found"
+            );
+            let pod = metadata::text(object, "name").to_owned();
+            return Err(Refused::forbidden(&call.kind.resource, &pod, &why));
+        };
+        let account = account.to_value();
+        object["spec"]["serviceAccountName"] = json!(name);
+        object["spec"]["serviceAccount"] = json!(name);
+        let wanted =
+            [&object["spec"]["automountServiceAccountToken"], &account["automountServiceAccountToken"]];
+        if wanted.iter().find_map(|wanted| wanted.as_bool()).unwrap_or(true) {
+            let suffixes = &mut self.suffixes;
+            let volume = call
+                .attempt
+                .token_volume
+                .get_or_insert_with(|| format!("kube-api-access-{}", suffixes.suffix(5)));
+            mount_token(&mut object["spec"], volume);
+        }
+        let pulls = &mut object["spec"]["imagePullSecrets"];
+        if pulls.as_array().is_none_or(Vec::is_empty) && account["imagePullSecrets"].is_array() {
+            *pulls = account["imagePullSecrets"].clone();
+        } else if pulls.is_null() {
+            object["spec"].as_object_mut().and_then(|spec| spec.remove("imagePullSecrets"));
+        }
+        Ok(())
+    }
+}
+
+/// Mounts a token into the containers that have nothing at its place.
+fn mount_token(spec: &mut Value, volume: &str) {
+    // A volume of this admission that the pod has already is used.
+    let known = spec["volumes"].as_array().into_iter().flatten().filter_map(|volume| volume["name"].as_str());
+    let known = known.into_iter().find(|name| name.starts_with("kube-api-access-")).map(str::to_owned);
+    let name = known.clone().unwrap_or_else(|| volume.to_owned());
+    let mut used = false;
+    for list in ["initContainers", "containers"] {
+        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            let mut mounts = container["volumeMounts"].as_array().cloned().unwrap_or_default();
+            if mounts.iter().any(|mount| mount["mountPath"] == MOUNT) {
+                continue;
+            }
+            mounts.push(json!({ "name": name, "readOnly": true, "mountPath": MOUNT }));
+            container["volumeMounts"] = json!(mounts);
+            used = true;
+        }
+    }
+    if used && known.is_none() {
+        let mut volumes = spec["volumes"].as_array().cloned().unwrap_or_default();
+        volumes.push(token_volume(&name));
+        spec["volumes"] = json!(volumes);
+    }
+}
+
+/// `TokenVolumeSource`.
+fn token_volume(name: &str) -> Value {
+    json!({ "name": name, "projected": { "defaultMode": 420, "sources": [
+        { "serviceAccountToken": { "expirationSeconds": SECONDS, "path": "token" } },
+        { "configMap": { "name": "kube-root-ca.crt", "items": [{ "key": "ca.crt", "path": "ca.crt" }] } },
+        { "downwardAPI": { "items": [{ "path": "namespace",
+            "fieldRef": { "apiVersion": "v1", "fieldPath": "metadata.namespace" } }] } },
+    ] } })
+}

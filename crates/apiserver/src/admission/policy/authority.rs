@@ -1,0 +1,55 @@
+//! The server as the authorizer that expressions ask.
+
+use std::rc::Rc;
+
+use super::expression::Given;
+use crate::access::{Attributes, AuthorizationMode, Subject};
+use crate::admission;
+use crate::call::Call;
+use crate::cel::library::authorizer::{Account, Authorizer, Inquiry, Question};
+use crate::cel::value::Value;
+use crate::server::ApiServer;
+
+impl Authorizer for ApiServer {
+    fn decide(&self, who: &Account, asked: &Question) -> (bool, String) {
+        let groups: Vec<&str> = who.groups.iter().map(String::as_str).collect();
+        if self.access.mode() == AuthorizationMode::AlwaysAllow || groups.contains(&"system:masters") {
+            return (true, String::new());
+        }
+        let asked = Attributes {
+            verb: asked.verb.as_str().into(),
+            group: asked.group.as_str().into(),
+            resource: asked.resource.as_str().into(),
+            subresource: asked.subresource.as_str().into(),
+            namespace: asked.namespace.as_str().into(),
+            name: asked.name.as_str().into(),
+            path: asked.path.as_deref().map(Into::into),
+        };
+        let decision = self.decide_as_known(Subject { user: &who.user, groups: &groups }, &asked);
+        (decision.allowed, decision.reason)
+    }
+}
+
+/// The variables `authorizer` and `authorizer.requestResource` of a write.
+pub(super) fn variables<'a>(
+    server: &'a ApiServer,
+    call: &Call<'_>,
+    attributes: admission::Attributes<'_>,
+) -> Vec<Given<'a>> {
+    let who = Rc::new(Account {
+        user: call.request.user.user.clone(),
+        groups: call.request.user.all_groups().map(str::to_owned).collect(),
+    });
+    let resource = &call.kind.resource;
+    let asked = Question {
+        group: resource.group.to_string(),
+        resource: resource.plural.to_string(),
+        subresource: call.path.subresource.to_string(),
+        namespace: attributes.namespace.to_owned(),
+        name: attributes.name.to_owned(),
+        ..Question::default()
+    };
+    let all = Inquiry::of(server, Rc::clone(&who));
+    let own = Inquiry::of_request(server, who, asked);
+    [all, own].map(|inquiry| Ok(Value::Inquiry(Rc::new(inquiry)))).into()
+}

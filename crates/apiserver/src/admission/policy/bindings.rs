@@ -1,0 +1,79 @@
+//! What is checked of bindings of policies before they are stored.
+
+use serde_json::{Value, json};
+
+use super::{kinds, list, text};
+use crate::field::{Cause, FieldError, Shown};
+use crate::names;
+
+const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
+
+/// All errors of a binding; those of policies that change objects do not say what is done.
+pub(super) fn check(spec: &Value, mutating: bool) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let policy = text(&spec["policyName"]);
+    if policy.is_empty() {
+        errors.push(FieldError::required("spec.policyName", ""));
+    } else {
+        let wrong = names::subdomain(&policy).into_iter();
+        errors.extend(wrong.map(|why| FieldError::invalid("spec.policyName", policy.as_str(), why)));
+    }
+    if spec["paramRef"].is_object() {
+        errors.extend(param_ref(&spec["paramRef"]));
+    }
+    if spec["matchResources"].is_object() {
+        // The path is misspelt in the real server too.
+        errors.extend(kinds::match_resources(&spec["matchResources"], "spec.matchResouces"));
+    }
+    if !mutating {
+        errors.extend(actions(list(&spec["validationActions"])));
+    }
+    errors
+}
+
+/// `validateValidationActions`.
+fn actions(actions: &[Value]) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (index, action) in actions.iter().enumerate() {
+        let at = format!("spec.validationActions[{index}]");
+        if !ACTIONS.iter().any(|known| action == known) {
+            errors.push(FieldError::not_supported(at.as_str(), Shown::Json(action.clone()), &ACTIONS));
+        }
+        if actions[..index].contains(action) {
+            errors.push(FieldError::new(Cause::Duplicate, at, action.clone(), ""));
+        }
+    }
+    let has = |name: &str| actions.iter().any(|action| action == name);
+    if has("Deny") && has("Warn") {
+        let why = "must not contain both Deny and Warn (repeating the same validation failure information in the \
+                   API response and headers serves no purpose)";
+        errors.push(FieldError::invalid("spec.validationActions", json!(actions), why));
+    }
+    if actions.is_empty() {
+        let why = "at least one validation action is required";
+        errors.push(FieldError::required("spec.validationActions", why));
+    }
+    errors
+}
+
+fn param_ref(reference: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let named = !text(&reference["name"]).is_empty();
+    let selected = reference["selector"].is_object();
+    if named && selected {
+        let why = "name and selector are mutually exclusive";
+        errors.push(FieldError::forbidden("spec.paramRef.name", why));
+        errors.push(FieldError::forbidden("spec.paramRef.selector", why));
+    } else if !named && !selected {
+        errors.push(FieldError::required("spec.paramRef", "one of name or selector must be specified"));
+    }
+    match reference["parameterNotFoundAction"].as_str() {
+        Some("Allow" | "Deny") => {}
+        None | Some("") => errors.push(FieldError::required("spec.paramRef.parameterNotFoundAction", "")),
+        Some(other) => {
+            let at = "spec.paramRef.parameterNotFoundAction";
+            errors.push(FieldError::not_supported(at, Shown::Json(json!(other)), &["Deny", "Allow"]));
+        }
+    }
+    errors
+}

@@ -1,0 +1,293 @@
+//! What is checked of policies and bindings before they are stored.
+
+use serde_json::{Value, json};
+
+use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, declare, environment};
+use super::{bindings, conditions, kinds, list, text};
+use crate::cel::escape::is_reserved;
+use crate::cel::{Environment, Program};
+use crate::field::{Cause, FieldError, Shown};
+use crate::kinds::Kind;
+use crate::names;
+use crate::profile::Profile;
+
+const PATCH_TYPES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
+const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
+/// How many audit annotations a policy may have, and how long their expressions may be.
+const MOST_ANNOTATIONS: usize = 20;
+const LONGEST_ANNOTATION: usize = 5 * 1024;
+/// All errors of a policy or of a binding; of an updated one, beside the old.
+pub(crate) fn check(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
+    let spec = &object["spec"];
+    let mutating = kind.resource.plural.starts_with("mutating");
+    if kind.resource.plural.ends_with("bindings") {
+        return bindings::check(spec, mutating);
+    }
+    let params = spec["paramKind"].is_object();
+    let mut check = Check {
+        name: text(&object["metadata"]["name"]),
+        minor: profile.minor.saturating_sub(1),
+        declared: Declared { params, authorizer: true, objects: mutating },
+        known: old.map(|old| Known::of(&old["spec"])).unwrap_or_default(),
+        errors: Vec::new(),
+    };
+    check.policy(spec, old.map(|old| &old["spec"]));
+    check.errors
+}
+
+/// Expressions that were stored before, which may use any function (`preexistingExpressions`).
+#[derive(Default)]
+struct Known {
+    conditions: Vec<String>,
+    validations: Vec<String>,
+    messages: Vec<String>,
+    annotations: Vec<String>,
+    mutations: Vec<String>,
+}
+
+impl Known {
+    fn of(spec: &Value) -> Self {
+        let all = |items: &Value, field: &str| list(items).iter().map(|one| text(&one[field])).collect();
+        Self {
+            conditions: conditions::expressions(&spec["matchConditions"]),
+            validations: all(&spec["validations"], "expression"),
+            messages: all(&spec["validations"], "messageExpression"),
+            annotations: all(&spec["auditAnnotations"], "valueExpression"),
+            mutations: list(&spec["mutations"])
+                .iter()
+                .flat_map(|one| [&one["applyConfiguration"], &one["jsonPatch"]])
+                .map(|one| text(&one["expression"]))
+                .collect(),
+        }
+    }
+}
+
+struct Check {
+    name: String,
+    /// The minor whose functions may be used.
+    minor: u32,
+    declared: Declared,
+    known: Known,
+    errors: Vec<FieldError>,
+}
+
+impl Check {
+    fn policy(&mut self, spec: &Value, old: Option<&Value>) {
+        if spec["paramKind"].is_object() {
+            self.errors.extend(kinds::param_kind(&spec["paramKind"], "spec.paramKind"));
+        }
+        let constraints = &spec["matchConstraints"];
+        if constraints.is_object() {
+            self.errors.extend(kinds::match_resources(constraints, "spec.matchConstraints"));
+            if list(&constraints["resourceRules"]).is_empty() {
+                self.errors.push(FieldError::required("spec.matchConstraints.resourceRules", ""));
+            }
+        } else {
+            self.errors.push(FieldError::required("spec.matchConstraints", ""));
+        }
+        // Conditions that could not become invalid are not looked at again.
+        let same = |field: &str| old.is_some_and(|old| old[field] == spec[field]);
+        if !(same("paramKind") && same("matchConditions")) {
+            let (known, given) = (&self.known.conditions, &spec["matchConditions"]);
+            let found = conditions::check(given, known, self.minor, self.declared, "spec.matchConditions");
+            self.errors.extend(found);
+        }
+        let mut variables = Vec::new();
+        for (index, variable) in list(&spec["variables"]).iter().enumerate() {
+            self.variable(variable, &mut variables, &format!("spec.variables[{index}]"));
+        }
+        if self.declared.objects {
+            self.mutations(spec, &variables);
+        } else {
+            self.validations(spec, &variables);
+        }
+    }
+
+    /// What expressions may refer to: of the minor, or where they were `known` before, of any.
+    fn environment(&self, source: &str, known: &[String], variables: &[Variable]) -> Environment {
+        let minor = if known.iter().any(|one| one == source) { ANY_MINOR } else { self.minor };
+        let mut env = environment(minor, self.declared);
+        for (name, program) in variables {
+            declare(&mut env, name, program);
+        }
+        env
+    }
+
+    fn variable(&mut self, variable: &Value, variables: &mut Vec<Variable>, at: &str) {
+        let (name, source) = (text(&variable["name"]), text(&variable["expression"]));
+        if name.trim().is_empty() {
+            self.errors.push(FieldError::required(format!("{at}.name"), "name is not specified"));
+        } else if !is_identifier(&name) {
+            let why = "name is not a valid CEL identifier";
+            self.errors.push(FieldError::invalid(format!("{at}.name"), name.as_str(), why));
+        }
+        let at = format!("{at}.expression");
+        if source.trim().is_empty() {
+            self.errors.push(FieldError::required(at, "expression is not specified"));
+            return;
+        }
+        // As in the real server, it is validations that are looked among.
+        let env = self.environment(&source, &self.known.validations, variables);
+        let program = self.compile(&source, &env, Wanted::Any, &at);
+        variables.push((name, program.ok_or_else(String::new)));
+    }
+
+    /// `validateMutation` of each.
+    fn mutations(&mut self, spec: &Value, variables: &[Variable]) {
+        if list(&spec["mutations"]).is_empty() {
+            let why = "mutations must contain at least one item";
+            self.errors.push(FieldError::required("spec.mutations", why));
+        }
+        for (index, mutation) in list(&spec["mutations"]).iter().enumerate() {
+            let at = format!("spec.mutations[{index}]");
+            let (field, wanted) = match mutation["patchType"].as_str().unwrap_or_default() {
+                "ApplyConfiguration" => ("applyConfiguration", Wanted::Object),
+                "JSONPatch" => ("jsonPatch", Wanted::Operations),
+                "" => {
+                    self.errors.push(FieldError::required(format!("{at}.patchType"), ""));
+                    continue;
+                }
+                _ => {
+                    let shown = Shown::Json(mutation["patchType"].clone());
+                    self.errors.push(FieldError::not_supported(
+                        format!("{at}.patchType"),
+                        shown,
+                        &PATCH_TYPES,
+                    ));
+                    continue;
+                }
+            };
+            let at = format!("{at}.{field}");
+            if !mutation[field].is_object() {
+                self.errors.push(FieldError::required(at, ""));
+                continue;
+            }
+            let (source, at) = (text(&mutation[field]["expression"]), format!("{at}.expression"));
+            if source.trim().is_empty() {
+                self.errors.push(FieldError::required(at, "expression is not specified"));
+            } else {
+                let env = self.environment(&source, &self.known.mutations, variables);
+                self.compile(&source, &env, wanted, &at);
+            }
+        }
+        match spec["reinvocationPolicy"].as_str().unwrap_or_default() {
+            "Never" | "IfNeeded" => {}
+            "" => self.errors.push(FieldError::required("spec.reinvocationPolicy", "")),
+            _ => {
+                let shown = Shown::Json(spec["reinvocationPolicy"].clone());
+                let known = ["IfNeeded", "Never"];
+                self.errors.push(FieldError::not_supported("spec.reinvocationPolicy", shown, &known));
+            }
+        }
+    }
+
+    fn validations(&mut self, spec: &Value, variables: &[Variable]) {
+        let (validations, audits) = (list(&spec["validations"]), list(&spec["auditAnnotations"]));
+        if validations.is_empty() && audits.is_empty() {
+            let why = "validations or auditAnnotations must contain at least one item";
+            self.errors.push(FieldError::required("spec.validations", why));
+            self.errors.push(FieldError::required("spec.auditAnnotations", why));
+        }
+        for (index, validation) in validations.iter().enumerate() {
+            self.validation(validation, variables, &format!("spec.validations[{index}]"));
+        }
+        if audits.len() > MOST_ANNOTATIONS {
+            let why = format!("must not have more than {MOST_ANNOTATIONS} auditAnnotations");
+            self.errors.push(FieldError::invalid("spec.auditAnnotations", json!(audits), why));
+        }
+        for (index, audit) in audits.iter().enumerate() {
+            let at = format!("spec.auditAnnotations[{index}]");
+            self.annotation(audit, variables, &at);
+            if audits[..index].iter().any(|earlier| earlier["key"] == audit["key"]) {
+                let at = format!("{at}.key");
+                self.errors.push(FieldError::new(Cause::Duplicate, at, audit["key"].clone(), ""));
+            }
+        }
+    }
+
+    /// `validateAuditAnnotation`: its key follows the policy's name.
+    fn annotation(&mut self, audit: &Value, variables: &[Variable], at: &str) {
+        let (key, source) = (text(&audit["key"]), text(&audit["valueExpression"]));
+        let at_key = format!("{at}.key");
+        if self.name.is_empty() {
+            let why = "requires metadata.name be non-empty";
+            self.errors.push(FieldError::invalid(at_key, key.as_str(), why));
+        } else {
+            let full = format!("{}/{key}", self.name);
+            let wrong = names::qualified(&full, "a qualified name").into_iter();
+            self.errors.extend(wrong.map(|why| FieldError::invalid(at_key.as_str(), full.as_str(), why)));
+        }
+        let at = format!("{at}.valueExpression");
+        let trimmed = source.trim();
+        if trimmed.is_empty() {
+            self.errors.push(FieldError::required(at, "valueExpression is not specified"));
+        } else if trimmed.len() > LONGEST_ANNOTATION {
+            let why = format!("must not exceed {LONGEST_ANNOTATION} bytes in length");
+            self.errors.push(FieldError::required(at, why));
+        } else {
+            let env = self.environment(&source, &self.known.annotations, variables);
+            if let Err(why) = compile_new(trimmed, &env, Wanted::TextOrNull) {
+                self.errors.push(FieldError::invalid(at, source, why));
+            }
+        }
+    }
+
+    fn validation(&mut self, validation: &Value, variables: &[Variable], at: &str) {
+        let source = text(&validation["expression"]);
+        if source.trim().is_empty() {
+            let why = "expression is not specified";
+            self.errors.push(FieldError::required(format!("{at}.expression"), why));
+        } else {
+            let env = self.environment(&source, &self.known.validations, variables);
+            self.compile(&source, &env, Wanted::Bool, &format!("{at}.expression"));
+        }
+        self.message_expression(&text(&validation["messageExpression"]), variables, at);
+        let message = text(&validation["message"]);
+        let mut fail = |why: &str| {
+            self.errors.push(FieldError::invalid(format!("{at}.message"), message.as_str(), why));
+        };
+        if !message.is_empty() && message.trim().is_empty() {
+            fail("message must be non-empty if specified");
+        } else if message.trim().contains(['\n', '\r']) {
+            fail("message must not contain line breaks");
+        }
+        if let Some(reason) = validation["reason"].as_str()
+            && !REASONS.contains(&reason)
+        {
+            let at = format!("{at}.reason");
+            self.errors.push(FieldError::not_supported(at, Shown::Json(json!(reason)), &REASONS));
+        }
+    }
+
+    fn message_expression(&mut self, source: &str, variables: &[Variable], at: &str) {
+        let at = format!("{at}.messageExpression");
+        if source.is_empty() {
+            return;
+        }
+        if source.trim().is_empty() {
+            self.errors.push(FieldError::invalid(at, source, "must be non-empty if specified"));
+            return;
+        }
+        let minor = if self.known.messages.iter().any(|one| one == source) { ANY_MINOR } else { self.minor };
+        let mut env = environment(minor, Declared { authorizer: false, ..self.declared });
+        for (name, program) in variables {
+            declare(&mut env, name, program);
+        }
+        self.compile(source, &env, Wanted::Text, &at);
+    }
+
+    /// Compiles an expression, or says what is wrong with it.
+    fn compile(&mut self, source: &str, env: &Environment, wanted: Wanted, at: &str) -> Option<Program> {
+        let compiled = compile_new(source, env, wanted);
+        compiled.map_err(|why| self.errors.push(FieldError::invalid(at, source, why))).ok()
+    }
+}
+
+/// A variable of a policy, and what it comes to.
+type Variable = (String, Result<Program, String>);
+
+/// `isCELIdentifier`.
+fn is_identifier(name: &str) -> bool {
+    let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    letters && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && !is_reserved(name)
+}

@@ -1,0 +1,65 @@
+//! What is checked of `matchConditions`, of webhooks and of policies alike (`validateMatchConditions`).
+
+use serde_json::{Value, json};
+
+use super::expression::{ANY_MINOR, Declared, Wanted, compile_new, environment};
+use super::{list, text};
+use crate::field::{Cause, FieldError};
+use crate::names;
+
+const MOST: usize = 64;
+
+/// All that is wrong with conditions. Expressions that stood in `known` before may use any function.
+pub(in crate::admission) fn check(
+    conditions: &Value,
+    known: &[String],
+    minor: u32,
+    declared: Declared,
+    at: &str,
+) -> Vec<FieldError> {
+    let conditions = list(conditions);
+    let mut errors = Vec::new();
+    if conditions.len() > MOST {
+        let why = format!("must have at most {MOST} items");
+        errors.push(FieldError::new(Cause::TooMany, at, json!(conditions.len()), why));
+    }
+    for (index, condition) in conditions.iter().enumerate() {
+        let (name, at) = (text(&condition["name"]), format!("{at}[{index}]"));
+        let expression = text(&condition["expression"]);
+        errors.extend(check_expression(expression.trim(), known, minor, declared, &at));
+        errors.extend(check_name(&name, &format!("{at}.name")));
+        if !name.is_empty() && conditions[..index].iter().any(|earlier| earlier["name"] == name.as_str()) {
+            errors.push(FieldError::new(Cause::Duplicate, format!("{at}.name"), json!(name), ""));
+        }
+    }
+    errors
+}
+
+fn check_expression(
+    source: &str,
+    known: &[String],
+    minor: u32,
+    declared: Declared,
+    at: &str,
+) -> Option<FieldError> {
+    let at = format!("{at}.expression");
+    if source.is_empty() {
+        return Some(FieldError::required(at, ""));
+    }
+    let minor = if known.iter().any(|one| one == source) { ANY_MINOR } else { minor };
+    let why = compile_new(source, &environment(minor, declared), Wanted::Bool).err()?;
+    Some(FieldError::invalid(at, source, why))
+}
+
+fn check_name(name: &str, at: &str) -> Vec<FieldError> {
+    if name.is_empty() {
+        return vec![FieldError::required(at, "")];
+    }
+    let wrong = names::qualified(name, "a qualified name").into_iter();
+    wrong.map(|why| FieldError::invalid(at, name, why)).collect()
+}
+
+/// The expressions of conditions.
+pub(in crate::admission) fn expressions(conditions: &Value) -> Vec<String> {
+    list(conditions).iter().map(|condition| text(&condition["expression"])).collect()
+}

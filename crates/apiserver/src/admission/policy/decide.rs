@@ -1,0 +1,288 @@
+//! What policies decide about a write.
+
+use serde_json::{Value as Json, json};
+
+use super::expression::Condition;
+use super::{Binding, Constraints, Policy, Validation, authority, params};
+use crate::admission::Attributes;
+use crate::admission::webhook::review;
+use crate::call::Call;
+use crate::cel::json;
+use crate::cel::value::{Fault, Value};
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+use crate::store::Stored;
+
+/// The most that one evaluation may cost, and all of a policy.
+pub(super) const CALL_LIMIT: u64 = 1_000_000;
+pub(super) const POLICY_LIMIT: u64 = 10_000_000;
+/// The longest message that an expression may give, in bytes.
+const LONGEST: usize = 5 << 10;
+
+/// What is wrong with a write, in the eyes of one policy.
+struct Denial {
+    message: String,
+    /// A `metav1.StatusReason`.
+    reason: String,
+}
+
+pub(super) type Variables<'a> = Vec<Result<Value<'a>, Fault>>;
+
+impl ApiServer {
+    /// Asks the policies about a write. All are asked; the first that denies counts.
+    pub(in crate::admission) fn ask_policies(
+        &self,
+        call: &mut Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Json>,
+    ) -> Outcome<()> {
+        let mut first = Ok(());
+        for policy in &self.admission.policies.validating {
+            if !self.is_about(&policy.constraints, call, attributes, object)? {
+                continue;
+            }
+            for binding in
+                self.admission.policies.validating_bindings.iter().filter(|one| one.policy == policy.name)
+            {
+                if let Some(constraints) = &binding.constraints
+                    && !self.is_about(constraints, call, attributes, object)?
+                {
+                    continue;
+                }
+                for denial in self.judge(policy, binding, call, attributes, object) {
+                    let refused = act(policy, binding, call, attributes, &denial);
+                    first = first.and(refused);
+                }
+            }
+        }
+        first
+    }
+
+    pub(super) fn is_about(
+        &self,
+        constraints: &Constraints,
+        call: &Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Json>,
+    ) -> Outcome<bool> {
+        for (rules, wanted) in [(&constraints.excluded, false), (&constraints.rules, true)] {
+            for (rule, names) in rules {
+                let named = names.is_empty() || names.iter().any(|name| name == attributes.name);
+                let subresource = &call.path.subresource;
+                if named && rule.choose(self, &call.kind, subresource, attributes, object)?.is_some() {
+                    return Ok(wanted);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// What a policy objects to, with all its parameters.
+    fn judge(
+        &self,
+        policy: &Policy,
+        binding: &Binding,
+        call: &Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Json>,
+    ) -> Vec<Denial> {
+        let all = match params::collect(self, policy, binding, attributes.namespace) {
+            Ok(all) => all,
+            Err(why) => return failed(policy, format!("failed to configure binding: {why}")),
+        };
+        let (request, namespace) = self.surroundings(call, attributes, object);
+        let null = Json::Null;
+        let mut denials = Vec::new();
+        for params in &all {
+            let given =
+                [object.unwrap_or(&null), attributes.old.unwrap_or(&null), params, &request, &namespace];
+            let mut variables = variables(&given);
+            variables.extend(authority::variables(self, call, attributes));
+            denials.extend(with_params(policy, variables));
+        }
+        denials
+    }
+
+    /// Whether a write meets all conditions of a webhook.
+    ///
+    /// # Errors
+    /// Why that cannot be said.
+    pub(in crate::admission) fn meets(
+        &self,
+        conditions: &[Condition],
+        call: &Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Json>,
+    ) -> Result<bool, String> {
+        if conditions.is_empty() {
+            return Ok(true);
+        }
+        let (request, namespace) = self.surroundings(call, attributes, object);
+        let null = Json::Null;
+        let given = [object.unwrap_or(&null), attributes.old.unwrap_or(&null), &null, &request, &namespace];
+        let mut variables = variables(&given);
+        variables.extend(authority::variables(self, call, attributes));
+        all_met(conditions, &variables, &mut { POLICY_LIMIT })
+    }
+
+    /// The request as expressions see it, and the namespace that it is in.
+    pub(super) fn surroundings(
+        &self,
+        call: &Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Json>,
+    ) -> (Json, Stored) {
+        let mut review = review::request("v1", call, &call.kind, attributes, object, attributes.old);
+        let mut request = review["request"].take();
+        if let Some(map) = request.as_object_mut() {
+            map.remove("object");
+            map.remove("oldObject");
+        }
+        let namespace = self.store.get(self.namespace_table, "", attributes.namespace);
+        let namespace = namespace.map(crate::store::Entry::served);
+        (request, namespace.unwrap_or_default())
+    }
+}
+
+pub(super) fn variables<'a>(given: &[&'a Json; 5]) -> Variables<'a> {
+    given.iter().map(|json| json::read(json, None)).collect()
+}
+
+/// Whether all conditions hold. One that does not decides, whatever errors others have.
+pub(super) fn all_met<'a>(
+    conditions: &'a [Condition],
+    variables: &[Result<Value<'a>, Fault>],
+    budget: &mut u64,
+) -> Result<bool, String> {
+    let mut error = None;
+    for condition in conditions {
+        match evaluate(condition, variables, budget) {
+            Ok(Value::Bool(true)) => {}
+            Ok(_) => return Ok(false),
+            Err(why) => error = error.or(Some(why)),
+        }
+    }
+    error.map_or(Ok(true), Err)
+}
+
+/// What a policy objects to, given the values of its expressions' variables.
+fn with_params<'a>(policy: &'a Policy, mut variables: Variables<'a>) -> Vec<Denial> {
+    let mut budget = POLICY_LIMIT;
+    match all_met(&policy.expressions.conditions, &variables, &mut budget) {
+        Ok(true) => {}
+        Ok(false) => return Vec::new(),
+        Err(why) => return failed(policy, why),
+    }
+    add_variables(policy, &mut variables, &mut budget);
+    let mut denials = Vec::new();
+    for validation in &policy.validations {
+        match evaluate(&validation.expression, &variables, &mut budget) {
+            Ok(Value::Bool(true)) => {}
+            Ok(_) => denials.push(Denial {
+                message: message(validation, &variables, &mut budget),
+                reason: validation.reason.clone(),
+            }),
+            Err(why) => denials.extend(failed(policy, why)),
+        }
+    }
+    denials
+}
+
+/// Adds the values of the policy's own variables, each of which may use those before it.
+pub(super) fn add_variables<'a>(policy: &'a Policy, variables: &mut Variables<'a>, budget: &mut u64) {
+    for variable in &policy.expressions.variables {
+        let value = match &variable.program {
+            Ok(program) => {
+                let evaluated = program.run(variables, CALL_LIMIT);
+                *budget = budget.saturating_sub(evaluated.cost);
+                evaluated.outcome.map_err(|fault| {
+                    Fault::new(format!(
+                        "composited variable \"{}\" fails to evaluate: {}",
+                        variable.source,
+                        fault.text()
+                    ))
+                })
+            }
+            Err(why) => Err(Fault::new(format!("compilation failed: {why}"))),
+        };
+        variables.push(value);
+    }
+}
+
+/// An error of a policy, which denies unless errors are to be ignored.
+fn failed(policy: &Policy, message: String) -> Vec<Denial> {
+    if policy.ignores_failure {
+        return Vec::new();
+    }
+    vec![Denial { message, reason: String::new() }]
+}
+
+fn evaluate<'a>(
+    condition: &'a Condition,
+    variables: &[Result<Value<'a>, Fault>],
+    budget: &mut u64,
+) -> Result<Value<'a>, String> {
+    let program = condition.program.as_ref().map_err(|why| format!("compilation error: {why}"))?;
+    let evaluated = program.run(variables, CALL_LIMIT);
+    if evaluated.cost > *budget {
+        let why =
+            "validation failed due to running out of cost budget, no further validation rules will be run";
+        return Err(why.to_owned());
+    }
+    *budget -= evaluated.cost;
+    let source = &condition.source;
+    evaluated.outcome.map_err(|fault| format!("expression '{source}' resulted in error: {}", fault.text()))
+}
+
+fn message<'a>(
+    validation: &'a Validation,
+    variables: &[Result<Value<'a>, Fault>],
+    budget: &mut u64,
+) -> String {
+    if let Some(program) = &validation.message_expression {
+        let evaluated = program.run(variables, CALL_LIMIT.min(*budget));
+        *budget = budget.saturating_sub(evaluated.cost);
+        if let Ok(Value::String(text)) = evaluated.outcome {
+            let text = text.trim();
+            if !text.is_empty() && text.len() <= LONGEST && !text.contains('\n') {
+                return text.to_owned();
+            }
+        }
+    }
+    match validation.message.trim() {
+        "" => format!("failed expression: {}", validation.expression.source),
+        message => message.to_owned(),
+    }
+}
+
+/// Does what a binding says about a denial.
+fn act(
+    policy: &Policy,
+    binding: &Binding,
+    call: &mut Call<'_>,
+    attributes: Attributes<'_>,
+    denial: &Denial,
+) -> Outcome<()> {
+    let (policy, bound, why) = (&policy.name, &binding.name, &denial.message);
+    if binding.actions.iter().any(|action| action == "Warn") {
+        call.warnings.push(format!(
+            "Validation failed for ValidatingAdmissionPolicy '{policy}' with binding '{bound}': {why}"
+        ));
+    }
+    if !binding.actions.iter().any(|action| action == "Deny") {
+        return Ok(());
+    }
+    let message =
+        format!("ValidatingAdmissionPolicy '{policy}' with binding '{bound}' denied request: {why}");
+    let mut refused = Refused::forbidden(&call.kind.resource, attributes.name, &message);
+    (refused.code, refused.reason) = match denial.reason.as_str() {
+        "Forbidden" => (403, "Forbidden"),
+        "Unauthorized" => (401, "Unauthorized"),
+        "RequestEntityTooLarge" => (413, "RequestEntityTooLarge"),
+        _ => (422, "Invalid"),
+    };
+    if let Some(details) = &mut refused.details {
+        details["causes"] = json!([{ "message": message }]);
+    }
+    Err(refused)
+}

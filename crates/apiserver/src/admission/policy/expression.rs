@@ -1,0 +1,174 @@
+//! The expressions of a policy, and what they may refer to.
+
+use serde_json::Value as Json;
+
+use super::{list, text};
+use crate::cel::library::authorizer::{AUTHORIZER, RESOURCE};
+use crate::cel::types::Type;
+use crate::cel::value::{Fault, Value};
+use crate::cel::{Environment, JSON_PATCH, OBJECT, Program};
+
+/// The value of a variable, or why there is none.
+pub(super) type Given<'a> = Result<Value<'a>, Fault>;
+
+/// Variables of expressions, in the order of their values.
+const VARIABLES: [&str; 7] = [
+    "object",
+    "oldObject",
+    "params",
+    "request",
+    "namespaceObject",
+    "authorizer",
+    "authorizer.requestResource",
+];
+/// Stored policies may use any function.
+pub(in crate::admission) const ANY_MINOR: u32 = u32::MAX;
+
+/// An expression with its text; one that does not compile fails when it is asked.
+#[derive(Debug, Clone)]
+pub(in crate::admission) struct Condition {
+    pub(in crate::admission) source: String,
+    pub(in crate::admission) program: Result<Program, String>,
+}
+
+/// What the expressions of a policy share.
+#[derive(Debug, Clone)]
+pub(in crate::admission) struct Expressions {
+    environment: Environment,
+    /// In their order: each may use those before it.
+    pub(in crate::admission) variables: Vec<Condition>,
+    pub(in crate::admission) conditions: Vec<Condition>,
+}
+
+/// Which variables there are beside those that there always are (`OptionalVariableDeclarations`).
+#[derive(Debug, Clone, Copy)]
+pub(in crate::admission) struct Declared {
+    pub(in crate::admission) params: bool,
+    pub(in crate::admission) authorizer: bool,
+    /// Whether parts of objects may be made.
+    pub(in crate::admission) objects: bool,
+}
+
+impl Declared {
+    pub(in crate::admission) const ALL: Self = Self { params: true, authorizer: true, objects: false };
+
+    fn has(self, name: &str) -> bool {
+        match name {
+            "params" => self.params,
+            "authorizer" | "authorizer.requestResource" => self.authorizer,
+            _ => true,
+        }
+    }
+}
+
+/// What expressions may refer to that come before any variables of the policy. Values have the places of all variables,
+/// so that those not declared only lose their names.
+pub(in crate::admission) fn environment(minor: u32, declared: Declared) -> Environment {
+    let variable = |name: &&str| {
+        let of = match *name {
+            "authorizer" => Type::Opaque(AUTHORIZER, Vec::new()),
+            "authorizer.requestResource" => Type::Opaque(RESOURCE, Vec::new()),
+            _ => Type::Dyn,
+        };
+        (if declared.has(name) { (*name).to_owned() } else { String::new() }, of)
+    };
+    Environment {
+        variables: VARIABLES.iter().map(variable).collect(),
+        minor,
+        makes_objects: declared.objects,
+    }
+}
+
+/// What an expression must come to.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::admission) enum Wanted {
+    Any,
+    Bool,
+    Text,
+    TextOrNull,
+    /// An object to be applied.
+    Object,
+    /// Operations of a JSON patch.
+    Operations,
+}
+
+impl Wanted {
+    /// What is wrong with a type (`ReturnTypes`). What is only known when it runs is wrong too.
+    fn misses(self, found: &Type) -> Option<&'static str> {
+        match (self, found) {
+            (Self::Any, _)
+            | (Self::Bool, Type::Bool)
+            | (Self::Text | Self::TextOrNull, Type::String)
+            | (Self::TextOrNull, Type::Null)
+            | (Self::Object, Type::Opaque(OBJECT, _)) => None,
+            (Self::Operations, Type::List(items)) if matches!(**items, Type::Opaque(JSON_PATCH, _)) => None,
+            (Self::Object, _) => Some("must evaluate to Object"),
+            (Self::Operations, _) => Some("must evaluate to list(JSONPatch)"),
+            (Self::Bool, _) => Some("must evaluate to bool"),
+            (Self::Text, _) => Some("must evaluate to string"),
+            (Self::TextOrNull, _) => Some("must evaluate to one of [string null_type]"),
+        }
+    }
+}
+
+/// The program of an expression that is to be stored (`CompileCELExpression`).
+///
+/// # Errors
+/// What is wrong with it.
+pub(in crate::admission) fn compile_new(
+    source: &str,
+    environment: &Environment,
+    wanted: Wanted,
+) -> Result<Program, String> {
+    let program =
+        Program::compile(source, environment).map_err(|why| format!("compilation failed: {why}"))?;
+    match wanted.misses(program.result()) {
+        Some(why) => Err(why.to_owned()),
+        None => Ok(program),
+    }
+}
+
+/// Adds a variable of a policy.
+pub(in crate::admission) fn declare(
+    environment: &mut Environment,
+    name: &str,
+    program: &Result<Program, String>,
+) {
+    let of = program.as_ref().map_or(Type::Dyn, |program| program.result().clone());
+    environment.variables.push((format!("variables.{name}"), of));
+}
+
+/// The conditions of a policy or a webhook (`matchConditions`).
+pub(in crate::admission) fn conditions(object: &Json) -> Vec<Condition> {
+    let plain = environment(ANY_MINOR, Declared::ALL);
+    list(&object["matchConditions"]).iter().map(|one| compile(&one["expression"], &plain)).collect()
+}
+
+fn compile(source: &Json, environment: &Environment) -> Condition {
+    let source = text(source);
+    let program = Program::compile(source.trim(), environment);
+    Condition { source: source.trim().to_owned(), program }
+}
+
+impl Expressions {
+    pub(in crate::admission) fn read(spec: &Json) -> Self {
+        let plain = environment(ANY_MINOR, Declared { objects: true, ..Declared::ALL });
+        let mut all = Self { conditions: conditions(spec), environment: plain, variables: Vec::new() };
+        for variable in list(&spec["variables"]) {
+            let compiled = all.condition(&variable["expression"]);
+            declare(&mut all.environment, &text(&variable["name"]), &compiled.program);
+            all.variables.push(compiled);
+        }
+        all
+    }
+
+    pub(in crate::admission) fn condition(&self, source: &Json) -> Condition {
+        compile(source, &self.environment)
+    }
+
+    /// The program of an expression that may be absent, and counts for nothing if it does not compile.
+    pub(in crate::admission) fn optional(&self, source: &Json) -> Option<Program> {
+        source.as_str().filter(|text| !text.trim().is_empty())?;
+        self.condition(source).program.ok()
+    }
+}

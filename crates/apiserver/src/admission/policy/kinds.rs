@@ -1,0 +1,86 @@
+//! What is checked of the kinds that policies name: those that they are about, and that of their parameters.
+
+use serde_json::Value;
+
+use super::{list, text};
+use crate::admission::webhook::configuration::{check_rule, check_selector};
+use crate::field::{Cause, FieldError, Shown};
+use crate::names;
+
+const POLICIES: [&str; 2] = ["Equivalent", "Exact"];
+
+/// `validateMatchResources`; what is left out was filled in before.
+pub(super) fn match_resources(resources: &Value, at: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let policy = text(&resources["matchPolicy"]);
+    if !policy.is_empty() && !POLICIES.contains(&policy.as_str()) {
+        let shown = Shown::Json(resources["matchPolicy"].clone());
+        errors.push(FieldError::not_supported(format!("{at}.matchPolicy"), shown, &POLICIES));
+    }
+    for field in ["namespaceSelector", "objectSelector"] {
+        check_selector(&resources[field], &format!("{at}.{field}"), &mut errors);
+    }
+    for field in ["resourceRules", "excludeResourceRules"] {
+        for (index, rule) in list(&resources[field]).iter().enumerate() {
+            let at = format!("{at}.{field}[{index}]");
+            errors.extend(resource_names(list(&rule["resourceNames"]), &format!("{at}.resourceNames")));
+            check_rule(rule, &at, &mut errors);
+        }
+    }
+    errors
+}
+
+fn resource_names(given: &[Value], at: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (index, name) in given.iter().enumerate() {
+        let (text, at) = (text(name), format!("{at}[{index}]"));
+        let wrong = names::path_segment(&text).into_iter();
+        errors.extend(wrong.map(|why| FieldError::invalid(at.as_str(), text.as_str(), why)));
+        if given[..index].contains(name) {
+            errors.push(FieldError::new(Cause::Duplicate, at, name.clone(), ""));
+        }
+    }
+    errors
+}
+
+/// `validateParamKind`.
+pub(super) fn param_kind(of: &Value, at: &str) -> Vec<FieldError> {
+    let (full, kind) = (text(&of["apiVersion"]), text(&of["kind"]));
+    let mut errors = api_version(&full, &format!("{at}.apiVersion"));
+    let at = format!("{at}.kind");
+    if kind.is_empty() {
+        errors.push(FieldError::required(at, ""));
+        return errors;
+    }
+    let wrong = names::dns1035_label(&kind.to_lowercase());
+    if !wrong.is_empty() {
+        let why = format!("may have mixed case, but should otherwise match: {}", wrong.join(", "));
+        errors.push(FieldError::invalid(at, kind, why));
+    }
+    errors
+}
+
+fn api_version(full: &str, at: &str) -> Vec<FieldError> {
+    let invalid = |value: &str, why: String| FieldError::invalid(at, value, why);
+    if full.is_empty() {
+        return vec![FieldError::required(at, "")];
+    }
+    let (group, version) = match full.split('/').collect::<Vec<_>>().as_slice() {
+        ["", ""] => ("", ""),
+        [version] => ("", *version),
+        [group, version] => (*group, *version),
+        _ => return vec![invalid(full, format!("unexpected GroupVersion string: {full}"))],
+    };
+    let mut errors = Vec::new();
+    let wrong = names::subdomain(group);
+    if !group.is_empty() && !wrong.is_empty() {
+        errors.push(invalid(group, wrong.join(",")));
+    }
+    let wrong = names::dns1035_label(version);
+    if version.is_empty() {
+        errors.push(invalid(full, "version must be specified".to_owned()));
+    } else if !wrong.is_empty() {
+        errors.push(invalid(version, wrong.join(",")));
+    }
+    errors
+}

@@ -1,0 +1,159 @@
+//! Policies in CEL (`ValidatingAdmissionPolicy` and its bindings): what they say, compiled once per change.
+
+mod authority;
+mod bindings;
+pub(crate) mod check;
+pub(in crate::admission) mod conditions;
+mod decide;
+pub(in crate::admission) mod expression;
+mod kinds;
+mod mutate;
+mod params;
+
+use serde_json::{Value, json};
+
+use self::expression::{Condition, Expressions};
+use self::mutate::Mutation;
+use super::webhook::matching::Matching;
+use crate::cel::Program;
+use crate::kinds::Kind;
+
+/// What all policies and bindings say.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Policies {
+    /// By their names.
+    pub(super) validating: Vec<Policy>,
+    pub(super) validating_bindings: Vec<Binding>,
+    /// The same of policies that change objects.
+    pub(super) mutating: Vec<Policy>,
+    pub(super) mutating_bindings: Vec<Binding>,
+}
+
+impl Policies {
+    /// Policies that change objects, and their bindings.
+    fn mutating(&self) -> (&[Policy], &[Binding]) {
+        (&self.mutating, &self.mutating_bindings)
+    }
+}
+
+/// A policy.
+#[derive(Debug, Clone)]
+pub(super) struct Policy {
+    name: String,
+    /// Whether errors admit (`failurePolicy: Ignore`).
+    ignores_failure: bool,
+    constraints: Constraints,
+    /// API version and kind of its parameters.
+    param_kind: Option<(String, String)>,
+    expressions: Expressions,
+    validations: Vec<Validation>,
+    mutations: Vec<Mutation>,
+    /// Whether it is asked again where others changed the object after it.
+    reinvoked: bool,
+}
+
+/// A validation of a policy.
+#[derive(Debug, Clone)]
+struct Validation {
+    expression: Condition,
+    message: String,
+    message_expression: Option<Program>,
+    reason: String,
+}
+
+/// A binding of a policy.
+#[derive(Debug, Clone)]
+pub(super) struct Binding {
+    name: String,
+    policy: String,
+    /// `paramRef`, or null.
+    param_ref: Value,
+    constraints: Option<Constraints>,
+    actions: Vec<String>,
+}
+
+/// Which writes a policy or binding is about (`MatchResources`).
+#[derive(Debug, Clone)]
+pub(super) struct Constraints {
+    /// Each rule with the names that it is limited to.
+    rules: Vec<(Matching, Vec<String>)>,
+    excluded: Vec<(Matching, Vec<String>)>,
+}
+
+/// Whether a kind is that of policies or their bindings.
+pub(crate) fn is_policy(kind: &Kind) -> bool {
+    kind.resource.group == "admissionregistration.k8s.io" && kind.resource.plural.contains("admissionpolic")
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+impl Policy {
+    pub(super) fn read(object: &Value) -> Self {
+        let spec = &object["spec"];
+        let expressions = Expressions::read(spec);
+        let validation = |validation: &Value| Validation {
+            expression: expressions.condition(&validation["expression"]),
+            message: text(&validation["message"]),
+            message_expression: expressions.optional(&validation["messageExpression"]),
+            reason: text(&validation["reason"]),
+        };
+        let param_kind = &spec["paramKind"];
+        Self {
+            name: text(&object["metadata"]["name"]),
+            ignores_failure: spec["failurePolicy"] == "Ignore",
+            constraints: Constraints::read(&spec["matchConstraints"]),
+            param_kind: param_kind
+                .is_object()
+                .then(|| (text(&param_kind["apiVersion"]), text(&param_kind["kind"]))),
+            validations: list(&spec["validations"]).iter().map(validation).collect(),
+            mutations: Mutation::read_all(spec, |source| expressions.condition(source)),
+            reinvoked: spec["reinvocationPolicy"] == "IfNeeded",
+            expressions,
+        }
+    }
+}
+
+impl Binding {
+    pub(super) fn read(object: &Value) -> Self {
+        let spec = &object["spec"];
+        let constraints = &spec["matchResources"];
+        Self {
+            name: text(&object["metadata"]["name"]),
+            policy: text(&spec["policyName"]),
+            param_ref: spec["paramRef"].clone(),
+            constraints: constraints.is_object().then(|| Constraints::read(constraints)),
+            actions: list(&spec["validationActions"]).iter().map(text).collect(),
+        }
+    }
+}
+
+impl Constraints {
+    fn read(constraints: &Value) -> Self {
+        let rules = |field: &str| -> Vec<(Matching, Vec<String>)> {
+            let rule = |rule: &Value| {
+                let names = list(&rule["resourceNames"]).iter().map(text).collect();
+                let mut alone = constraints.clone();
+                alone["rules"] = json!([rule]);
+                (Matching::read(&alone), names)
+            };
+            list(&constraints[field]).iter().map(rule).collect()
+        };
+        let mut found = rules("resourceRules");
+        if found.is_empty() {
+            // Without rules everything matches that the selectors let through.
+            let mut all = constraints.clone();
+            if !all.is_object() {
+                all = json!({});
+            }
+            all["rules"] = json!([{ "operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"] }]);
+            found.push((Matching::read(&all), Vec::new()));
+        }
+        Self { rules: found, excluded: rules("excludeResourceRules") }
+    }
+}

@@ -1,0 +1,70 @@
+//! The parameters of a policy: the objects that a binding names.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Binding, Policy};
+use crate::selector::LabelSelector;
+use crate::server::ApiServer;
+
+/// The parameters that a policy is judged with, one after the other; null stands for none.
+///
+/// # Errors
+/// Why there are none, in the server's words.
+pub(super) fn collect(
+    server: &ApiServer,
+    policy: &Policy,
+    binding: &Binding,
+    namespace: &str,
+) -> Result<Vec<Arc<Value>>, String> {
+    let nothing = || Ok(vec![Arc::new(Value::Null)]);
+    let (Some((api_version, kind)), true) = (&policy.param_kind, binding.param_ref.is_object()) else {
+        return nothing();
+    };
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let known = server.catalog.all().find(|known| {
+        known.resource.group == group
+            && known.resource.version == version
+            && known.resource.kind == kind.as_str()
+    });
+    let Some(known) = known else {
+        return Err(format!("failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'"));
+    };
+    let reference = &binding.param_ref;
+    let own = reference["namespace"].as_str().unwrap_or_default();
+    let within = match (known.resource.namespaced, own, namespace) {
+        (false, "", _) => "",
+        (false, ..) => {
+            return Err("paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned());
+        }
+        (true, "", "") => {
+            return Err(
+                "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+                    .to_owned(),
+            );
+        }
+        (true, "", of) => of,
+        (true, own, _) => own,
+    };
+    let found: Vec<Arc<Value>> = match reference["name"].as_str().filter(|name| !name.is_empty()) {
+        Some(name) => server
+            .store
+            .get(known.table, within, name)
+            .map(|entry| entry.served().whole())
+            .into_iter()
+            .collect(),
+        None => {
+            let selector = LabelSelector::read(&reference["selector"]);
+            let all = server.store.list(known.table, within).map(|(_, _, entry)| entry.served().whole());
+            all.filter(|object| selector.matches(&object["metadata"]["labels"])).collect()
+        }
+    };
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    if reference["parameterNotFoundAction"] == "Deny" {
+        return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
+    }
+    Ok(found)
+}

@@ -1,0 +1,173 @@
+//! Asking the webhooks that a write concerns, one after the other.
+
+use std::sync::Arc;
+
+use json_patch::Patch;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use super::{Webhook, review};
+use crate::admission::Attributes;
+use crate::call::Call;
+use crate::decode;
+use crate::gotext::quote;
+use crate::hooks;
+use crate::hooks::HookCall;
+use crate::kinds::Kind;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+
+impl ApiServer {
+    /// Lets mutating webhooks change an object; those that asked for it are asked a second time if others changed it
+    /// after them.
+    pub(in crate::admission) fn ask_mutating(
+        &self,
+        call: &mut Call<'_>,
+        attributes: Attributes<'_>,
+        mut object: Option<&mut Value>,
+    ) -> Outcome<()> {
+        let mut invoked: Vec<usize> = Vec::new();
+        let mut again: Vec<usize> = Vec::new();
+        for (index, webhook) in self.admission.mutating.iter().enumerate() {
+            if self.ask_one(call, webhook, attributes, object.as_deref_mut())? {
+                again.append(&mut invoked);
+            }
+            if webhook.reinvoked {
+                invoked.push(index);
+            }
+        }
+        again.sort_unstable();
+        for webhook in again.into_iter().filter_map(|index| self.admission.mutating.get(index)) {
+            self.ask_one(call, webhook, attributes, object.as_deref_mut())?;
+        }
+        Ok(())
+    }
+
+    /// Asks one mutating webhook; whether it changed the object.
+    fn ask_one(
+        &self,
+        call: &mut Call<'_>,
+        webhook: &Webhook,
+        attributes: Attributes<'_>,
+        object: Option<&mut Value>,
+    ) -> Outcome<bool> {
+        let Some(kind) = self.concerns(call, webhook, attributes, object.as_deref())? else {
+            return Ok(false);
+        };
+        let Some(patch) = self.ask(call, webhook, &kind, attributes, object.as_deref(), true)? else {
+            return Ok(false);
+        };
+        let Ok(patch) = Patch::deserialize(&patch) else {
+            return Err(Refused::internal_error("invalid character in JSON patch of an admission webhook"));
+        };
+        if patch.0.is_empty() {
+            return Ok(false);
+        }
+        let Some(object) = object else {
+            let why = "attempted to modify the object, which is not supported for this operation";
+            return Err(Refused::internal_error(&format!(
+                "admission webhook {} {why}",
+                quote(&webhook.name)
+            )));
+        };
+        let mut changed = as_kind(&kind, call, object);
+        json_patch::patch(&mut changed, &patch)
+            .map_err(|error| Refused::internal_error(&error.to_string()))?;
+        let mut changed = as_kind(&call.kind.clone(), call, &changed);
+        decode::normalise(&call.kind, &mut changed, self.profile.minor)
+            .map_err(|why| Refused::internal_error(&why))?;
+        let differs = changed != *object;
+        *object = changed;
+        Ok(differs)
+    }
+
+    /// Asks validating webhooks. All are asked; the first objection counts.
+    pub(in crate::admission) fn ask_validating(
+        &self,
+        call: &mut Call<'_>,
+        attributes: Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Outcome<()> {
+        let mut first = Ok(());
+        for webhook in &self.admission.validating {
+            let Some(kind) = self.concerns(call, webhook, attributes, object)? else { continue };
+            let answer = self.ask(call, webhook, &kind, attributes, object, false);
+            if call.attempt.is_waiting() {
+                return answer.map(drop);
+            }
+            if first.is_ok() {
+                first = answer.map(drop);
+            }
+        }
+        first
+    }
+
+    fn concerns(
+        &self,
+        call: &Call<'_>,
+        webhook: &Webhook,
+        attributes: Attributes<'_>,
+        object: Option<&Value>,
+    ) -> Outcome<Option<Arc<Kind>>> {
+        let chosen = webhook.matching.choose(self, &call.kind, &call.path.subresource, attributes, object)?;
+        if chosen.is_none() {
+            return Ok(None);
+        }
+        match self.meets(&webhook.conditions, call, attributes, object) {
+            Ok(met) => Ok(chosen.filter(|_| met)),
+            Err(_) if webhook.ignores_failure => Ok(None),
+            Err(why) => Err(Refused::forbidden(&call.kind.resource, attributes.name, &why)),
+        }
+    }
+
+    /// Calls a webhook; gives its patch.
+    fn ask(
+        &self,
+        call: &mut Call<'_>,
+        webhook: &Webhook,
+        kind: &Kind,
+        attributes: Attributes<'_>,
+        object: Option<&Value>,
+        mutating: bool,
+    ) -> Outcome<Option<Value>> {
+        if call.dry_run && !webhook.dry_run {
+            let why = format!("admission webhook {} does not support dry run", quote(&webhook.name));
+            return Err(Refused::bad_request(why));
+        }
+        let converted = |object: Option<&Value>| object.map(|object| as_kind(kind, call, object));
+        let (new, old) = (converted(object), converted(attributes.old));
+        let mut review = review::request(webhook.review, call, kind, attributes, new.as_ref(), old.as_ref());
+        review["request"]["uid"] = json!(hooks::uid(&review, call.now));
+        let hook = HookCall { target: webhook.target.clone(), review, timeout: webhook.timeout };
+        let hook = self.routed(hook);
+        let said = match call.attempt.ask(hook.clone())? {
+            Ok(answer) => review::response(&webhook.name, &hook.review, &answer, mutating)
+                .map_err(|why| format!("received invalid webhook response: {why}")),
+            Err(error) => Err(format!("failed to call webhook: Post {}: {error}", quote(&hook.url()))),
+        };
+        match said {
+            Ok(verdict) => {
+                call.warnings.extend(verdict.warnings);
+                verdict.denied.map_or(Ok(verdict.patch), Err)
+            }
+            Err(_) if webhook.ignores_failure => Ok(None),
+            Err(why) => Err(Refused::internal_error(&format!(
+                "failed calling webhook {}: {why}",
+                quote(&webhook.name)
+            ))),
+        }
+    }
+}
+
+/// An object in another version of its kind.
+fn as_kind(kind: &Kind, call: &Call<'_>, object: &Value) -> Value {
+    match &kind.custom {
+        Some(custom)
+            if kind.resource.version != call.kind.resource.version
+                || object["apiVersion"] != kind.resource.api_version().as_str() =>
+        {
+            custom.version.convert(object, &kind.resource.group)
+        }
+        _ => object.clone(),
+    }
+}

@@ -1,0 +1,67 @@
+//! Admission webhooks: what their configurations say, and how their word is asked for.
+
+pub(crate) mod client;
+pub(crate) mod configuration;
+mod dispatch;
+pub(super) mod matching;
+pub(super) mod review;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use self::matching::Matching;
+use super::policy::expression::{self, Condition};
+use crate::hooks::HookTarget;
+
+/// How long a webhook may take that does not say.
+const TIMEOUT_SECONDS: u64 = 10;
+
+/// One webhook of a configuration, read once.
+#[derive(Debug, Clone)]
+pub(crate) struct Webhook {
+    pub(crate) name: String,
+    target: HookTarget,
+    timeout: Duration,
+    matching: Matching,
+    conditions: Vec<Condition>,
+    /// Whether a webhook that cannot be asked admits (`failurePolicy: Ignore`).
+    ignores_failure: bool,
+    /// Whether it may be asked about a dry run.
+    dry_run: bool,
+    /// Whether a mutating webhook is asked again if others change the object after it.
+    reinvoked: bool,
+    /// The version of the review that it takes.
+    review: &'static str,
+}
+
+impl Webhook {
+    /// The webhooks of a stored configuration, in its order.
+    pub(crate) fn read_all(configuration: &Value) -> Vec<Self> {
+        let webhooks = configuration["webhooks"].as_array().map(Vec::as_slice).unwrap_or_default();
+        webhooks.iter().map(Self::read).collect()
+    }
+
+    /// Whether it is asked only where expressions say so.
+    pub(super) fn is_conditional(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+
+    fn read(webhook: &Value) -> Self {
+        let seconds = webhook["timeoutSeconds"].as_u64().unwrap_or(TIMEOUT_SECONDS);
+        let reviews = webhook["admissionReviewVersions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let first =
+            reviews.iter().filter_map(Value::as_str).find(|version| matches!(*version, "v1" | "v1beta1"));
+        Self {
+            name: webhook["name"].as_str().unwrap_or_default().to_owned(),
+            target: client::target(&webhook["clientConfig"]),
+            timeout: Duration::from_secs(seconds),
+            matching: Matching::read(webhook),
+            conditions: expression::conditions(webhook),
+            ignores_failure: webhook["failurePolicy"] == "Ignore",
+            dry_run: matches!(webhook["sideEffects"].as_str(), Some("None" | "NoneOnDryRun")),
+            reinvoked: webhook["reinvocationPolicy"] == "IfNeeded",
+            review: if first == Some("v1beta1") { "v1beta1" } else { "v1" },
+        }
+    }
+}

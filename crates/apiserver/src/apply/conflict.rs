@@ -1,0 +1,55 @@
+//! Conflicts of an apply with other managers, and their texts.
+
+use serde_json::json;
+
+use super::managers::{Manager, Operation};
+use super::set::FieldSet;
+use crate::gotext::quote;
+use crate::status::Refused;
+
+/// Fields of other managers that an apply would change.
+#[derive(Debug, Clone)]
+pub(crate) struct Conflict {
+    pub(crate) manager: Manager,
+    pub(crate) fields: FieldSet,
+}
+
+/// 409 with a cause for each field.
+pub(crate) fn refused(mut conflicts: Vec<Conflict>) -> Refused {
+    // By the JSON of the manager, as a real server keeps them.
+    conflicts.sort_by_key(|conflict| {
+        let Manager { name, operation, api_version, subresource } = &conflict.manager;
+        (name.clone(), *operation, api_version.clone(), subresource.clone())
+    });
+    let mut causes = Vec::new();
+    let mut lines = Vec::new();
+    for conflict in &conflicts {
+        let who = words(&conflict.manager);
+        lines.push(format!("conflicts with {who}:"));
+        for path in conflict.fields.paths() {
+            lines.push(format!("- {path}"));
+            causes.push(json!({
+                "reason": "FieldManagerConflict", "message": format!("conflict with {who}"), "field": path }));
+        }
+    }
+    let message = match causes.as_slice() {
+        [only] => format!(
+            "Apply failed with 1 conflict: {}: {}",
+            only["message"].as_str().unwrap_or_default(),
+            only["field"].as_str().unwrap_or_default()
+        ),
+        several => format!("Apply failed with {} conflicts: {}", several.len(), lines.join("\n")),
+    };
+    Refused::apply_conflict(message, &causes)
+}
+
+fn words(manager: &Manager) -> String {
+    let mut words = quote(&manager.name);
+    if !manager.subresource.is_empty() {
+        words += &format!(" with subresource {}", quote(&manager.subresource));
+    }
+    if manager.operation == Operation::Update {
+        words += &format!(" using {}", manager.api_version);
+    }
+    words
+}

@@ -1,0 +1,268 @@
+//! The commonest write: a manager changes values that it owns already, and that alone. Whose the fields are stays as it
+//! is then, but for the time of its entry; so the long way, which makes sets of fields, is not taken.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value};
+
+use super::element;
+use super::set::{Tree, child, is_member};
+use super::shape::{Form, Keys, ListMerge, Member, Shape};
+use super::tracker::{Tracker, UNOWNED};
+use super::typed;
+use crate::delta::Delta;
+
+/// The way from the root, or from an element of a list, to a value: field names, from the last one.
+#[derive(Debug, Clone, Copy)]
+struct Way<'a> {
+    name: &'a str,
+    before: Option<&'a Way<'a>>,
+}
+
+/// The comparison of an object, or of an element of a list, with what it was.
+#[derive(Debug)]
+struct Walk<'a> {
+    mine: Option<&'a Tree>,
+    others: Vec<&'a Tree>,
+    /// Whether a value changed.
+    changed: bool,
+}
+
+/// A value that changed, with what it was and where.
+#[derive(Clone, Copy)]
+struct Pair<'v, 's> {
+    old: &'v Value,
+    new: &'v Value,
+    delta: &'v Delta,
+    shape: Shape<'s>,
+}
+
+/// It takes the long way to tell whose the fields are.
+struct Unclear;
+
+impl Tracker<'_> {
+    /// The entries after an update from `old`, whose entries are `stored`, to `new`: mostly the same. `None` if it takes
+    /// [`Tracker::update`] to tell. `reconciled`: the entries are known to be in line with the schema of today.
+    pub(crate) fn renewed<'e>(
+        &self,
+        old: &Value,
+        new: &Value,
+        delta: &Delta,
+        stored: &'e [Value],
+        reconciled: bool,
+    ) -> Option<Cow<'e, [Value]>> {
+        let shape = self.versions.shape();
+        let trees = stored.iter().map(|entry| {
+            // Who owns nothing any more, as somebody wrote it, has no entry for long.
+            let fields = entry.get("fieldsV1")?.as_object().filter(|fields| !fields.is_empty())?;
+            let clear = reconciled || typed::is_reconciled(fields, shape);
+            (self.versions.is_own(text_of(entry, "apiVersion")) && clear).then_some(fields)
+        });
+        let mut others: Vec<&Tree> = trees.collect::<Option<_>>()?;
+        let place = stored.iter().position(|entry| self.is_updaters(entry));
+        let mut walk = Walk { mine: place.map(|place| others.remove(place)), others, changed: false };
+        walk.members(Pair { old, new, delta, shape }, None, &[&self.reset.0, &UNOWNED.0]).ok()?;
+        // Of writes within a second the first one alone changes the time.
+        if !walk.changed || stored[place?]["time"] == *self.now {
+            return Some(Cow::Borrowed(stored));
+        }
+        let mut entries = stored.to_vec();
+        entries[place?]["time"] = Value::String(self.now.clone());
+        entries.sort_by(order);
+        Some(Cow::Owned(entries))
+    }
+
+    /// Whether an entry is that of this manager's updates.
+    fn is_updaters(&self, entry: &Value) -> bool {
+        text_of(entry, "operation") == "Update"
+            && text_of(entry, "manager") == self.manager_name()
+            && text_of(entry, "subresource") == self.subresource
+    }
+}
+
+fn text_of<'a>(entry: &'a Value, field: &str) -> &'a str {
+    entry[field].as_str().unwrap_or_default()
+}
+
+/// The order of entries, as `Managers` has it: applies come first, by chance of the alphabet too.
+fn order(one: &Value, other: &Value) -> Ordering {
+    let by = |field: &str| text_of(one, field).cmp(text_of(other, field));
+    by("operation").then_with(|| by("time")).then_with(|| by("manager")).then_with(|| by("subresource"))
+}
+
+impl<'a> Walk<'a> {
+    fn value(&mut self, pair: Pair<'_, '_>, way: &Way<'_>, skipped: &[&Tree]) -> Result<(), Unclear> {
+        let Pair { old, new, shape, .. } = pair;
+        match (shape.form(Some(old)), shape.form(Some(new)), old, new) {
+            (
+                Form::Map { atomic: false },
+                Form::Map { atomic: false },
+                Value::Object(_),
+                Value::Object(_),
+            ) => self.members(pair, Some(way), skipped),
+            (Form::List(ListMerge::Map(keys), inner), _, Value::Array(old), Value::Array(new)) => {
+                self.items(old, new, pair.delta, keys, inner, way)
+            }
+            (Form::List(ListMerge::Set, _), ..) => Err(Unclear),
+            (was, is, ..) if is_leaf(was) && is_leaf(is) => self.leaf(way),
+            _ => Err(Unclear),
+        }
+    }
+
+    /// Fields of a map. Of those that are skipped, nobody is asked.
+    fn members(
+        &mut self,
+        pair: Pair<'_, '_>,
+        way: Option<&Way<'_>>,
+        skipped: &[&Tree],
+    ) -> Result<(), Unclear> {
+        let (Value::Object(old), Value::Object(new)) = (pair.old, pair.new) else { return Err(Unclear) };
+        let Delta::Within { same_names, inner } = pair.delta else {
+            return if pair.delta.is_same() { Ok(()) } else { Err(Unclear) };
+        };
+        if !same_names && !have_same_names(old, new, skipped) {
+            return Err(Unclear);
+        }
+        for ((name, new), delta) in new.iter().zip(inner).filter(|(_, delta)| !delta.is_same()) {
+            let field = if skipped.is_empty() { String::new() } else { element::field(name) };
+            if is_skipped(&field, skipped) {
+                continue;
+            }
+            let old = old.get(name).ok_or(Unclear)?;
+            let shape = match pair.shape.member(name) {
+                Member::Declared(inner) | Member::Key(inner) => inner,
+                Member::Unknown => Shape::Deduced,
+            };
+            let way = Way { name, before: way };
+            let below: Vec<&Tree> = skipped.iter().filter_map(|tree| child(tree, &field)).collect();
+            self.value(Pair { old, new, delta, shape }, &way, &below)?;
+        }
+        Ok(())
+    }
+
+    /// Elements of a list that have keys.
+    fn items(
+        &mut self,
+        old: &[Value],
+        new: &[Value],
+        delta: &Delta,
+        keys: Keys<'_>,
+        shape: Shape<'_>,
+        way: &Way<'_>,
+    ) -> Result<(), Unclear> {
+        let Delta::Within { inner, .. } = delta else { return Err(Unclear) };
+        if !are_distinct(old, keys) {
+            return Err(Unclear);
+        }
+        let list = self.at(|tree| way.node(tree));
+        let pairs = old.iter().zip(new).zip(inner).filter(|(_, delta)| !delta.is_same());
+        for ((old, new), delta) in pairs {
+            let maps =
+                [old, new].iter().all(|item| matches!(shape.form(Some(item)), Form::Map { atomic: false }));
+            if !maps || !keys.names().all(|key| old.get(key) == new.get(key)) {
+                return Err(Unclear);
+            }
+            let element = element::of_map(new, keys).map_err(|_| Unclear)?;
+            let mut item = list.at(|tree| child(tree, &element));
+            item.members(Pair { old, new, delta, shape }, None, &[])?;
+            self.changed |= item.changed;
+        }
+        Ok(())
+    }
+
+    /// The same owners further down.
+    fn at(&self, down: impl Fn(&'a Tree) -> Option<&'a Tree>) -> Self {
+        let others = self.others.iter().copied().filter_map(&down).collect();
+        Self { mine: self.mine.and_then(&down), others, changed: false }
+    }
+
+    /// A value that changed: it must be the manager's own, and nobody else's.
+    fn leaf(&mut self, way: &Way<'_>) -> Result<(), Unclear> {
+        self.changed = true;
+        let mine = self.mine.is_some_and(|tree| way.is_member(tree));
+        if mine && !self.others.iter().any(|tree| way.is_member(tree)) { Ok(()) } else { Err(Unclear) }
+    }
+}
+
+impl Way<'_> {
+    /// Whether a set has what is at the end of the way.
+    fn is_member(&self, tree: &Tree) -> bool {
+        self.node(tree).is_some_and(is_member)
+    }
+
+    fn node<'t>(&self, tree: &'t Tree) -> Option<&'t Tree> {
+        let parent = match self.before {
+            Some(before) => before.node(tree)?,
+            None => tree,
+        };
+        child(parent, &element::field(self.name))
+    }
+}
+
+/// Whether no two elements of a list have the same keys, where a look at one text in each tells.
+fn are_distinct(items: &[Value], keys: Keys<'_>) -> bool {
+    let (1, Some(key)) = (keys.count(), keys.names().next()) else { return false };
+    let texts: Option<Vec<&str>> = items.iter().map(|item| item.get(key)?.as_str()).collect();
+    texts.is_some_and(|mut texts| {
+        texts.sort_unstable();
+        texts.is_sorted_by(|one, next| one < next)
+    })
+}
+
+fn is_leaf(form: Form<'_>) -> bool {
+    matches!(form, Form::Scalar(_) | Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true })
+}
+
+/// Whether two maps have the same names, but for those of fields that are skipped.
+fn have_same_names(old: &Map<String, Value>, new: &Map<String, Value>, skipped: &[&Tree]) -> bool {
+    let asked = |name: &&String| !is_skipped(&element::field(name), skipped);
+    !skipped.is_empty() && old.keys().filter(asked).eq(new.keys().filter(asked))
+}
+
+/// Whether one of these trees takes a field whole.
+fn is_skipped(field: &str, skipped: &[&Tree]) -> bool {
+    skipped.iter().any(|tree| child(tree, field).is_some_and(Map::is_empty))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{FieldSet, Versions};
+    use super::*;
+    use crate::kinds::builtin;
+
+    #[test]
+    fn only_what_is_the_managers_own_already_is_told_without_sets() {
+        let kinds = builtin::all(|| 0);
+        let kind = kinds.iter().find(|kind| kind.is("", "configmaps")).unwrap();
+        let tracker = Tracker {
+            versions: Versions::new(&[], kind),
+            name: Cow::Borrowed("me"),
+            subresource: "",
+            reset: Cow::Owned(FieldSet::default()),
+            now: "2024-01-02T00:00:00Z".to_owned(),
+        };
+        let entry = |manager: &str, time: &str, field: &str| {
+            json!({ "manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+                "time": time, "fieldsV1": { "f:data": { ".": {}, (field): {} } } })
+        };
+        let stored =
+            [entry("me", "2024-01-01T00:00:00Z", "f:a"), entry("you", "2024-01-01T01:00:00Z", "f:b")];
+        let map = |data: Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": data });
+        let old = map(json!({ "a": "1", "b": "2" }));
+        let renewed = |data: Value| {
+            let new = map(data);
+            tracker.renewed(&old, &new, &Delta::between(&old, &new), &stored, false)
+        };
+        assert_eq!(renewed(json!({ "a": "1", "b": "2" })), Some(Cow::Borrowed(&stored[..])));
+        let later = entry("me", "2024-01-02T00:00:00Z", "f:a");
+        assert_eq!(renewed(json!({ "a": "9", "b": "2" })), Some(Cow::Owned(vec![stored[1].clone(), later])));
+        for unclear in
+            [json!({ "a": "1", "b": "9" }), json!({ "a": "1", "b": "2", "c": "3" }), json!({ "a": "1" })]
+        {
+            assert_eq!(renewed(unclear), None);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! What server-side apply needs to know of a schema, be it that of a built-in kind or of a custom resource.
+
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use crate::kinds::Kind;
+use crate::kinds::facts::{ApplyMerge, FieldKind, PatchMerge, Scalar, TypeId, types};
+use crate::schema::Structural;
+use crate::schema::structural::{Additional, ListType};
+
+/// A place in a schema.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape<'a> {
+    /// A struct of a built-in kind, or a field that holds one.
+    Struct { id: TypeId, atomic: bool },
+    /// A field of a built-in kind.
+    Field { kind: &'static FieldKind, merge: &'static ApplyMerge, patch: PatchMerge },
+    /// A node of a custom resource's schema.
+    Node {
+        schema: &'a Structural,
+        /// Whether a node above keeps unknown fields, which then holds here as well.
+        preserves: bool,
+        /// Whether it has type and metadata of its own: the root, and embedded objects.
+        object: bool,
+    },
+    /// Nothing is known: maps are merged, lists are taken as a whole (`__untyped_deduced_`).
+    Deduced,
+}
+
+/// How values of a place are treated.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form<'a> {
+    Scalar(Type),
+    /// A list and its elements.
+    List(ListMerge<'a>, Shape<'a>),
+    /// A map; whether it is taken as a whole.
+    Map {
+        atomic: bool,
+    },
+}
+
+/// How lists are merged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ListMerge<'a> {
+    /// As a whole.
+    Atomic,
+    /// As a set of scalars.
+    Set,
+    /// By keys.
+    Map(Keys<'a>),
+}
+
+/// The keys of a list's elements.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Keys<'a> {
+    Static(&'a [&'static str]),
+    Owned(&'a [String], Option<&'a Structural>),
+}
+
+/// Types of scalars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Type {
+    Numeric,
+    String,
+    Boolean,
+    Untyped,
+}
+
+/// What a struct has under a name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Member<'a> {
+    /// A field that the schema names.
+    Declared(Shape<'a>),
+    /// A key of a map.
+    Key(Shape<'a>),
+    /// A field that the schema does not know.
+    Unknown,
+}
+
+const DEFAULT: &ApplyMerge = &ApplyMerge::Default;
+
+impl<'a> Shape<'a> {
+    /// The shape of a kind's objects.
+    pub(crate) fn of(kind: &'a Kind) -> Self {
+        if let Some(custom) = &kind.custom {
+            return Self::Node { schema: &custom.version.schema, preserves: false, object: true };
+        }
+        let resource = &kind.resource;
+        types()
+            .find(&resource.group, &resource.version, &resource.kind)
+            .map_or(Self::Deduced, |id| Self::Struct { id, atomic: false })
+    }
+
+    /// How `value` is treated here.
+    pub(crate) fn form(self, value: Option<&Value>) -> Form<'a> {
+        match self {
+            Self::Struct { id, atomic } => Form::Map { atomic: atomic || types().get(id).atomic },
+            Self::Field { kind, merge, patch } => field_form(kind, merge, patch, value),
+            Self::Node { schema, preserves, object } => node_form(schema, preserves, object, value),
+            Self::Deduced => deduced(value),
+        }
+    }
+
+    /// What is under a name.
+    pub(crate) fn member(self, name: &str) -> Member<'a> {
+        match self {
+            Self::Struct { id, .. } => match types().field(id, name) {
+                Some(field) => {
+                    let (kind, merge, patch) = (&field.kind, &field.apply, field.patch);
+                    Member::Declared(Self::Field { kind, merge, patch }.resolved())
+                }
+                None if types().get(id).is_kind && matches!(name, "apiVersion" | "kind") => {
+                    Member::Declared(Self::inside(&TEXT))
+                }
+                None => Member::Unknown,
+            },
+            Self::Field { kind: FieldKind::Map(inside), .. } => Member::Key(Self::inside(inside)),
+            Self::Node { schema, preserves, object } => node_member(schema, preserves, object, name),
+            Self::Field { .. } | Self::Deduced => Member::Key(Self::Deduced),
+        }
+    }
+
+    fn inside(kind: &'static FieldKind) -> Self {
+        Self::Field { kind, merge: DEFAULT, patch: PatchMerge::Default }.resolved()
+    }
+
+    /// Structs by their type.
+    fn resolved(self) -> Self {
+        match self {
+            Self::Field { kind: FieldKind::Struct(id), merge, .. } => {
+                Self::Struct { id: *id, atomic: *merge == ApplyMerge::Atomic }
+            }
+            other => other,
+        }
+    }
+}
+
+fn field_form<'a>(
+    kind: &'static FieldKind,
+    merge: &'static ApplyMerge,
+    patch: PatchMerge,
+    value: Option<&Value>,
+) -> Form<'a> {
+    match kind {
+        FieldKind::Struct(id) => {
+            Form::Map { atomic: *merge == ApplyMerge::Atomic || types().get(*id).atomic }
+        }
+        FieldKind::Map(_) => Form::Map { atomic: *merge == ApplyMerge::Atomic },
+        FieldKind::List(inside) => {
+            let merge = match (merge, patch) {
+                (ApplyMerge::Set, _) | (ApplyMerge::Default, PatchMerge::Merge) => ListMerge::Set,
+                (ApplyMerge::Map(keys), _) => ListMerge::Map(Keys::Static(keys)),
+                _ => ListMerge::Atomic,
+            };
+            Form::List(merge, Shape::inside(inside))
+        }
+        FieldKind::Scalar(scalar) => match scalar {
+            Scalar::String | Scalar::Bytes | Scalar::Duration => Form::Scalar(Type::String),
+            Scalar::Bool => Form::Scalar(Type::Boolean),
+            Scalar::Int32 | Scalar::Int64 | Scalar::Double => Form::Scalar(Type::Numeric),
+            Scalar::Quantity | Scalar::IntOrString | Scalar::Time | Scalar::MicroTime => {
+                Form::Scalar(Type::Untyped)
+            }
+            Scalar::Object => Form::Map { atomic: false },
+            Scalar::Json | Scalar::SchemaOrBool | Scalar::SchemaOrArray | Scalar::SchemaOrStrings => {
+                deduced(value)
+            }
+        },
+    }
+}
+
+fn node_form<'a>(schema: &'a Structural, preserves: bool, object: bool, value: Option<&Value>) -> Form<'a> {
+    match schema.types.as_slice() {
+        ["array"] => {
+            let merge = match schema.list_type {
+                ListType::Atomic => ListMerge::Atomic,
+                ListType::Set => ListMerge::Set,
+                ListType::Map => ListMerge::Map(Keys::Owned(&schema.list_map_keys, schema.items.as_deref())),
+            };
+            let preserves = preserves || schema.preserve_unknown;
+            let items = schema.items.as_deref().map_or(Shape::Deduced, |schema| Shape::Node {
+                schema,
+                preserves,
+                object: schema.embedded_resource,
+            });
+            Form::List(merge, items)
+        }
+        ["object"] => Form::Map { atomic: schema.map_atomic },
+        ["string"] if schema.checks.format.is_some() => Form::Scalar(Type::Untyped),
+        ["string"] => Form::Scalar(Type::String),
+        ["integer" | "number"] => Form::Scalar(Type::Numeric),
+        ["boolean"] => Form::Scalar(Type::Boolean),
+        _ if object || !schema.properties.is_empty() => Form::Map { atomic: schema.map_atomic },
+        _ => deduced(value),
+    }
+}
+
+fn node_member<'a>(schema: &'a Structural, preserves: bool, object: bool, name: &str) -> Member<'a> {
+    if object {
+        match name {
+            "apiVersion" | "kind" => return Member::Declared(Shape::inside(&TEXT)),
+            "metadata" => return Member::Declared(*OBJECT_META),
+            _ => {}
+        }
+    }
+    let preserves = preserves || schema.preserve_unknown;
+    let node = |schema: &'a Structural| Shape::Node { schema, preserves, object: schema.embedded_resource };
+    if let Some(schema) = schema.properties.get(name) {
+        return Member::Declared(node(schema));
+    }
+    match &schema.additional {
+        Some(Additional::Of(schema)) => Member::Key(node(schema)),
+        Some(Additional::Anything) => Member::Key(Shape::Deduced),
+        None if preserves || (schema.properties.is_empty() && !object) => Member::Key(Shape::Deduced),
+        None => Member::Unknown,
+    }
+}
+
+static TEXT: FieldKind = FieldKind::Scalar(Scalar::String);
+
+static OBJECT_META: LazyLock<Shape<'static>> = LazyLock::new(|| {
+    let id = types().find("meta", "v1", "ObjectMeta");
+    id.map_or(Shape::Deduced, |id| Shape::Struct { id, atomic: false })
+});
+
+fn deduced<'a>(value: Option<&Value>) -> Form<'a> {
+    match value {
+        Some(Value::Array(_)) => Form::List(ListMerge::Atomic, Shape::Deduced),
+        Some(Value::Object(_) | Value::Null) | None => Form::Map { atomic: false },
+        Some(_) => Form::Scalar(Type::Untyped),
+    }
+}
+
+impl<'a> Keys<'a> {
+    /// The names of the keys.
+    pub(crate) fn names(self) -> impl Iterator<Item = &'a str> {
+        (0..self.count()).map(move |index| match self {
+            Self::Static(keys) => keys[index],
+            Self::Owned(keys, _) => keys[index].as_str(),
+        })
+    }
+
+    /// How many there are.
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Self::Static(keys) => keys.len(),
+            Self::Owned(keys, _) => keys.len(),
+        }
+    }
+
+    /// What stands for a key that an element does not have.
+    pub(crate) fn default(self, key: &str) -> Option<&'a Value> {
+        // The one default among the keys of built-in kinds: ports of containers and services.
+        static PROTOCOL: LazyLock<Value> = LazyLock::new(|| json!("TCP"));
+        match self {
+            Self::Static(_) => (key == "protocol").then_some(&*PROTOCOL),
+            Self::Owned(_, items) => items?.properties.get(key)?.default.as_ref(),
+        }
+    }
+}
+
+/// What an object of a built-in kind looks like in Go before anything is set: structs that are held by value are there,
+/// and so are required lists and maps, as null. New objects are compared with that; custom resources begin with nothing.
+pub(crate) fn zero(shape: Shape<'_>) -> Value {
+    // Structs that Go holds by value although JSON may leave them out.
+    const BY_VALUE: [&str; 8] =
+        ["metadata", "spec", "status", "strategy", "updateStrategy", "loadBalancer", "resources", "nodeInfo"];
+    let Shape::Struct { id, .. } = shape else { return json!({}) };
+    let mut object = serde_json::Map::new();
+    for field in types().fields(id) {
+        match &field.kind {
+            FieldKind::Struct(inner) if field.required || BY_VALUE.contains(&field.name) => {
+                object.insert(field.name.to_owned(), zero(Shape::Struct { id: *inner, atomic: false }));
+            }
+            FieldKind::List(_) | FieldKind::Map(_) if field.required => {
+                object.insert(field.name.to_owned(), Value::Null);
+            }
+            _ => {}
+        }
+    }
+    Value::Object(object)
+}

@@ -1,0 +1,50 @@
+//! Sets of fields that were made under another schema (`ReconcileFieldSetWithSchema`).
+
+use serde_json::Value;
+
+use crate::apply::element;
+use crate::apply::set::{FieldSet, Tree};
+use crate::apply::shape::{Form, ListMerge, Member, Shape};
+
+/// Who owned something within a map or list that is taken as a whole now owns the whole.
+pub(crate) fn reconcile(set: &mut FieldSet, shape: Shape<'_>) {
+    walk(&mut set.0, shape);
+}
+
+/// Whether [`reconcile`] would leave a set as it is.
+pub(crate) fn is_reconciled(tree: &Tree, shape: Shape<'_>) -> bool {
+    let owned_in_part = tree.iter().filter_map(|(key, node)| Some((key, node.as_object()?)));
+    owned_in_part.filter(|(_, node)| !node.is_empty()).all(|(key, node)| {
+        below(shape, key).is_none_or(|inner| !is_whole(inner) && is_reconciled(node, inner))
+    })
+}
+
+fn walk(tree: &mut Tree, shape: Shape<'_>) {
+    for (key, node) in tree.iter_mut() {
+        let (Some(inner), Value::Object(node)) = (below(shape, key), node) else { continue };
+        if is_whole(inner) {
+            node.clear();
+        } else {
+            walk(node, inner);
+        }
+    }
+}
+
+/// The shape under a path element, if the schema knows it.
+fn below<'a>(shape: Shape<'a>, key: &str) -> Option<Shape<'a>> {
+    match element::name(key) {
+        Some(name) => match shape.member(name) {
+            Member::Declared(inner) | Member::Key(inner) => Some(inner),
+            Member::Unknown => None,
+        },
+        None => match shape.form(None) {
+            Form::List(_, inner) if element::is_key(key) => Some(inner),
+            _ => None,
+        },
+    }
+}
+
+/// Whether a place is owned as a whole.
+fn is_whole(shape: Shape<'_>) -> bool {
+    matches!(shape.form(None), Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true })
+}

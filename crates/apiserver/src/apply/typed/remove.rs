@@ -1,0 +1,72 @@
+//! Taking fields out of a value (`RemoveItems`).
+
+use serde_json::{Map, Value};
+
+use super::{element_of, shape_under};
+use crate::apply::element;
+use crate::apply::set::{FieldSet, Node, Tree, child, children, is_member};
+use crate::apply::shape::{Form, ListMerge, Member, Shape};
+
+/// The value without these fields and elements. A map or a list that loses its last one becomes null.
+pub(crate) fn remove(value: &Value, gone: &FieldSet, shape: Shape<'_>) -> Value {
+    walk(value, &gone.0, shape)
+}
+
+fn walk(value: &Value, gone: &Tree, shape: Shape<'_>) -> Value {
+    match (shape.form(Some(value)), value) {
+        (Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true }, _) => Value::Null,
+        (Form::List(merge, shape), Value::Array(items)) => {
+            let kept: Vec<Value> = items.iter().filter_map(|item| kept(item, gone, merge, shape)).collect();
+            if kept.is_empty() { Value::Null } else { Value::Array(kept) }
+        }
+        (Form::Map { .. }, Value::Object(map)) => {
+            let mut kept = Map::new();
+            for (name, value) in map {
+                let value = match child(gone, &element::field(name)) {
+                    Some(node) if is_member(node) => continue,
+                    Some(node) => walk(value, node, shape_under(shape, name)),
+                    None => value.clone(),
+                };
+                kept.insert(name.clone(), value);
+            }
+            if kept.is_empty() { Value::Null } else { Value::Object(kept) }
+        }
+        (_, value) => value.clone(),
+    }
+}
+
+fn kept(item: &Value, gone: &Tree, merge: ListMerge<'_>, shape: Shape<'_>) -> Option<Value> {
+    let node = element_of(item, merge).ok().and_then(|element| child(gone, &element));
+    match node {
+        Some(node) if is_member(node) => None,
+        Some(node) => Some(walk(item, node, shape)),
+        None => Some(item.clone()),
+    }
+}
+
+/// The set with all fields of structs that lead to its members (`EnsureNamedFieldsAreMembers`): who owned all that was
+/// in a struct may take the struct away as well.
+pub(crate) fn with_named_fields(set: &FieldSet, shape: Shape<'_>) -> FieldSet {
+    FieldSet(named(&set.0, Some(shape)))
+}
+
+fn named(tree: &Tree, shape: Option<Shape<'_>>) -> Tree {
+    let mut out = Map::new();
+    for (key, node) in children(tree) {
+        let (declared, inner) = match (element::name(key), shape) {
+            (Some(name), Some(shape)) => match shape.member(name) {
+                Member::Declared(inner) => (true, Some(inner)),
+                Member::Key(inner) => (false, Some(inner)),
+                Member::Unknown => (false, None),
+            },
+            (None, Some(shape)) if element::is_key(key) => match shape.form(None) {
+                Form::List(_, inner) => (false, Some(inner)),
+                _ => (false, None),
+            },
+            _ => (false, None),
+        };
+        let member = is_member(node) || declared;
+        Node { member, below: named(node, inner) }.attach(key.clone(), &mut out);
+    }
+    out
+}

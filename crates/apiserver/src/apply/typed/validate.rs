@@ -1,0 +1,118 @@
+//! Whether a value has its shape: what is wrong with it, in the words of `structured-merge-diff`.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::element_of;
+use crate::apply::element;
+use crate::apply::shape::{Form, ListMerge, Member, Shape, Type};
+use crate::gotext;
+
+/// What is wrong, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem(String);
+
+impl Problem {
+    pub(super) fn new(path: &str, why: impl std::fmt::Display) -> Self {
+        Self(if path.is_empty() { why.to_string() } else { format!("{path}: {why}") })
+    }
+
+    /// All of them in one text (`ValidationErrors`).
+    pub(crate) fn text(problems: &[Self]) -> String {
+        match problems {
+            [only] => only.0.clone(),
+            several => several.iter().fold("errors:".to_owned(), |text, problem| text + "\n  " + &problem.0),
+        }
+    }
+}
+
+/// Checks a value; with `repeats`, elements of sets and maps may stand several times.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn validate(value: &Value, shape: Shape<'_>, repeats: bool) -> Result<(), Vec<Problem>> {
+    let mut problems = Vec::new();
+    walk(value, shape, repeats, "", &mut problems);
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+fn walk(value: &Value, shape: Shape<'_>, repeats: bool, path: &str, problems: &mut Vec<Problem>) {
+    if value.is_null() {
+        return;
+    }
+    // How Go prints the library's own wrapper of a value.
+    let got = |what: &str| format!("expected {what}, got &{{{}}}", gotext::plain(value));
+    match (shape.form(Some(value)), value) {
+        (Form::Scalar(kind), value) => {
+            problems.extend(scalar(kind, value).map(|why| Problem::new(path, why)));
+        }
+        (Form::List(merge, shape), Value::Array(items)) => {
+            elements(items, merge, shape, repeats, path, problems);
+        }
+        (Form::List(..), _) => problems.push(Problem::new(path, got("list"))),
+        (Form::Map { .. }, Value::Object(map)) => {
+            for (name, value) in map {
+                let path = format!("{path}.{name}");
+                match shape.member(name) {
+                    Member::Declared(shape) | Member::Key(shape) => {
+                        walk(value, shape, repeats, &path, problems);
+                    }
+                    Member::Unknown => {
+                        problems.push(Problem::new(&path, "field not declared in schema"));
+                        return;
+                    }
+                }
+            }
+        }
+        (Form::Map { .. }, _) => problems.push(Problem::new(path, got("map"))),
+    }
+}
+
+fn scalar(kind: Type, value: &Value) -> Option<String> {
+    let fits = match kind {
+        Type::Numeric => value.is_number(),
+        Type::String => value.is_string(),
+        Type::Boolean => value.is_boolean(),
+        Type::Untyped => value.is_number() || value.is_string() || value.is_boolean(),
+    };
+    let plain = || gotext::plain(value);
+    (!fits).then(|| match kind {
+        Type::Numeric => format!("expected numeric (int or float), got {}", gotext::type_name(value)),
+        Type::String => {
+            format!("expected string, got &value.valueUnstructured{{Value:{}}}", gotext::syntax(value))
+        }
+        Type::Boolean => format!("expected boolean, got &{{{}}}", plain()),
+        Type::Untyped => format!("expected any scalar, got &{{{}}}", plain()),
+    })
+}
+
+fn elements(
+    items: &[Value],
+    merge: ListMerge<'_>,
+    shape: Shape<'_>,
+    repeats: bool,
+    path: &str,
+    problems: &mut Vec<Problem>,
+) {
+    let mut seen = BTreeSet::new();
+    for (index, item) in items.iter().enumerate() {
+        let text = if matches!(merge, ListMerge::Atomic) {
+            format!("[{index}]")
+        } else {
+            let element = match element_of(item, merge) {
+                Ok(element) => element,
+                Err(why) => {
+                    problems.push(Problem::new(path, format!("element {index}: {why}")));
+                    return;
+                }
+            };
+            let text = element::text(&element);
+            if !seen.insert(element) && !repeats {
+                problems.push(Problem::new(path, format!("duplicate entries for key {text}")));
+            }
+            text
+        };
+        walk(item, shape, repeats, &format!("{path}{text}"), problems);
+    }
+}

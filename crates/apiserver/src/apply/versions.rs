@@ -1,0 +1,63 @@
+//! The versions of a kind: fields are owned in the version in which they were written.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::shape::Shape;
+use crate::kinds::Kind;
+
+/// The versions in which a kind is served, and the one of the request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Versions<'a> {
+    served: &'a [Arc<Kind>],
+    own: &'a Kind,
+}
+
+impl<'a> Versions<'a> {
+    pub(crate) fn new(served: &'a [Arc<Kind>], own: &'a Kind) -> Self {
+        Self { served, own }
+    }
+
+    /// The shape of objects in the version of the request.
+    pub(crate) fn shape(&self) -> Shape<'a> {
+        Shape::of(self.own)
+    }
+
+    /// The version of the request.
+    pub(crate) fn own(&self) -> String {
+        self.own.resource.api_version()
+    }
+
+    /// Whether that is the version of the request.
+    pub(crate) fn is_own(&self, api_version: &str) -> bool {
+        self.own.resource.is_of(api_version)
+    }
+
+    /// An object and its shape in another version; `None` if that is not served. What a webhook has to convert is as it
+    /// is until the webhook has answered, which the request then begins anew for.
+    pub(crate) fn convert<'v>(
+        &self,
+        object: &'v Value,
+        version: &str,
+    ) -> Option<(Cow<'v, Value>, Shape<'a>)> {
+        let kind = self.find(version)?;
+        if object["apiVersion"] == *version || kind.custom.is_none() {
+            return Some((Cow::Borrowed(object), Shape::of(kind)));
+        }
+        let custom = kind.custom.as_ref()?;
+        let converted = custom.convert(object, &custom.version, &kind.resource.group);
+        Some((Cow::Owned(converted), Shape::of(kind)))
+    }
+
+    /// The shape of objects in a version that is served.
+    pub(crate) fn shape_in(&self, version: &str) -> Option<Shape<'a>> {
+        self.find(version).map(|kind| Shape::of(kind))
+    }
+
+    fn find(&self, api_version: &str) -> Option<&'a Arc<Kind>> {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        self.served.iter().find(|kind| kind.resource.version == version && kind.resource.group == group)
+    }
+}

@@ -1,0 +1,155 @@
+//! The functions that Kubernetes adds to the language, and those of the language that it judges itself (`CostEstimator` in
+//! `k8s.io/apiserver/pkg/cel/library`). Accessors that cost one are not listed: so does every call that nobody knows.
+
+use super::calls::{Call, Estimate};
+use super::size::{Size, scaled};
+use super::{Estimator, LIST_COST, Place, declared_size, element};
+use crate::cel::eval::MESSAGE_COST;
+use crate::cel::eval::cost::PER_PATTERN_CHARACTER;
+use crate::cel::syntax::{Kind, Literal, Node};
+use crate::cel::types::Type;
+
+/// The cost of asking whether a user may do something.
+const AUTHORIZATION: u64 = 350_000;
+/// Characters of the longest pattern of a named format.
+const FORMAT_PATTERN: f64 = 128.0;
+/// Characters of the longest name of one.
+const FORMAT_NAME: Size = Size::up_to(64);
+/// The bytes of an address.
+const ADDRESS: Size = Size { min: 4, max: 16 };
+
+impl Estimator<'_> {
+    pub(super) fn kubernetes_function(&self, call: &Call<'_>) -> Option<Estimate> {
+        if let Some(target) = call.target
+            && let Some(estimate) = self.method(call, target)
+        {
+            return Some(estimate);
+        }
+        let first = self.size(call.args.first()?);
+        Some(match call.name {
+            "url" | "jsonpatch.escapeKey" => (first.reading(1), Some(first)),
+            "ip" if call.target.is_some() => return None,
+            "ip" | "isIP" | "cidr" | "isCIDR" | "quantity" | "isQuantity" | "semver" | "isSemver" => {
+                (first.reading(1), None)
+            }
+            "ip.isCanonical" => (first.reading(2), None),
+            "_==_" => (self.equality(call.args)?, None),
+            _ => return None,
+        })
+    }
+
+    fn method(&self, call: &Call<'_>, target: &Node) -> Option<Estimate> {
+        let text = self.size(target);
+        let size = |index: usize| call.args.get(index).map_or(Size::UNKNOWN, |arg| self.size(arg));
+        Some(match call.name {
+            "check" => (AUTHORIZATION, None),
+            "fieldSelector" | "labelSelector" => (selector(size(0)), None),
+            "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => (self.walk_cost(target), None),
+            "lowerAscii" | "upperAscii" | "substring" | "trim" => (text.reading(1), Some(text)),
+            "replace" => (text.reading(2), Some(replaced(text, size(0), size(1)))),
+            "split" => (text.reading(2), Some(parts(text, call.args.get(1)))),
+            "join" => {
+                let joined = self.joined(target, call.args.first());
+                (joined.reading(1), Some(joined))
+            }
+            "find" | "findAll" => (text.matching(size(0)), Some(Size::up_to(text.max))),
+            "containsIP" | "containsCIDR" => (self.contains_cost(call), None),
+            "validate" => {
+                let reading = size(0).reading(1);
+                (scaled(reading, FORMAT_PATTERN * PER_PATTERN_CHARACTER), None)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Walking over a list, or reading a text, from end to end.
+    fn walk_cost(&self, target: &Node) -> u64 {
+        let size = self.size(target);
+        match self.type_of(target).parameters().first() {
+            None => size.reading(1),
+            Some(Type::String | Type::Bytes) => {
+                let comparison = self.element_size(target).reading(1).saturating_add(1);
+                size.max.saturating_mul(comparison)
+            }
+            Some(_) => size.max,
+        }
+    }
+
+    /// The size of the elements of a declared list.
+    fn element_size(&self, list: &Node) -> Size {
+        let element = match self.place(list) {
+            Some(Place::Declared(decl)) => element(decl),
+            _ => None,
+        };
+        element.and_then(declared_size).unwrap_or(Size::UNKNOWN)
+    }
+
+    fn joined(&self, list: &Node, separator: Option<&Node>) -> Size {
+        let count = self.size(list);
+        let elements = match self.type_of(list).parameters().first() {
+            Some(_) => count.times(self.element_size(list)),
+            None => Size::exactly(0),
+        };
+        let Some(separator) = separator else { return elements };
+        let between = Size { min: count.min.saturating_sub(1), max: count.max.saturating_sub(1) };
+        elements.plus(self.size(separator).times(between))
+    }
+
+    fn contains_cost(&self, call: &Call<'_>) -> u64 {
+        let mut cost = ADDRESS.plus(ADDRESS).reading(1);
+        if call.name == "containsCIDR" {
+            cost += ADDRESS.reading(1) + 1;
+        }
+        match (call.overload.params.get(1), call.args.first()) {
+            (Some(Type::String), Some(text)) => cost.saturating_add(self.size(text).reading(1)),
+            _ => cost,
+        }
+    }
+
+    /// Comparing two values of one library type.
+    fn equality(&self, args: &[Node]) -> Option<u64> {
+        let [left, right] = args else { return None };
+        let (Type::Opaque(one, _), Type::Opaque(other, _)) = (self.type_of(left), self.type_of(right)) else {
+            return None;
+        };
+        match *one {
+            _ if one != other => None,
+            // A URL is as long as its text; the server looks at the right one alone.
+            "kubernetes.URL" => Some(self.known_size(right).unwrap_or(Size::exactly(1)).reading(1)),
+            "kubernetes.NamedFormat" => Some(FORMAT_NAME.reading(1)),
+            name if name.starts_with("kubernetes.") || name.starts_with("net.") => Some(1),
+            _ => None,
+        }
+    }
+}
+
+/// Reading a selector of this size into its requirements. Each takes two characters at least.
+fn selector(size: Size) -> u64 {
+    let requirements = scaled(size.max, 0.5);
+    let requirements = requirements.saturating_mul(LIST_COST + MESSAGE_COST);
+    LIST_COST.saturating_add(size.reading(1)).saturating_add(requirements)
+}
+
+/// The size of a text in which `from` was replaced by `to`.
+fn replaced(text: Size, from: Size, to: Size) -> Size {
+    // How often, and how much of the text is left.
+    let (max_count, max_rest) = match from.min {
+        0 => (text.max.saturating_add(1), text.max),
+        shortest if to.max <= shortest => (0, text.max),
+        shortest => (text.max.div_ceil(shortest), 0),
+    };
+    let (min_count, min_rest) = match from.max {
+        0 => (text.min.saturating_add(1), text.min),
+        longest if longest <= to.min => (0, text.min),
+        longest => (text.min.div_ceil(longest), 0),
+    };
+    Size { min: min_count, max: max_count }.times(to).plus(Size { min: min_rest, max: max_rest })
+}
+
+/// The parts of a text that is split: every character may be one, unless a limit is given.
+fn parts(text: Size, limit: Option<&Node>) -> Size {
+    match limit.map(|limit| &limit.kind) {
+        Some(Kind::Literal(Literal::Int(limit))) => Size::up_to(limit.cast_unsigned()),
+        _ => Size::up_to(text.max),
+    }
+}

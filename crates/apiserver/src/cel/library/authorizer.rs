@@ -1,0 +1,242 @@
+//! Questions to the authorizer (`k8s.io/apiserver/pkg/cel/library/authz.go`): what the user of a request, or a
+//! ServiceAccount, may do. Only expressions of admission have it at hand.
+
+use std::fmt::Debug;
+use std::rc::Rc;
+
+use super::{Row, text};
+use crate::cel::value::{Fault, Outcome, Value};
+use crate::names;
+
+/// Who decides.
+pub(crate) trait Authorizer: Debug {
+    /// Whether a user may, and why or why not.
+    fn decide(&self, who: &Account, asked: &Question) -> (bool, String);
+}
+
+/// A user as authorizers know one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Account {
+    pub(crate) user: String,
+    pub(crate) groups: Vec<String>,
+}
+
+/// What is asked of an authorizer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// The path, of what is no resource.
+    pub(crate) path: Option<String>,
+    pub(crate) verb: String,
+    pub(crate) group: String,
+    pub(crate) resource: String,
+    pub(crate) subresource: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+/// A question as far as an expression has put it together.
+#[derive(Debug, Clone)]
+pub(crate) struct Inquiry<'a> {
+    authorizer: &'a dyn Authorizer,
+    who: Rc<Account>,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Stage {
+    Authorizer,
+    Path(Question),
+    Group(Question),
+    Resource(Question),
+    Decision(bool, String),
+}
+
+impl<'a> Inquiry<'a> {
+    /// The variable `authorizer`.
+    pub(crate) fn of(authorizer: &'a dyn Authorizer, who: Rc<Account>) -> Self {
+        Self { authorizer, who, stage: Stage::Authorizer }
+    }
+
+    /// The variable `authorizer.requestResource`.
+    pub(crate) fn of_request(authorizer: &'a dyn Authorizer, who: Rc<Account>, asked: Question) -> Self {
+        Self { authorizer, who, stage: Stage::Resource(asked) }
+    }
+
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self.stage {
+            Stage::Authorizer => AUTHORIZER,
+            Stage::Path(_) => "kubernetes.authorization.PathCheck",
+            Stage::Group(_) => "kubernetes.authorization.GroupCheck",
+            Stage::Resource(_) => RESOURCE,
+            Stage::Decision(..) => "kubernetes.authorization.Decision",
+        }
+    }
+
+    fn at(&self, stage: Stage) -> Value<'a> {
+        Value::Inquiry(Rc::new(Self { stage, ..self.clone() }))
+    }
+}
+
+/// Inquiries are never the same.
+impl PartialEq for Inquiry<'_> {
+    fn eq(&self, _: &Self) -> bool {
+        false
+    }
+}
+
+/// The type of the variable `authorizer`.
+pub(crate) const AUTHORIZER: &str = "kubernetes.authorization.Authorizer";
+/// The type of the variable `authorizer.requestResource`.
+pub(crate) const RESOURCE: &str = "kubernetes.authorization.ResourceCheck";
+
+pub(super) const ROWS: &[Row] = &[
+    (27, "kubernetes.authorization.Authorizer: path(string) -> kubernetes.authorization.PathCheck", path),
+    (27, "kubernetes.authorization.Authorizer: group(string) -> kubernetes.authorization.GroupCheck", group),
+    (
+        27,
+        "kubernetes.authorization.Authorizer: serviceAccount(string, string) -> kubernetes.authorization.Authorizer",
+        service_account,
+    ),
+    (27, "kubernetes.authorization.PathCheck: check(string) -> kubernetes.authorization.Decision", check),
+    (
+        27,
+        "kubernetes.authorization.GroupCheck: resource(string) -> kubernetes.authorization.ResourceCheck",
+        resource,
+    ),
+    (
+        27,
+        "kubernetes.authorization.ResourceCheck: subresource(string) -> kubernetes.authorization.ResourceCheck",
+        subresource,
+    ),
+    (
+        27,
+        "kubernetes.authorization.ResourceCheck: namespace(string) -> kubernetes.authorization.ResourceCheck",
+        namespace,
+    ),
+    (
+        27,
+        "kubernetes.authorization.ResourceCheck: name(string) -> kubernetes.authorization.ResourceCheck",
+        name,
+    ),
+    (
+        31,
+        "kubernetes.authorization.ResourceCheck: fieldSelector(string) -> kubernetes.authorization.ResourceCheck",
+        selector,
+    ),
+    (
+        31,
+        "kubernetes.authorization.ResourceCheck: labelSelector(string) -> kubernetes.authorization.ResourceCheck",
+        selector,
+    ),
+    (27, "kubernetes.authorization.ResourceCheck: check(string) -> kubernetes.authorization.Decision", check),
+    (27, "kubernetes.authorization.Decision: allowed() -> bool", allowed),
+    (27, "kubernetes.authorization.Decision: reason() -> string", reason),
+    (28, "kubernetes.authorization.Decision: errored() -> bool", errored),
+    (28, "kubernetes.authorization.Decision: error() -> string", error),
+];
+
+fn inquiry<'v, 'a>(args: &'v [Value<'a>]) -> Result<&'v Inquiry<'a>, Fault> {
+    match args.first() {
+        Some(Value::Inquiry(inquiry)) => Ok(inquiry),
+        _ => Err(Fault::no_overload()),
+    }
+}
+
+fn path<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    let path = text(args, 1);
+    if path.is_empty() {
+        return Err(Fault::new("path must not be empty"));
+    }
+    Ok(inquiry(args)?.at(Stage::Path(Question { path: Some(path.to_owned()), ..Question::default() })))
+}
+
+fn group<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    let group = text(args, 1).to_owned();
+    Ok(inquiry(args)?.at(Stage::Group(Question { group, ..Question::default() })))
+}
+
+fn service_account<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    let (namespace, name) = (text(args, 1), text(args, 2));
+    if !names::subdomain(name).is_empty() {
+        return Err(Fault::new("Invalid service account name"));
+    }
+    if !names::label(namespace).is_empty() {
+        return Err(Fault::new("Invalid service account namespace"));
+    }
+    let groups = vec![
+        "system:serviceaccounts".to_owned(),
+        format!("system:serviceaccounts:{namespace}"),
+        "system:authenticated".to_owned(),
+    ];
+    let who = Account { user: format!("system:serviceaccount:{namespace}:{name}"), groups };
+    Ok(Value::Inquiry(Rc::new(Inquiry { who: Rc::new(who), ..inquiry(args)?.clone() })))
+}
+
+fn resource<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    let resource = text(args, 1);
+    if resource.is_empty() {
+        return Err(Fault::new("resource must not be empty"));
+    }
+    let inquiry = inquiry(args)?;
+    let Stage::Group(asked) = &inquiry.stage else { return Err(Fault::no_overload()) };
+    Ok(inquiry.at(Stage::Resource(Question { resource: resource.to_owned(), ..asked.clone() })))
+}
+
+/// A question about a resource, told more precisely.
+fn told<'a>(args: &[Value<'a>], tell: impl FnOnce(&mut Question, String)) -> Outcome<'a> {
+    let inquiry = inquiry(args)?;
+    let Stage::Resource(asked) = &inquiry.stage else { return Err(Fault::no_overload()) };
+    let mut asked = asked.clone();
+    tell(&mut asked, text(args, 1).to_owned());
+    Ok(inquiry.at(Stage::Resource(asked)))
+}
+
+fn subresource<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    told(args, |asked, text| asked.subresource = text)
+}
+
+fn namespace<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    told(args, |asked, text| asked.namespace = text)
+}
+
+fn name<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    told(args, |asked, text| asked.name = text)
+}
+
+/// Roles do not look at selectors.
+fn selector<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    told(args, |_, _| {})
+}
+
+fn check<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    let inquiry = inquiry(args)?;
+    let (Stage::Path(asked) | Stage::Resource(asked)) = &inquiry.stage else {
+        return Err(Fault::no_overload());
+    };
+    let asked = Question { verb: text(args, 1).to_owned(), ..asked.clone() };
+    let (allowed, reason) = inquiry.authorizer.decide(&inquiry.who, &asked);
+    Ok(inquiry.at(Stage::Decision(allowed, reason)))
+}
+
+fn allowed<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    match &inquiry(args)?.stage {
+        Stage::Decision(allowed, _) => Ok(Value::Bool(*allowed)),
+        _ => Err(Fault::no_overload()),
+    }
+}
+
+fn reason<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    match &inquiry(args)?.stage {
+        Stage::Decision(_, reason) => Ok(Value::text(reason.clone())),
+        _ => Err(Fault::no_overload()),
+    }
+}
+
+/// Roles never fail to decide.
+fn errored<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    inquiry(args).map(|_| Value::Bool(false))
+}
+
+fn error<'a>(args: &[Value<'a>]) -> Outcome<'a> {
+    inquiry(args).map(|_| Value::text(""))
+}

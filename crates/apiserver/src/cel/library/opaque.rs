@@ -1,0 +1,47 @@
+//! Values of library types.
+
+use std::net::IpAddr;
+
+use super::Row;
+use super::net::Cidr;
+use super::quantity::Quantity;
+use super::semver::Semver;
+use crate::gotext::url::Url;
+
+/// A value of a library type.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Opaque {
+    Url(Url),
+    Ip(IpAddr),
+    Cidr(Cidr),
+    Quantity(Quantity),
+    Semver(Semver),
+    /// A format by its name.
+    Format(&'static str),
+}
+
+impl Opaque {
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Url(_) => "kubernetes.URL",
+            Self::Ip(_) => "net.IP",
+            Self::Cidr(_) => "net.CIDR",
+            Self::Quantity(_) => "kubernetes.Quantity",
+            Self::Semver(_) => "kubernetes.Semver",
+            Self::Format(_) => "kubernetes.NamedFormat",
+        }
+    }
+
+    /// The bytes of an address, where costs depend on them.
+    pub(crate) fn size(&self) -> Option<usize> {
+        let of = |address: &IpAddr| if address.is_ipv4() { 4 } else { 16 };
+        match self {
+            Self::Ip(address) => Some(of(address)),
+            Self::Cidr(cidr) => Some(of(&cidr.address)),
+            _ => None,
+        }
+    }
+}
+
+/// Library types have no functions of their own here: each library brings its.
+pub(super) const ROWS: &[Row] = &[];

@@ -1,0 +1,263 @@
+//! Conversion between versions by a webhook (`conversion.strategy: Webhook`).
+//!
+//! Objects are converted where they are read and written, deep within the server, and a webhook is asked at its edge. So
+//! a conversion that is not known yet is put down as wanted, and the object is passed on as it is; before anything is
+//! stored or answered, [`ApiServer::settle`] has what is wanted asked for, all at once, and the request run again. What a
+//! webhook said is remembered as long as the definition stays: an object that did not change is not converted twice.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use windtunnel_core::clock::Time;
+
+use super::Version;
+use crate::admission::webhook::client;
+use crate::call::Call;
+use crate::gotext::quote;
+use crate::hooks;
+use crate::hooks::{HookCall, HookError, HookTarget};
+use crate::names;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+
+/// How long a conversion may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// How many conversions are remembered.
+const REMEMBERED: usize = 16_384;
+
+/// The webhook of a definition.
+#[derive(Debug)]
+pub(crate) struct Conversion {
+    target: HookTarget,
+    /// The version of the review that it takes.
+    review: &'static str,
+    group: String,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Debug, Default)]
+struct Memory {
+    /// Converted objects, by what they were made from.
+    known: BTreeMap<Key, Arc<Value>>,
+    /// What is to be asked: the version, and the object.
+    wanted: Vec<(String, Arc<Value>)>,
+}
+
+type Key = [u8; 32];
+
+impl Conversion {
+    /// The webhook of a definition, if it has one.
+    pub(crate) fn read(crd: &Value) -> Option<Self> {
+        let conversion = &crd["spec"]["conversion"];
+        if conversion["strategy"] != "Webhook" {
+            return None;
+        }
+        let reviews = conversion["webhook"]["conversionReviewVersions"].as_array();
+        let mut reviews = reviews.into_iter().flatten().filter_map(Value::as_str);
+        let first = reviews.find(|version| matches!(*version, "v1" | "v1beta1"));
+        Some(Self {
+            target: client::target(&conversion["webhook"]["clientConfig"]),
+            review: if first == Some("v1beta1") { "v1beta1" } else { "v1" },
+            group: crd["spec"]["group"].as_str().unwrap_or_default().to_owned(),
+            memory: Mutex::default(),
+        })
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // Nothing is left half done in it.
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An object as one of another version: pruned, with defaults. What is not known yet is wanted, and given as it is.
+    pub(crate) fn convert(&self, object: &Value, version: &Version) -> Value {
+        let mut memory = self.memory();
+        let Some(known) = memory.known.get(&key(&version.name, object)) else {
+            let wanted = (version.name.clone(), Arc::new(object.clone()));
+            if !memory.wanted.contains(&wanted) {
+                memory.wanted.push(wanted);
+            }
+            return object.clone();
+        };
+        let mut converted = (**known).clone();
+        restore(&mut converted, object);
+        version.read_as_is(&mut converted);
+        converted
+    }
+
+    /// The call that is wanted next: all objects that are to become one version.
+    pub(crate) fn wanted(&self, now: Time) -> Option<Wanted> {
+        let mut memory = self.memory();
+        let version = memory.wanted.first()?.0.clone();
+        let (these, rest) =
+            std::mem::take(&mut memory.wanted).into_iter().partition(|(to, _)| *to == version);
+        memory.wanted = rest;
+        let these: Vec<(String, Arc<Value>)> = these;
+        let objects: Vec<Arc<Value>> = these.into_iter().map(|(_, object)| object).collect();
+        let desired = format!("{}/{version}", self.group);
+        let mut review = json!({
+            "kind": "ConversionReview", "apiVersion": format!("apiextensions.k8s.io/{}", self.review),
+            "request": { "desiredAPIVersion": desired,
+                "objects": objects.iter().map(|object| &**object).collect::<Vec<_>>() },
+        });
+        review["request"]["uid"] = json!(hooks::uid(&review, now));
+        let call = HookCall { target: self.target.clone(), review, timeout: TIMEOUT };
+        Some(Wanted { version, objects, call })
+    }
+
+    /// Forgets what is wanted: the request that wanted it is over.
+    pub(crate) fn want_nothing(&self) {
+        self.memory().wanted.clear();
+    }
+
+    /// Remembers the answer to a call.
+    ///
+    /// # Errors
+    /// The server's words for an answer that is none.
+    pub(crate) fn learn(&self, wanted: &Wanted, answer: &Result<Value, HookError>) -> Result<(), String> {
+        let of = wanted.objects.first().map(|object| described(object)).unwrap_or_default();
+        let failed = |why: String| format!("conversion webhook for {of} failed: {why}");
+        let answer = answer
+            .as_ref()
+            .map_err(|error| failed(format!("Post {}: {error}", quote(&wanted.call.url()))))?;
+        let converted = objects(&wanted.call.review, answer).map_err(failed)?;
+        if converted.len() != wanted.objects.len() {
+            let (got, expected) = (converted.len(), wanted.objects.len());
+            return Err(format!("conversion webhook for {of} returned {got} objects, expected {expected}"));
+        }
+        let desired = format!("{}/{}", self.group, wanted.version);
+        for (original, converted) in wanted.objects.iter().zip(converted) {
+            check(original, converted, &desired)
+                .map_err(|why| format!("conversion webhook for {of} {why}"))?;
+        }
+        let mut memory = self.memory();
+        if memory.known.len() > REMEMBERED {
+            memory.known.clear();
+        }
+        for (original, converted) in wanted.objects.iter().zip(converted) {
+            memory.known.insert(key(&wanted.version, original), Arc::new(converted.clone()));
+        }
+        Ok(())
+    }
+}
+
+/// What is to be asked of a webhook.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    version: String,
+    objects: Vec<Arc<Value>>,
+    pub(crate) call: HookCall,
+}
+
+impl ApiServer {
+    /// Has the conversions asked for that the request wanted so far; it is then run again.
+    ///
+    /// # Errors
+    /// The request stops here: it waits for the webhook, is to run again, or the webhook failed.
+    pub(crate) fn settle(&self, call: &mut Call<'_>) -> Outcome<()> {
+        let Some(conversion) = call.kind.conversion().cloned() else { return Ok(()) };
+        let Some(wanted) = conversion.wanted(call.now) else { return Ok(()) };
+        conversion.want_nothing();
+        let answer = call.attempt.ask(self.routed(wanted.call.clone()))?;
+        conversion.learn(&wanted, &answer).map_err(Refused::internal)?;
+        call.attempt.run_again();
+        Err(Refused::internal("converted"))
+    }
+}
+
+/// What an object is converted from: all but the metadata that the server keeps to itself.
+fn key(version: &str, object: &Value) -> Key {
+    let metadata = &object["metadata"];
+    let mut digest = Sha256::new();
+    digest.update(version);
+    for field in ["name", "namespace", "uid", "labels", "annotations"] {
+        digest.update(metadata[field].to_string());
+    }
+    for (field, value) in object.as_object().into_iter().flatten().filter(|(field, _)| *field != "metadata") {
+        digest.update(field);
+        digest.update(value.to_string());
+    }
+    digest.finalize().into()
+}
+
+/// Metadata is not the webhook's, but for labels and annotations.
+fn restore(converted: &mut Value, original: &Value) {
+    let mut metadata = original["metadata"].clone();
+    for field in ["labels", "annotations"] {
+        match converted["metadata"].get(field).filter(|value| value.is_object()) {
+            Some(value) => metadata[field] = value.clone(),
+            None => {
+                metadata.as_object_mut().map(|map| map.remove(field));
+            }
+        }
+    }
+    converted["metadata"] = metadata;
+}
+
+/// `group/version, Kind=K`, as Go prints it.
+fn described(object: &Value) -> String {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    format!("{}, Kind={}", text("apiVersion"), text("kind"))
+}
+
+/// The converted objects of an answer.
+fn objects<'a>(asked: &Value, answer: &'a Value) -> Result<&'a [Value], String> {
+    let strict = asked["apiVersion"] == "apiextensions.k8s.io/v1";
+    if strict && (answer["apiVersion"] != asked["apiVersion"] || answer["kind"] != "ConversionReview") {
+        let expected = "apiextensions.k8s.io/v1, Kind=ConversionReview";
+        return Err(format!("expected webhook response of {expected}, got {}", described(answer)));
+    }
+    let response = &answer["response"];
+    if !response.is_object() {
+        return Err("no response provided".to_owned());
+    }
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (expected, got) = (text(&asked["request"]["uid"]), text(&response["uid"]));
+    if strict && expected != got {
+        return Err(format!("expected response.uid={}, got {}", quote(&expected), quote(&got)));
+    }
+    let (status, message) = (text(&response["result"]["status"]), text(&response["result"]["message"]));
+    if status != "Success" {
+        let why = format!("response.result.status was '{status}', not 'Success'");
+        return Err(if message.is_empty() { why } else { message });
+    }
+    Ok(response["convertedObjects"].as_array().map(Vec::as_slice).unwrap_or_default())
+}
+
+/// A converted object is of the version asked for and is still the same object.
+fn check(original: &Value, converted: &Value, desired: &str) -> Result<(), String> {
+    let text = |object: &Value, pointer: &str| {
+        object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let version = text(converted, "/apiVersion");
+    if version != desired {
+        return Err(format!(
+            "returned invalid object at index 0: invalid groupVersion (expected {desired}, received {version})"
+        ));
+    }
+    let (expected, kind) = (text(original, "/kind"), text(converted, "/kind"));
+    if kind != expected {
+        return Err(format!(
+            "returned invalid object at index 0: invalid kind (expected {expected}, received {kind})"
+        ));
+    }
+    for (what, pointer) in
+        [("name", "/metadata/name"), ("namespace", "/metadata/namespace"), ("UID", "/metadata/uid")]
+    {
+        let (before, after) = (text(original, pointer), text(converted, pointer));
+        if before != after {
+            return Err(format!("returned invalid object: must have the same {what}: {before} != {after}"));
+        }
+    }
+    for (key, value) in converted["metadata"]["labels"].as_object().into_iter().flatten() {
+        let wrong =
+            names::label_key(key).into_iter().chain(names::label_value(value.as_str().unwrap_or_default()));
+        if let Some(why) = wrong.into_iter().next() {
+            let shown = quote(key);
+            return Err(format!("returned invalid metadata: metadata.labels: Invalid value: {shown}: {why}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! What a CustomResourceDefinition says, read once per replacement.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use super::Conversion;
+use crate::apply::FieldSet;
+use crate::schema::rules::Rules;
+use crate::schema::{Structural, default, prune};
+use crate::subresources::ScalePaths;
+use crate::table::PrinterColumn;
+
+/// A definition that can be served.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub(crate) group: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) kind: String,
+    pub(crate) list_kind: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) namespaced: bool,
+    pub(crate) versions: Vec<Arc<Version>>,
+}
+
+/// What all versions of a definition share.
+#[derive(Debug)]
+pub(crate) struct Family {
+    /// Counts the replacements of all definitions; objects read under an older one are read anew.
+    pub(crate) epoch: u64,
+    /// The version that objects are stored in.
+    pub(crate) storage: Arc<Version>,
+    /// Whether that is the only one.
+    pub(crate) has_one_version: bool,
+    /// Whether the definition is being deleted.
+    pub(crate) terminating: bool,
+    /// The webhook that converts between versions, if there is one.
+    pub(crate) conversion: Option<Arc<Conversion>>,
+}
+
+/// One version of a definition.
+#[derive(Debug)]
+pub(crate) struct Version {
+    pub(crate) name: String,
+    pub(crate) served: bool,
+    pub(crate) storage: bool,
+    pub(crate) schema: Structural,
+    rules: OnceLock<Rules>,
+    /// Whether there is a status subresource.
+    pub(crate) status: bool,
+    /// What the status subresource resets whatever is written to it: all but the status (`GetResetFields`).
+    pub(crate) status_reset: FieldSet,
+    /// Where the scale subresource finds its numbers, if there is one.
+    pub(crate) scale: Option<ScalePaths>,
+    /// Paths that field selectors may name, such as `spec.color`.
+    pub(crate) selectable: Vec<String>,
+    /// The columns of its Tables.
+    pub(crate) columns: Vec<PrinterColumn>,
+    /// Warning for each request, if the version is deprecated.
+    pub(crate) warning: Option<String>,
+}
+
+impl Definition {
+    /// Reads a stored definition.
+    pub(crate) fn read(crd: &Value) -> Self {
+        let (spec, names) = (&crd["spec"], &crd["spec"]["names"]);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let texts = |value: &Value| -> Vec<String> {
+            value.as_array().map(|list| list.iter().map(text).collect()).unwrap_or_default()
+        };
+        let (group, kind) = (text(&spec["group"]), text(&names["kind"]));
+        let versions = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        Self {
+            plural: text(&names["plural"]),
+            singular: text(&names["singular"]),
+            list_kind: text(&names["listKind"]),
+            short_names: texts(&names["shortNames"]),
+            categories: texts(&names["categories"]),
+            namespaced: spec["scope"] == "Namespaced",
+            versions: versions
+                .iter()
+                .map(|version| Arc::new(Version::read(version, &group, &kind)))
+                .collect(),
+            group,
+            kind,
+        }
+    }
+
+    /// The version that objects are stored in.
+    pub(crate) fn storage(&self) -> Option<&Arc<Version>> {
+        self.versions.iter().find(|version| version.storage)
+    }
+}
+
+impl Version {
+    fn read(version: &Value, group: &str, kind: &str) -> Self {
+        let name = version["name"].as_str().unwrap_or_default().to_owned();
+        let schema = Structural::read(&version["schema"]["openAPIV3Schema"]);
+        let selectable = version["selectableFields"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let path =
+            |field: &Value| field["jsonPath"].as_str().map(|path| path.trim_start_matches('.').to_owned());
+        let deprecated = version["deprecated"] == true;
+        let warning = deprecated.then(|| {
+            let own = version["deprecationWarning"].as_str();
+            own.map_or_else(|| format!("{group}/{name} {kind} is deprecated"), str::to_owned)
+        });
+        Self {
+            served: version["served"] == true,
+            storage: version["storage"] == true,
+            status_reset: all_but_status(&schema),
+            schema,
+            rules: OnceLock::new(),
+            status: version["subresources"]["status"].is_object(),
+            scale: ScalePaths::read(&version["subresources"]["scale"]),
+            selectable: selectable.iter().filter_map(path).collect(),
+            columns: PrinterColumn::read_all(version, group, kind),
+            warning,
+            name,
+        }
+    }
+
+    /// The compiled rules of the schema.
+    pub(crate) fn rules(&self) -> &Rules {
+        self.rules.get_or_init(|| Rules::compile(&self.schema))
+    }
+
+    /// A stored object as this version, the one that objects are stored in, reads it today: pruned, and with defaults.
+    pub(crate) fn read_stored(&self, stored: &Value, group: &str) -> Value {
+        let mut object = self.convert(stored, group);
+        default::fill(&mut object, &self.schema);
+        default::drop_nulls(&mut object, &self.schema);
+        object
+    }
+
+    /// Prunes an object of this version and fills in its defaults.
+    pub(crate) fn read_as_is(&self, object: &mut Value) {
+        prune::prune(object, &self.schema);
+        default::fill(object, &self.schema);
+        default::drop_nulls(object, &self.schema);
+    }
+
+    /// An object of another version as one of this version (conversion strategy `None`): what this version does not
+    /// know goes, and its defaults do not come.
+    pub(crate) fn convert(&self, object: &Value, group: &str) -> Value {
+        let mut object = object.clone();
+        object["apiVersion"] = Value::String(format!("{group}/{}", self.name));
+        prune::prune(&mut object, &self.schema);
+        object
+    }
+}
+
+fn all_but_status(schema: &Structural) -> FieldSet {
+    let mut fields = FieldSet::of_names(&[&["metadata"], &["spec"]]);
+    let others = schema.properties.keys().filter(|name| *name != "status");
+    others.for_each(|name| fields.add(FieldSet::of_names(&[&[name]])));
+    fields
+}

@@ -1,0 +1,343 @@
+//! Whether the rules of a schema may be written: they compile, their other fields make sense, and they cannot cost too
+//! much.
+
+mod texts;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use self::texts::{exceeded, show};
+use crate::cel::Program;
+use crate::cel::decl::Decl;
+use crate::cel::escape::escape;
+use crate::cel::estimate::estimate;
+use crate::cel::types::Type;
+use crate::field::{Cause, FieldError, Shown};
+use crate::profile::Profile;
+use crate::schema::Structural;
+use crate::schema::rules;
+use crate::schema::rules::compile::{OLD_SELF, Rule, STORED};
+use crate::schema::rules::{Judged, Rules, declare, field_path};
+use crate::schema::structural::{Additional, ListType};
+
+/// The most that a rule may be estimated to cost.
+const RULE_LIMIT: u64 = 10_000_000;
+/// The same for all rules of a schema.
+const SCHEMA_LIMIT: u64 = 100_000_000;
+/// How many of the most expensive rules are named.
+const NAMED: usize = 4;
+/// Values of `reason`.
+const REASONS: [&str; 4] =
+    ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
+const CONTRIBUTED: &str =
+    "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+
+/// What the stored definition had: rules that stay are held to less.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    /// Its rules and message expressions.
+    expressions: BTreeSet<String>,
+    /// Whether a version had this schema.
+    unchanged: bool,
+}
+
+impl Before {
+    pub(super) fn of(old: Option<&Value>, schema: &Value) -> Self {
+        let mut before = Self::default();
+        let Some(old) = old else { return before };
+        for stored in old["spec"]["versions"].as_array().into_iter().flatten() {
+            let stored = &stored["schema"]["openAPIV3Schema"];
+            collect(&Structural::read(stored), &mut before.expressions);
+            before.unchanged = before.unchanged || stored == schema;
+        }
+        before
+    }
+}
+
+fn collect(schema: &Structural, out: &mut BTreeSet<String>) {
+    for rule in &schema.rules {
+        for field in ["rule", "messageExpression"] {
+            out.extend(rule[field].as_str().map(str::to_owned));
+        }
+    }
+    for child in schema.children().chain(&schema.checks.all_of) {
+        collect(child, out);
+    }
+}
+
+/// All errors of the rules of a schema that stands at a path.
+pub(super) fn check(schema: &Value, at: &str, before: &Before, profile: &Profile) -> Vec<FieldError> {
+    let schema = Structural::read(schema);
+    let stated = schema.has_rules || !schema.checks.all_of.is_empty();
+    if !profile.rules || !stated {
+        return Vec::new();
+    }
+    let mut check = Check { before, profile, errors: Vec::new(), costs: Vec::new() };
+    let decl = declare::declare(&schema, true, "object");
+    check.node(&schema, &schema, decl.as_ref(), at, Place { times: Some(1), loose: None });
+    check.total(at);
+    check.errors
+}
+
+struct Check<'c> {
+    before: &'c Before,
+    profile: &'c Profile,
+    errors: Vec<FieldError>,
+    /// Costs of expressions and their paths.
+    costs: Vec<(u64, String)>,
+}
+
+/// What holds for a place in a schema because of what is above it.
+#[derive(Debug, Clone, Copy)]
+struct Place<'p> {
+    /// How many values there may be; `None` without a bound.
+    times: Option<u64>,
+    /// The list above whose elements have no counterparts in the old object.
+    loose: Option<&'p str>,
+}
+
+impl Check<'_> {
+    /// What `stated` states about data of `schema`: the same, but within `allOf`.
+    fn node(
+        &mut self,
+        stated: &Structural,
+        schema: &Structural,
+        decl: Option<&Arc<Decl>>,
+        at: &str,
+        place: Place<'_>,
+    ) {
+        if std::ptr::eq(stated, schema) && schema.has_rules {
+            self.default(schema, at);
+        }
+        for (index, rule) in stated.rules.iter().enumerate() {
+            self.rule(rule, schema, decl, &format!("{at}.x-kubernetes-validations[{index}]"), place);
+        }
+        for (name, inner) in stated.properties.iter() {
+            let Some(property) = schema.properties.get(name) else { continue };
+            let found = escape(name).and_then(|name| decl.and_then(|decl| decl.field(&name)).cloned());
+            let own = || declare::declare(property, property.embedded_resource, "object");
+            self.node(
+                inner,
+                property,
+                found.or_else(own).as_ref(),
+                &format!("{at}.properties[{name}]"),
+                place,
+            );
+        }
+        let element = decl.and_then(|decl| decl.element());
+        if let (Some(inner), Some(items)) = (&stated.items, &schema.items) {
+            let loose =
+                if schema.list_type == ListType::Map { place.loose } else { place.loose.or(Some(at)) };
+            let times = within(place.times, schema.checks.max_items);
+            self.node(inner, items, element, &format!("{at}.items"), Place { times, loose });
+        }
+        if let (Some(Additional::Of(inner)), Some(Additional::Of(values))) =
+            (&stated.additional, &schema.additional)
+        {
+            let times = within(place.times, schema.checks.max_properties);
+            self.node(
+                inner,
+                values,
+                element,
+                &format!("{at}.additionalProperties"),
+                Place { times, ..place },
+            );
+        }
+        for (index, branch) in stated.checks.all_of.iter().enumerate() {
+            self.node(branch, schema, decl, &format!("{at}.allOf[{index}]"), place);
+        }
+    }
+
+    /// A default must keep the rules of its own schema.
+    fn default(&mut self, schema: &Structural, at: &str) {
+        let Some(default) = &schema.default else { return };
+        let compiled = Rules::compile_part(schema);
+        let judged = Judged { object: default, old: Some(default), ratchets: false };
+        let (errors, _) = rules::check(&compiled, schema, judged, &[], self.profile);
+        self.errors.extend(errors.into_iter().map(|error| {
+            let joint = if error.field.is_empty() || error.field.starts_with('[') { "" } else { "." };
+            FieldError { field: format!("{at}.default{joint}{}", error.field), ..error }
+        }));
+    }
+
+    fn rule(
+        &mut self,
+        rule: &Value,
+        schema: &Structural,
+        decl: Option<&Arc<Decl>>,
+        at: &str,
+        place: Place<'_>,
+    ) {
+        self.words(rule, at);
+        if self.profile.rules_have_reasons {
+            self.reason_and_path(rule, schema, at);
+        }
+        if rule["rule"].as_str().is_none_or(|text| text.trim().is_empty()) {
+            return;
+        }
+        let Some(decl) = decl else {
+            let why = "internal error: failed to retrieve type information for x-kubernetes-validations";
+            let field = at.rsplit_once('[').map_or(at, |(field, _)| field);
+            self.errors.push(FieldError::new(Cause::Internal, field, Value::Null, why));
+            return;
+        };
+        let compiled = self.compile(rule, schema, decl);
+        let times = place.times.unwrap_or_else(|| declare::cardinality(decl));
+        match &compiled.program {
+            Ok(program) => {
+                if !matches!(program.result(), Type::Bool) {
+                    let why = "cel expression must evaluate to a bool";
+                    self.refuse(at, "rule", rule, why);
+                }
+                let cost = estimate(program, &[decl, decl]).saturating_mul(times);
+                self.cost("estimated rule cost", format!("{at}.rule"), cost);
+            }
+            Err(why) => self.refuse(at, "rule", rule, &format!("compilation failed: {why}")),
+        }
+        if self.profile.rules_have_expressions {
+            self.expression(rule, &compiled, decl, at);
+        }
+        self.old_self(rule, &compiled, at, place);
+    }
+
+    /// Compiles a rule with the functions that may be used in it: rules that are stored already may use any.
+    fn compile(&self, rule: &Value, schema: &Structural, decl: &Arc<Decl>) -> Rule {
+        let known = ["rule", "messageExpression"].iter().all(|field| match rule[*field].as_str() {
+            Some(text) if !text.is_empty() => self.before.expressions.contains(text),
+            _ => true,
+        });
+        let minor = if known { STORED } else { self.profile.minor.saturating_sub(1) };
+        Rule::compile(rule, schema, Some(decl), minor)
+    }
+
+    /// Rule and message as text.
+    fn words(&mut self, rule: &Value, at: &str) {
+        let text = |field: &str| rule[field].as_str().unwrap_or_default();
+        let (source, message) = (text("rule"), text("message"));
+        let field = |name: &str| format!("{at}.{name}");
+        if source.trim().is_empty() {
+            self.errors.push(FieldError::required(field("rule"), "rule is not specified"));
+        } else if !message.is_empty() && message.trim().is_empty() {
+            let why = "message must be non-empty if specified";
+            self.errors.push(FieldError::invalid(field("message"), message, why));
+        } else if message.trim().contains('\n') {
+            let why = "message must not contain line breaks";
+            self.errors.push(FieldError::invalid(field("message"), message, why));
+        } else if source.trim().contains('\n') && message.trim().is_empty() {
+            let why = "message must be specified if rule contains line breaks";
+            self.errors.push(FieldError::required(field("message"), why));
+        }
+        let expression = text("messageExpression");
+        if self.profile.rules_have_expressions && !expression.is_empty() && expression.trim().is_empty() {
+            let why = "messageExpression must be non-empty if specified";
+            self.errors.push(FieldError::required(field("messageExpression"), why));
+        }
+    }
+
+    fn reason_and_path(&mut self, rule: &Value, schema: &Structural, at: &str) {
+        if let Some(reason) = rule["reason"].as_str()
+            && !REASONS.contains(&reason)
+        {
+            let error =
+                FieldError::not_supported(format!("{at}.reason"), Shown::Json(json!(reason)), &REASONS);
+            self.errors.push(error);
+        }
+        let path = rule["fieldPath"].as_str().unwrap_or_default();
+        let mut wrong = Vec::new();
+        if !path.is_empty() && path.trim().is_empty() {
+            wrong.push("must be non-empty if specified");
+        }
+        if path.contains('\n') {
+            wrong.push("must not contain line breaks");
+        }
+        if !path.is_empty() && field_path::resolve(path.trim(), schema).is_err() {
+            wrong.push("must be a valid path");
+        }
+        for why in wrong {
+            self.errors.push(FieldError::invalid(format!("{at}.fieldPath"), path, why));
+        }
+    }
+
+    fn expression(&mut self, rule: &Value, compiled: &Rule, decl: &Arc<Decl>, at: &str) {
+        match &compiled.expression {
+            None => {}
+            Some(Err(why)) => {
+                self.refuse(
+                    at,
+                    "messageExpression",
+                    rule,
+                    &format!("messageExpression compilation failed: {why}"),
+                );
+            }
+            Some(Ok(program)) if !matches!(program.result(), Type::String) => {
+                self.refuse(at, "messageExpression", rule, "messageExpression must evaluate to a string");
+            }
+            Some(Ok(program)) => self.expression_cost(program, decl, at),
+        }
+    }
+
+    fn expression_cost(&mut self, program: &Program, decl: &Decl, at: &str) {
+        let cost = estimate(program, &[decl, decl]);
+        self.cost("estimated messageExpression cost", format!("{at}.messageExpression"), cost);
+    }
+
+    fn old_self(&mut self, rule: &Value, compiled: &Rule, at: &str, place: Place<'_>) {
+        let expression = compiled.expression.as_ref().and_then(|found| found.as_ref().ok());
+        let uses = compiled.uses_old_self || expression.is_some_and(|program| program.uses(OLD_SELF));
+        if uses {
+            if let Some(list) = place.loose {
+                let why = format!(
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
+                );
+                self.errors.push(FieldError::invalid(format!("{at}.rule"), rule["rule"].clone(), why));
+            }
+        } else if compiled.program.is_ok()
+            && self.profile.rules_may_lack_old
+            && !rule["optionalOldSelf"].is_null()
+        {
+            let why = "may not be set if oldSelf is not used in rule";
+            let value = rule["optionalOldSelf"].clone();
+            self.errors.push(FieldError::invalid(format!("{at}.optionalOldSelf"), value, why));
+        }
+    }
+
+    /// An error that shows the whole rule.
+    fn refuse(&mut self, at: &str, field: &str, rule: &Value, why: &str) {
+        self.errors.push(FieldError {
+            cause: Cause::Invalid,
+            field: format!("{at}.{field}"),
+            value: show(rule),
+            detail: why.to_owned(),
+        });
+    }
+
+    fn cost(&mut self, what: &str, at: String, cost: u64) {
+        if cost > RULE_LIMIT && !self.before.unchanged {
+            self.errors.push(FieldError::forbidden(at.clone(), exceeded(what, cost, RULE_LIMIT)));
+        }
+        self.costs.push((cost, at));
+    }
+
+    /// Refuses rules that are too much together, naming the worst of them.
+    fn total(&mut self, at: &str) {
+        let total = self.costs.iter().fold(0, |sum: u64, (cost, _)| sum.saturating_add(*cost));
+        if total <= SCHEMA_LIMIT || self.before.unchanged {
+            return;
+        }
+        let mut costs = std::mem::take(&mut self.costs);
+        costs.retain(|(cost, _)| *cost >= SCHEMA_LIMIT / 100);
+        costs.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
+        for (_, path) in costs.into_iter().take(NAMED) {
+            self.errors.push(FieldError::forbidden(path, CONTRIBUTED));
+        }
+        let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+        self.errors.push(FieldError::forbidden(at, exceeded(what, total, SCHEMA_LIMIT)));
+    }
+}
+
+/// How many values there may be within one of so many others.
+fn within(outer: Option<u64>, most: Option<u64>) -> Option<u64> {
+    Some(outer?.saturating_mul(most?))
+}

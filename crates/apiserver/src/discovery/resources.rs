@@ -1,0 +1,109 @@
+//! The entries of a kind: the resource itself, and its subresources.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::kinds::Kind;
+
+const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
+
+/// An entry of discovery.
+#[derive(Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) kind: &'a Kind,
+    /// Empty for the resource itself.
+    pub(crate) subresource: &'a str,
+    pub(crate) verbs: Vec<&'a str>,
+    /// The group, version and kind that a subresource speaks, if it is not that of the resource.
+    pub(crate) speaks: Option<(&'a str, &'a str, &'a str)>,
+}
+
+/// The resource of a kind, then its subresources.
+pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
+    let mut entries = vec![Entry { kind, subresource: "", verbs: kind.rules.verbs.into(), speaks: None }];
+    if kind.rules.status {
+        let verbs = SUBRESOURCE_VERBS.into();
+        entries.push(Entry { kind, subresource: "status", verbs, speaks: None });
+    }
+    for one in kind.subresources {
+        entries.push(Entry { kind, subresource: one.name, verbs: one.verbs.into(), speaks: Some(one.kind) });
+    }
+    if kind.custom.as_ref().is_some_and(|custom| custom.version.scale.is_some()) {
+        let speaks = Some(("autoscaling", "v1", "Scale"));
+        entries.push(Entry { kind, subresource: "scale", verbs: SUBRESOURCE_VERBS.into(), speaks });
+    }
+    // Those of custom resources stand in the order in which the server adds them.
+    if kind.custom.is_none() {
+        entries[1..].sort_by_key(|entry| entry.subresource);
+    }
+    entries
+}
+
+impl Entry<'_> {
+    /// As an `APIResource`.
+    pub(crate) fn into_legacy(self) -> Value {
+        let resource = &self.kind.resource;
+        let main = self.subresource.is_empty();
+        let name = if main {
+            resource.plural.to_string()
+        } else {
+            format!("{}/{}", resource.plural, self.subresource)
+        };
+        let mut entry = json!({
+            "name": name,
+            "singularName": if main { self.kind.singular.as_str() } else { "" },
+            "namespaced": resource.namespaced,
+            "kind": self.speaks.map_or(&*resource.kind, |(.., kind)| kind),
+            "verbs": self.verbs,
+        });
+        let own = (&*resource.group, &*resource.version);
+        if let Some((group, version, _)) = self.speaks.filter(|(group, version, _)| (*group, *version) != own)
+        {
+            entry["group"] = json!(group);
+            entry["version"] = json!(version);
+        }
+        if main {
+            self.add_names(&mut entry);
+            // What is never stored has no version that it is stored in.
+            if self.verbs.contains(&"get") && self.verbs.contains(&"create") {
+                entry["storageVersionHash"] = json!(storage_version_hash(self.kind));
+            }
+        }
+        entry
+    }
+
+    /// Adds short names and categories, if there are any.
+    pub(super) fn add_names(&self, entry: &mut Value) {
+        let names = [("shortNames", &self.kind.short_names), ("categories", &self.kind.categories)];
+        for (field, names) in names.into_iter().filter(|(_, names)| !names.is_empty()) {
+            entry[field] = json!(names);
+        }
+    }
+}
+
+/// By which clients see that a kind is stored in another version (`discovery.StorageVersionHash`).
+fn storage_version_hash(kind: &Kind) -> String {
+    let resource = &kind.resource;
+    let version = kind.custom.as_ref().map_or(&*resource.version, |custom| &*custom.family.storage.name);
+    let text = format!("{}/{version}/{}", resource.group, resource.kind);
+    STANDARD.encode(&Sha256::digest(text.as_bytes())[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kinds::builtin;
+
+    use super::*;
+
+    #[test]
+    fn storage_version_hashes_are_those_of_a_real_server() {
+        let kinds = builtin::all(|| 0);
+        let hash = |plural: &str| {
+            storage_version_hash(kinds.iter().find(|kind| kind.resource.plural == plural).unwrap())
+        };
+        assert_eq!(hash("deployments"), "8aSe+NMegvE=");
+        assert_eq!(hash("pods"), "xPOwRZ+Yhw8=");
+    }
+}

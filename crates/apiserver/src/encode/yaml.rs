@@ -1,0 +1,248 @@
+//! YAML as the server writes it: block style, keys in order, lists not indented below their key, strings plain where they
+//! can be (`sigs.k8s.io/yaml`).
+
+use serde_json::Value;
+
+/// A value as one document that ends with a line break.
+pub(super) fn document(value: &Value) -> String {
+    let mut out = String::new();
+    match value {
+        Value::Object(map) if !map.is_empty() => block(value, 0, &mut out),
+        Value::Array(items) if !items.is_empty() => block(value, 0, &mut out),
+        _ => {
+            scalar(value, 0, &mut out);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// Writes the entries of a map or a list, each beginning on a line of its own.
+fn block(value: &Value, indent: usize, out: &mut String) {
+    match value {
+        Value::Object(map) => {
+            for (index, (key, value)) in map.iter().enumerate() {
+                // The first entry of a map within a list stands behind the dash.
+                if index > 0 || out.is_empty() || out.ends_with('\n') {
+                    pad(indent, out);
+                }
+                quotable(key, out);
+                out.push(':');
+                let inner = if value.is_array() { indent } else { indent + 2 };
+                nested(value, inner, out);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 || out.is_empty() || out.ends_with('\n') {
+                    pad(indent, out);
+                }
+                out.push('-');
+                if is_block(item) {
+                    out.push(' ');
+                    block(item, indent + 2, out);
+                } else {
+                    nested(item, indent + 2, out);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_block(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    }
+}
+
+/// Writes what stands behind a key or a dash.
+fn nested(value: &Value, indent: usize, out: &mut String) {
+    if is_block(value) {
+        out.push('\n');
+        block(value, indent, out);
+    } else {
+        out.push(' ');
+        scalar(value, indent, out);
+        out.push('\n');
+    }
+}
+
+fn scalar(value: &Value, indent: usize, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Object(_) => out.push_str("{}"),
+        Value::Array(_) => out.push_str("[]"),
+        Value::String(given) => text(given, indent, out),
+        Value::Number(number) => out.push_str(&crate::gotext::number(number)),
+        Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
+    }
+}
+
+fn text(given: &str, indent: usize, out: &mut String) {
+    if given.contains('\n') && !given.starts_with([' ', '\n']) && is_printable(given) {
+        lines(given, indent, out);
+    } else {
+        quotable(given, out);
+    }
+}
+
+/// A text on one line, in quotes where it needs them.
+fn quotable(given: &str, out: &mut String) {
+    if given.contains('\n') || !is_printable(given) {
+        // JSON strings are YAML's double-quoted ones.
+        out.push_str(&Value::from(given).to_string());
+    } else if reads_as_something_else(given) {
+        out.push('"');
+        out.push_str(&given.replace('\\', "\\\\").replace('"', "\\\""));
+        out.push('"');
+    } else if is_plain(given) {
+        out.push_str(given);
+    } else {
+        out.push('\'');
+        out.push_str(&given.replace('\'', "''"));
+        out.push('\'');
+    }
+}
+
+/// A literal block. Its head says how many line breaks there are at its end.
+fn lines(given: &str, indent: usize, out: &mut String) {
+    out.push('|');
+    let body = given.strip_suffix('\n');
+    match body {
+        None => out.push('-'),
+        Some(body) if body.ends_with('\n') || body.is_empty() => out.push('+'),
+        Some(_) => {}
+    }
+    for line in body.unwrap_or(given).split('\n') {
+        out.push('\n');
+        if !line.is_empty() {
+            pad(indent.max(2), out);
+            out.push_str(line);
+        }
+    }
+}
+
+fn pad(indent: usize, out: &mut String) {
+    out.extend(std::iter::repeat_n(' ', indent));
+}
+
+fn is_printable(text: &str) -> bool {
+    text.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{feff}')
+}
+
+/// Whether a plain text would be read as a number, a truth value, a time or nothing.
+fn reads_as_something_else(text: &str) -> bool {
+    const WORDS: [&str; 12] = ["", "~", "null", "true", "false", "y", "yes", "n", "no", "on", "off", "<<"];
+    let lower = text.to_ascii_lowercase();
+    if WORDS.contains(&lower.as_str()) {
+        return true;
+    }
+    let bare = lower.trim_start_matches(['+', '-']).replace('_', "");
+    let number = !bare.is_empty()
+        && bare.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && (bare.parse::<f64>().is_ok()
+            || bare.strip_prefix("0x").is_some_and(|hex| u64::from_str_radix(hex, 16).is_ok())
+            || bare.strip_prefix("0b").is_some_and(|bits| u64::from_str_radix(bits, 2).is_ok())
+            || bare.strip_prefix("0o").is_some_and(|octal| u64::from_str_radix(octal, 8).is_ok()));
+    let sexagesimal = bare.contains(':')
+        && bare.starts_with(|c: char| c.is_ascii_digit())
+        && bare.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '.'));
+    let date = text.len() >= 8
+        && text.as_bytes().get(4) == Some(&b'-')
+        && text.starts_with(|c: char| c.is_ascii_digit())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, '-' | ':' | '.' | 'T' | 't' | 'Z' | 'z' | '+' | ' '));
+    number || sexagesimal || date || matches!(bare.as_str(), ".inf" | ".nan")
+}
+
+/// Whether a text can stand without quotes.
+fn is_plain(text: &str) -> bool {
+    const FIRST: [char; 17] =
+        ['#', ',', '[', ']', '{', '}', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '='];
+    let mut chars = text.chars();
+    let first = chars.next().unwrap_or(' ');
+    let dashed = matches!(first, '-' | '?' | ':') && chars.next().is_none_or(char::is_whitespace);
+    let document = text.starts_with("---") || text.starts_with("...");
+    !(FIRST.contains(&first)
+        || dashed
+        || document
+        || text.starts_with(' ')
+        || text.ends_with(' ')
+        || text.ends_with(':')
+        || text.contains(": ")
+        || text.contains(" #"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn documents_read_like_those_of_the_server() {
+        let object = json!({
+            "apiVersion": "v1", "data": { "a": "1", "b": "x: y", "c": "one\ntwo\n", "d": "one\ntwo" },
+            "empty": {}, "list": ["p", { "k": 1, "l": [true, null] }, []], "message": "configmaps \"nope\" not found",
+        });
+        let text = "apiVersion: v1\ndata:\n  a: \"1\"\n  b: 'x: y'\n  c: |\n    one\n    two\n  d: |-\n    one\n    two\n\
+                    empty: {}\nlist:\n- p\n- k: 1\n  l:\n  - true\n  - null\n- []\nmessage: configmaps \"nope\" not found\n";
+        assert_eq!(document(&object), text);
+    }
+
+    #[test]
+    fn whatever_is_written_reads_back() {
+        for text in [
+            "",
+            " ",
+            "~",
+            "null",
+            "Yes",
+            "0x1F",
+            "1e3",
+            "1_000",
+            "12:30",
+            "2024-01-01",
+            "2024-01-01T00:00:00Z",
+            "-",
+            "- a",
+            "?",
+            "a: b",
+            "a #b",
+            "#",
+            "@x",
+            "'q'",
+            "\"q\"",
+            "tab\t",
+            "\n",
+            "\n\n",
+            "a\n\nb\n\n",
+            " lead\nx",
+            "%",
+            "=",
+            "---",
+            "é",
+            "a\\b",
+            "\u{1}",
+            "x\r\ny",
+            "!t",
+            "*",
+            "&a",
+            "{}",
+            "[a",
+            "a,b",
+            "<none>",
+            "nan",
+            ".nan",
+            "inf",
+        ] {
+            let value = json!({ "k": [text], "m": { "n": text }, text: 1 });
+            let read: Value = windtunnel_core::yaml::from_str(&document(&value)).unwrap();
+            assert_eq!(read, value, "{text:?} as {}", document(&value));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Values as Go prints them, for texts that must match a server written in Go.
+
+pub(crate) mod duration;
+pub(crate) mod regexp;
+pub(crate) mod url;
+
+use serde_json::{Map, Number, Value};
+pub(crate) use windtunnel_core::text::go_float::plain as float;
+pub(crate) use windtunnel_core::text::go_quote::quote;
+
+/// A number as Go's `%v` writes an `int64` or a `float64`.
+pub(crate) fn number(number: &Number) -> String {
+    match number.as_f64() {
+        Some(float) if number.is_f64() => self::float(float),
+        _ => number.to_string(),
+    }
+}
+
+/// A value as Go's `%#v` writes what `encoding/json` decodes into an `interface{}`.
+pub(crate) fn syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(found) => number(found),
+        Value::String(text) => quote(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(map) => {
+            let entries: Vec<String> =
+                map.iter().map(|(key, value)| format!("{}:{}", quote(key), syntax(value))).collect();
+            format!("map[string]interface {{}}{{{}}}", entries.join(", "))
+        }
+    }
+}
+
+/// A value as Go's `%v` writes what `encoding/json` decodes into an `interface{}`.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(found) => number(found),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => plain_list(items),
+        Value::Object(map) => plain_map(map),
+    }
+}
+
+/// The same of a list.
+pub(crate) fn plain_list(items: &[Value]) -> String {
+    format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(" "))
+}
+
+/// The same of a map.
+pub(crate) fn plain_map(map: &Map<String, Value>) -> String {
+    let entries: Vec<String> = map.iter().map(|(key, value)| format!("{key}:{}", plain(value))).collect();
+    format!("map[{}]", entries.join(" "))
+}
+
+/// The Go type that `encoding/json` decodes a value into (`%T`), whole numbers kept apart.
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(found) if found.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// The name that Go's JSON decoder gives to the type of a value.
+pub(crate) fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_print_in_go_syntax() {
+        for (value, text) in [
+            (json!({"b": 1, "a": "x\"y"}), r#"map[string]interface {}{"a":"x\"y", "b":1}"#),
+            (json!(["a", 1.5, null, true]), r#"[]interface {}{"a", 1.5, interface {}(nil), true}"#),
+            (json!(1e21), "1e+21"),
+        ] {
+            assert_eq!(syntax(&value), text);
+        }
+    }
+}

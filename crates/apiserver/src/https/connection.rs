@@ -1,0 +1,127 @@
+//! One request of a connection: limits, who asks, the server's answer.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Method, Request, Response};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use tokio::sync::watch;
+use windtunnel_core::Identity;
+
+use super::gzip;
+use super::limits::{self, InFlight};
+use super::peer::Peer;
+use crate::ApiServer;
+use crate::access::bearer_token;
+use crate::reply::Reply;
+use crate::service::{ReplyStream, Shared, http as convert};
+use crate::status::{Outcome, Refused};
+
+/// What all connections share.
+#[derive(Debug)]
+pub(super) struct Door {
+    pub(super) server: Shared,
+    /// Whom everybody knows: nobody has to look for the administrator.
+    admin: (String, Identity),
+    in_flight: InFlight,
+}
+
+impl Door {
+    pub(super) fn new(server: Shared, token: &str) -> Self {
+        let admin = (token.to_owned(), Identity::admin());
+        server.with(|server| server.accept_token(token, admin.1.clone()));
+        Self { server, admin, in_flight: InFlight::new() }
+    }
+
+    /// Answers a request. A watch ends when `stopping` becomes true.
+    pub(super) async fn answer(
+        self: Arc<Self>,
+        peer: Arc<Peer>,
+        request: Request<Incoming>,
+        stopping: watch::Receiver<bool>,
+    ) -> Result<Response<ReplyStream>, Infallible> {
+        let (head, body) = request.into_parts();
+        let reply = self.reply(&head, &peer, body).await;
+        let reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
+        let response = convert::response(&self.server, reply);
+        if head.method == Method::HEAD {
+            return Ok(convert::headers_alone(response));
+        }
+        if response.body().size_hint().exact().is_none() {
+            return Ok(response.map(|body| Stoppable::new(body, stopping).boxed_unsync()));
+        }
+        Ok(if gzip::is_accepted(&head) { gzip::compressed(response).await } else { response })
+    }
+
+    /// Who asks.
+    fn who(&self, head: &Parts, peer: &Peer) -> Outcome<Cow<'_, Identity>> {
+        let certificate = peer.as_ref().map(Option::as_ref).map_err(|&()| ());
+        let (token, admin) = &self.admin;
+        if !matches!(certificate, Ok(Some(_))) && bearer_token(&head.headers) == Some(token) {
+            return Ok(Cow::Borrowed(admin));
+        }
+        let identify =
+            |server: &mut ApiServer| server.identify(&head.headers, certificate, self.server.now());
+        self.server.with(identify).map(Cow::Owned)
+    }
+
+    async fn reply(&self, head: &Parts, peer: &Peer, body: Incoming) -> Outcome<Reply> {
+        let deadline = limits::deadline(head)?;
+        let _turn = self.in_flight.turn(head).await?;
+        let who = self.who(head, peer)?;
+        let body = match tokio::time::timeout(deadline, limits::read(body)).await {
+            Ok(Ok(body)) => body,
+            // Nobody is there to read this.
+            Ok(Err(_)) => return Err(Refused::bad_request("unexpected EOF")),
+            Err(_) => return Err(Refused::timed_out()),
+        };
+        self.server.answer(&convert::request(head, body, &who)).await
+    }
+}
+
+/// A body without end that ends when the server stops.
+struct Stoppable {
+    body: ReplyStream,
+    stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Stoppable {
+    fn new(body: ReplyStream, mut stopping: watch::Receiver<bool>) -> Self {
+        let stopped = async move {
+            // A sender that is gone has stopped as well.
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+        };
+        Self { body, stopped: Box::pin(stopped) }
+    }
+}
+
+impl Body for Stoppable {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.stopped.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,68 @@
+//! Which subresources the built-in kinds have beside `status`.
+
+use windtunnel_core::Resource;
+
+/// A subresource.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Subresource {
+    /// The last part of the path.
+    pub(crate) name: &'static str,
+    /// Group, version and kind of what is read and written there.
+    pub(crate) kind: (&'static str, &'static str, &'static str),
+    /// As discovery lists them.
+    pub(crate) verbs: &'static [&'static str],
+}
+
+const CREATE: &[&str] = &["create"];
+const GET: &[&str] = &["get"];
+const UPDATE: &[&str] = &["update"];
+const READ_AND_WRITE: &[&str] = &["get", "patch", "update"];
+const CONNECT: &[&str] = &["create", "get"];
+const PROXY: &[&str] = &["create", "delete", "get", "patch", "update"];
+
+const SCALE: Subresource =
+    Subresource { name: "scale", kind: ("autoscaling", "v1", "Scale"), verbs: READ_AND_WRITE };
+
+const fn core(name: &'static str, kind: &'static str, verbs: &'static [&'static str]) -> Subresource {
+    Subresource { name, kind: ("", "v1", kind), verbs }
+}
+
+/// Group, plural, subresources by name.
+#[rustfmt::skip]
+const TABLE: &[(&str, &str, &[Subresource])] = &[
+    ("", "namespaces", &[core("finalize", "Namespace", UPDATE)]),
+    ("", "nodes", &[core("proxy", "NodeProxyOptions", PROXY)]),
+    ("", "pods", &[
+        core("attach", "PodAttachOptions", CONNECT),
+        core("binding", "Binding", CREATE),
+        core("ephemeralcontainers", "Pod", READ_AND_WRITE),
+        Subresource { name: "eviction", kind: ("policy", "v1", "Eviction"), verbs: CREATE },
+        core("exec", "PodExecOptions", CONNECT),
+        core("log", "Pod", GET),
+        core("portforward", "PodPortForwardOptions", CONNECT),
+        core("proxy", "PodProxyOptions", PROXY),
+        core("resize", "Pod", READ_AND_WRITE),
+    ]),
+    ("", "replicationcontrollers", &[SCALE]),
+    ("", "serviceaccounts", &[
+        Subresource { name: "token", kind: ("authentication.k8s.io", "v1", "TokenRequest"), verbs: CREATE },
+    ]),
+    ("", "services", &[core("proxy", "ServiceProxyOptions", PROXY)]),
+    ("apps", "deployments", &[SCALE]),
+    ("apps", "replicasets", &[SCALE]),
+    ("apps", "statefulsets", &[SCALE]),
+    ("certificates.k8s.io", "certificatesigningrequests", &[
+        Subresource {
+            name: "approval",
+            kind: ("certificates.k8s.io", "v1", "CertificateSigningRequest"),
+            verbs: READ_AND_WRITE,
+        },
+    ]),
+];
+
+/// The subresources of a kind beside `status`.
+pub(super) fn of(resource: &Resource) -> &'static [Subresource] {
+    let found =
+        TABLE.iter().find(|(group, plural, _)| *group == resource.group && *plural == resource.plural);
+    found.map_or(&[], |(.., subresources)| subresources)
+}

@@ -1,0 +1,120 @@
+//! Containers, their probes, ports and environment.
+
+use serde_json::{Value, json};
+
+use super::{Fields, each, made, set, within};
+use crate::kinds::quantity::Quantity;
+
+/// `SetDefaults_Container` and what lies below it; ephemeral containers have the same.
+pub(super) fn container(container: &mut Fields) {
+    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
+    let policy = pull_policy(image);
+    set(container, "imagePullPolicy", policy);
+    set(container, "terminationMessagePath", "/dev/termination-log");
+    set(container, "terminationMessagePolicy", "File");
+    for port in each(container, "ports") {
+        set(port, "protocol", "TCP");
+    }
+    for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        within(container, name).map(probe);
+    }
+    for variable in each(container, "env") {
+        if let Some(from) = within(variable, "valueFrom")
+            && let Some(field) = within(from, "fieldRef")
+        {
+            set(field, "apiVersion", "v1");
+        }
+    }
+    if let Some(lifecycle) = within(container, "lifecycle") {
+        for hook in ["postStart", "preStop"] {
+            within(lifecycle, hook).map(http_get);
+        }
+    }
+    if let Some(resources) = within(container, "resources") {
+        for list in ["limits", "requests"] {
+            within(resources, list).map(resource_list);
+        }
+    }
+}
+
+/// `Always` for the tag `latest`, which no tag and no digest mean too.
+pub(super) fn pull_policy(image: &str) -> &'static str {
+    let (reference, digest) = image.split_once('@').map_or((image, false), |(before, _)| (before, true));
+    let tag = reference.rsplit('/').next().unwrap_or_default().split_once(':').map(|(_, tag)| tag);
+    match tag {
+        Some("latest") => "Always",
+        None if !digest => "Always",
+        _ => "IfNotPresent",
+    }
+}
+
+fn probe(probe: &mut Fields) {
+    for (field, value) in
+        [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)]
+    {
+        set(probe, field, value);
+    }
+    http_get(probe);
+    if let Some(grpc) = within(probe, "grpc") {
+        set(grpc, "service", "");
+    }
+}
+
+fn http_get(handler: &mut Fields) {
+    if let Some(get) = within(handler, "httpGet") {
+        set(get, "path", "/");
+        set(get, "scheme", "HTTP");
+    }
+}
+
+/// Amounts are kept in thousandths (`SetDefaults_ResourceList`).
+pub(super) fn resource_list(list: &mut Fields) {
+    for amount in list.values_mut() {
+        let Some(text) = amount.as_str() else { continue };
+        // Nothing that is coarser has one of these suffixes.
+        if !text.ends_with(['n', 'u']) {
+            continue;
+        }
+        if let Ok(Some(quantity)) = Quantity::parse(text) {
+            *amount = json!(quantity.in_thousandths().text());
+        }
+    }
+}
+
+/// Requests that are not given are the limits; pods have that, templates do not.
+pub(super) fn requests_from_limits(container: &mut Fields) {
+    let Some(resources) = within(container, "resources") else { return };
+    let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };
+    let Some(requests) = made(resources, "requests") else { return };
+    for (name, amount) in limits {
+        requests.entry(name).or_insert(amount);
+    }
+}
+
+/// On the host's network, the ports are those of the host.
+pub(super) fn host_ports(container: &mut Fields) {
+    for port in each(container, "ports") {
+        if let Some(number) = port.get("containerPort").cloned() {
+            set(port, "hostPort", number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pull_policy;
+
+    #[test]
+    fn what_may_move_is_always_pulled() {
+        for (image, policy) in [
+            ("i", "Always"),
+            ("i:latest", "Always"),
+            ("i:1", "IfNotPresent"),
+            ("registry:5000/a/i", "Always"),
+            ("registry:5000/a/i:2", "IfNotPresent"),
+            ("quay.io/a/i@sha256:00", "IfNotPresent"),
+        ] {
+            assert_eq!(pull_policy(image), policy, "{image}");
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! The fields of the built-in types: their names in JSON, numbers on the wire, types, and how patches merge them.
+//!
+//! The tables are the text files of the folder `facts`; its `generate.py` says what a line means and makes them from the
+//! OpenAPI definitions of a Kubernetes release. They hold the kinds of all groups that are at v1 (and autoscaling/v2).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use include_dir::{Dir, include_dir};
+
+static TABLES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/kinds/facts");
+
+/// Which type, for [`Types::get`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TypeId(usize);
+
+/// A struct of the API.
+#[derive(Debug)]
+pub(crate) struct Type {
+    /// The API group's first word: `apps`, `core`, `rbac`.
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    /// The name that Go has for it.
+    pub(crate) name: &'static str,
+    /// Whether it is one of the API's kinds, which has `apiVersion` and `kind`.
+    pub(crate) is_kind: bool,
+    /// Whether server-side apply takes it as a whole (`x-kubernetes-map-type: atomic`).
+    pub(crate) atomic: bool,
+    /// In the order of the source; a field named `-` lends the fields of its type to this one.
+    pub(crate) fields: Vec<Field>,
+    /// Where each field is in `fields`; of a lent field, where the lender is.
+    by_name: BTreeMap<&'static str, usize>,
+}
+
+/// A field of a struct.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    /// Its number in protobuf; 0 if it is never sent.
+    pub(crate) number: u32,
+    pub(crate) kind: FieldKind,
+    pub(crate) required: bool,
+    /// Whether a zero on the wire is something else than nothing: Go's type is a pointer.
+    pub(crate) pointer: bool,
+    pub(crate) apply: ApplyMerge,
+    pub(crate) patch: PatchMerge,
+    /// `retainKeys`: a strategic merge patch may say which fields of the object stay.
+    pub(crate) retain_keys: bool,
+}
+
+/// What a field holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FieldKind {
+    /// One value.
+    Scalar(Scalar),
+    /// A struct.
+    Struct(TypeId),
+    /// A list of what is inside.
+    List(Box<FieldKind>),
+    /// A map from strings to what is inside.
+    Map(Box<FieldKind>),
+}
+
+/// Values that JSON has as one, whatever the wire has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scalar {
+    String,
+    Bool,
+    Int32,
+    Int64,
+    Double,
+    /// Base64 in JSON.
+    Bytes,
+    Quantity,
+    IntOrString,
+    /// RFC 3339 with seconds.
+    Time,
+    /// RFC 3339 with microseconds.
+    MicroTime,
+    /// `metav1.Duration`: Go's text of it.
+    Duration,
+    /// Any object (`RawExtension`, `FieldsV1`).
+    Object,
+    /// Any value.
+    Json,
+    /// `JSONSchemaPropsOrBool`.
+    SchemaOrBool,
+    /// `JSONSchemaPropsOrArray`.
+    SchemaOrArray,
+    /// `JSONSchemaPropsOrStringArray`.
+    SchemaOrStrings,
+}
+
+/// How server-side apply merges a list or a map (`x-kubernetes-list-type`, `x-kubernetes-map-type`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ApplyMerge {
+    /// Structs and maps field by field, lists as a whole.
+    Default,
+    /// As a whole.
+    Atomic,
+    /// A list of distinct scalars.
+    Set,
+    /// A list of objects told apart by these keys.
+    Map(Vec<&'static str>),
+}
+
+/// How a strategic merge patch merges a field (`x-kubernetes-patch-strategy`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PatchMerge {
+    /// Objects field by field, lists as a whole.
+    Default,
+    /// As a whole, objects too.
+    Replace,
+    /// A list of scalars to which the patch adds.
+    Merge,
+    /// A list of objects told apart by this key.
+    MergeBy(&'static str),
+}
+
+/// All types.
+#[derive(Debug)]
+pub(crate) struct Types {
+    types: Vec<Type>,
+    by_name: BTreeMap<(&'static str, &'static str, &'static str), TypeId>,
+}
+
+/// The types of the built-in kinds.
+pub(crate) fn types() -> &'static Types {
+    static TYPES: LazyLock<Types> = LazyLock::new(|| {
+        let files = TABLES.files().filter_map(|file| {
+            let (group, version) = file.path().to_str()?.strip_suffix(".txt")?.split_once('.')?;
+            Some((group, version, file.contents_utf8()?))
+        });
+        Types::read(&files.collect::<Vec<_>>())
+    });
+    &TYPES
+}
+
+impl Types {
+    /// The type of a group's first word, a version and a name. The core group is `core`.
+    pub(crate) fn find(&self, group: &str, version: &str, name: &str) -> Option<TypeId> {
+        let group = if group.is_empty() { "core" } else { group.split('.').next().unwrap_or(group) };
+        self.by_name.get(&(group, version, name)).copied()
+    }
+
+    /// All types.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = TypeId> + use<> {
+        (0..self.types.len()).map(TypeId)
+    }
+
+    pub(crate) fn get(&self, id: TypeId) -> &Type {
+        &self.types[id.0]
+    }
+
+    /// All kinds: the first word of their group, their version and their type.
+    #[cfg(test)]
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str, TypeId)> {
+        let all = self.types.iter().enumerate();
+        all.filter(|(_, of)| of.is_kind).map(|(at, of)| (of.group, of.version, TypeId(at)))
+    }
+
+    /// A field by its name in JSON, lent ones too.
+    pub(crate) fn field(&self, id: TypeId, name: &str) -> Option<&Field> {
+        let of = self.get(id);
+        let field = &of.fields[*of.by_name.get(name)?];
+        match &field.kind {
+            FieldKind::Struct(lender) if field.name == LENT => self.field(*lender, name),
+            _ => Some(field),
+        }
+    }
+
+    /// All fields as JSON has them: lent ones stand where their lender does.
+    pub(crate) fn fields(&self, id: TypeId) -> Vec<&Field> {
+        let of = self.get(id).fields.iter();
+        of.flat_map(|field| match &field.kind {
+            FieldKind::Struct(lender) if field.name == LENT => self.fields(*lender),
+            _ => vec![field],
+        })
+        .collect()
+    }
+
+    fn read(files: &[(&'static str, &'static str, &'static str)]) -> Self {
+        let mut types = Self { types: Vec::new(), by_name: BTreeMap::new() };
+        for (group, version, text) in files {
+            for line in text.lines().filter(|line| !line.starts_with(' ')) {
+                let mut words = line.split(' ');
+                let name = words.next().unwrap_or_default();
+                let special: Vec<&str> = words.collect();
+                let (is_kind, atomic) = (special.contains(&"kind"), special.contains(&"atomic"));
+                types.by_name.insert((group, version, name), TypeId(types.types.len()));
+                let fields = Vec::new();
+                types.types.push(Type {
+                    group,
+                    version,
+                    name,
+                    is_kind,
+                    atomic,
+                    fields,
+                    by_name: BTreeMap::new(),
+                });
+            }
+        }
+        for (group, version, text) in files {
+            let mut current = 0;
+            for line in text.lines() {
+                if let Some(field) = line.strip_prefix("  ") {
+                    let field = types.read_field(group, version, field);
+                    types.types[current].fields.push(field);
+                } else {
+                    let name = line.split(' ').next().unwrap_or_default();
+                    current = types.by_name[&(*group, *version, name)].0;
+                }
+            }
+        }
+        for index in 0..types.types.len() {
+            types.types[index].by_name = types.names(TypeId(index));
+        }
+        types
+    }
+
+    fn names(&self, id: TypeId) -> BTreeMap<&'static str, usize> {
+        let mut names = BTreeMap::new();
+        for (index, field) in self.get(id).fields.iter().enumerate() {
+            match &field.kind {
+                FieldKind::Struct(lender) if field.name == LENT => {
+                    names.extend(self.names(*lender).into_keys().map(|name| (name, index)));
+                }
+                _ => {
+                    names.insert(field.name, index);
+                }
+            }
+        }
+        names
+    }
+
+    fn read_field(&self, group: &'static str, version: &'static str, line: &'static str) -> Field {
+        let mut words = line.split(' ');
+        let mut next = || words.next().unwrap_or_default();
+        let (name, number, kind) = (next(), next(), next());
+        let mut field = Field {
+            name,
+            number: number.parse().unwrap_or_default(),
+            kind: self.read_kind(group, version, kind),
+            required: false,
+            pointer: false,
+            apply: ApplyMerge::Default,
+            patch: PatchMerge::Default,
+            retain_keys: false,
+        };
+        for word in words {
+            let (word, inside) = word.trim_end_matches(')').split_once('(').unwrap_or((word, ""));
+            match word {
+                "required" => field.required = true,
+                "pointer" => field.pointer = true,
+                "atomic" => field.apply = ApplyMerge::Atomic,
+                "set" => field.apply = ApplyMerge::Set,
+                "map" => field.apply = ApplyMerge::Map(inside.split(',').collect()),
+                "merge" if inside.is_empty() => field.patch = PatchMerge::Merge,
+                "merge" => field.patch = PatchMerge::MergeBy(inside),
+                "replace" => field.patch = PatchMerge::Replace,
+                "retainKeys" => field.retain_keys = true,
+                _ => {}
+            }
+        }
+        field
+    }
+
+    fn read_kind(&self, group: &'static str, version: &'static str, text: &'static str) -> FieldKind {
+        if let Some(inside) = text.strip_prefix("[]") {
+            return FieldKind::List(Box::new(self.read_kind(group, version, inside)));
+        }
+        if let Some(inside) = text.strip_prefix("map[string]") {
+            return FieldKind::Map(Box::new(self.read_kind(group, version, inside)));
+        }
+        let mut parts = text.splitn(3, '.');
+        let key = match (parts.next(), parts.next(), parts.next()) {
+            (Some(group), Some(version), Some(name)) => (group, version, name),
+            _ => (group, version, text),
+        };
+        match self.by_name.get(&key) {
+            Some(id) => FieldKind::Struct(*id),
+            None => FieldKind::Scalar(scalar(text)),
+        }
+    }
+}
+
+/// Whether a group is one of Kubernetes itself.
+pub(crate) fn is_builtin(group: &str) -> bool {
+    !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+/// The name of a field that lends the fields of its type.
+pub(crate) const LENT: &str = "-";
+
+fn scalar(text: &str) -> Scalar {
+    match text {
+        "bool" => Scalar::Bool,
+        "int32" => Scalar::Int32,
+        "int64" => Scalar::Int64,
+        "double" => Scalar::Double,
+        "bytes" => Scalar::Bytes,
+        "quantity" => Scalar::Quantity,
+        "int-or-string" => Scalar::IntOrString,
+        "time" => Scalar::Time,
+        "micro-time" => Scalar::MicroTime,
+        "duration" => Scalar::Duration,
+        "object" => Scalar::Object,
+        "json" => Scalar::Json,
+        "schema-or-bool" => Scalar::SchemaOrBool,
+        "schema-or-array" => Scalar::SchemaOrArray,
+        "schema-or-strings" => Scalar::SchemaOrStrings,
+        // `string`, and nothing else: a test reads all tables.
+        _ => Scalar::String,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(group: &str, version: &str, name: &str, field: &str) -> &'static Field {
+        let id = types().find(group, version, name).unwrap();
+        types().field(id, field).unwrap()
+    }
+
+    #[test]
+    fn fields_have_their_number_type_and_merge_keys() {
+        let containers = field("", "v1", "PodSpec", "containers");
+        let container = types().find("", "v1", "Container").unwrap();
+        assert_eq!(containers.number, 2);
+        assert_eq!(containers.kind, FieldKind::List(Box::new(FieldKind::Struct(container))));
+        assert_eq!(containers.apply, ApplyMerge::Map(vec!["name"]));
+        assert_eq!(containers.patch, PatchMerge::MergeBy("name"));
+        assert!(containers.required);
+        let taints = field("", "v1", "NodeSpec", "taints");
+        assert_eq!((&taints.apply, taints.patch), (&ApplyMerge::Atomic, PatchMerge::Default));
+        assert_eq!(field("meta", "v1", "ObjectMeta", "finalizers").apply, ApplyMerge::Set);
+        let replicas = field("autoscaling", "v1", "ScaleSpec", "replicas");
+        assert_eq!(replicas.kind, FieldKind::Scalar(Scalar::Int32));
+    }
+
+    #[test]
+    fn an_embedded_struct_lends_its_fields() {
+        assert_eq!(field("", "v1", "SecretKeySelector", "name").number, 1);
+        assert_eq!(field("", "v1", "Volume", "configMap").number, 19);
+        let id = types().find("", "v1", "SecretKeySelector").unwrap();
+        let names: Vec<_> = types().fields(id).iter().map(|field| field.name).collect();
+        assert_eq!(names, ["name", "key", "optional"]);
+    }
+
+    #[test]
+    fn every_word_of_the_tables_is_understood() {
+        const SCALARS: [&str; 17] = [
+            "string",
+            "bool",
+            "int32",
+            "int64",
+            "double",
+            "bytes",
+            "quantity",
+            "int-or-string",
+            "time",
+            "micro-time",
+            "duration",
+            "object",
+            "json",
+            "schema-or-bool",
+            "schema-or-array",
+            "schema-or-strings",
+            "",
+        ];
+        for file in TABLES.files().filter(|file| file.path().extension().is_some_and(|it| it == "txt")) {
+            for line in file.contents_utf8().unwrap().lines().filter_map(|line| line.strip_prefix("  ")) {
+                let kind = line.split(' ').nth(2).unwrap().trim_start_matches("[]");
+                let kind = kind.trim_start_matches("map[string]").trim_start_matches("[]");
+                let is_type =
+                    kind.rsplit('.').next().is_some_and(|name| name.starts_with(char::is_uppercase));
+                let (group, version) = file.path().to_str().unwrap().split_once('.').unwrap();
+                let version = version.trim_end_matches(".txt");
+                let known = match kind.splitn(3, '.').collect::<Vec<_>>()[..] {
+                    [name] => types().find(group, version, name),
+                    [group, version, name] => types().find(group, version, name),
+                    _ => None,
+                };
+                assert!(is_type && known.is_some() || SCALARS.contains(&kind), "{:?}: {line}", file.path());
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! New jobs: the selector and the labels by which their pods are found (`generateSelector`).
+
+use serde_json::{Value, json};
+
+use super::made;
+use crate::metadata;
+use crate::profile::since;
+
+pub(super) fn prepare_create(job: &mut Value, minor: u32) {
+    if job["spec"]["manualSelector"] == true {
+        return;
+    }
+    let (uid, name) = (metadata::text(job, "uid").to_owned(), metadata::text(job, "name").to_owned());
+    let prefixed = minor >= since::JOB_LABEL_PREFIX;
+    if let Some(labels) = made(job, &["spec", "template", "metadata", "labels"]) {
+        for (label, value) in [("controller-uid", &uid), ("job-name", &name)] {
+            labels.insert(label.to_owned(), json!(value));
+            if prefixed {
+                labels.insert(format!("batch.kubernetes.io/{label}"), json!(value));
+            }
+        }
+    }
+    let key = if prefixed { "batch.kubernetes.io/controller-uid" } else { "controller-uid" };
+    if let Some(selector) = made(job, &["spec", "selector", "matchLabels"]) {
+        selector.insert(key.to_owned(), json!(uid));
+    }
+    // What is read back is filled with defaults, and that of labels is those of the template.
+    if job["metadata"]["labels"].is_null() {
+        job["metadata"]["labels"] = job["spec"]["template"]["metadata"]["labels"].clone();
+    }
+}

@@ -1,0 +1,203 @@
+//! What the server itself sets, resets and keeps of built-in kinds when they are written (`rest.RESTCreateStrategy` and
+//! its kin, and the admission plugins that are part of every server).
+
+mod job;
+mod pod;
+pub(crate) mod service;
+
+use serde_json::{Map, Value, json};
+use windtunnel_core::Identity;
+use windtunnel_core::clock::{Time, rfc3339};
+
+use super::{Kind, typed};
+use crate::metadata;
+use crate::profile::since;
+
+/// What a strategy knows beside the object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context<'a> {
+    /// The x of Kubernetes 1.x.
+    pub(crate) minor: u32,
+    pub(crate) now: Time,
+    /// Who writes.
+    pub(crate) user: &'a Identity,
+}
+
+/// The taint of a node that is not known to be ready (`TaintNodesByCondition`).
+const NOT_READY: &str = "node.kubernetes.io/not-ready";
+
+/// Resets what a new object may not bring along, and sets what its kind has from the start.
+pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'_>) {
+    if kind.rules.status && !keeps_status(kind) {
+        reset_status(kind, object);
+    }
+    match (&*kind.resource.group, &*kind.resource.plural) {
+        ("", "pods") => pod::prepare_create(object, context.minor),
+        ("", "namespaces") => namespace(object),
+        ("", "nodes") => taint(object),
+        ("", "services") => service::prepare_create(object),
+        ("", "persistentvolumes" | "persistentvolumeclaims") => {
+            volume(kind, object, context);
+        }
+        ("apps", "daemonsets") => count_templates(object, None),
+        ("batch", "jobs") => job::prepare_create(object, context.minor),
+        ("apiregistration.k8s.io", "apiservices") => api_service(object, context.now),
+        ("certificates.k8s.io", "certificatesigningrequests") => signing_request(object, context.user),
+        _ => {}
+    }
+}
+
+/// Nodes are created by those who know their state.
+fn keeps_status(kind: &Kind) -> bool {
+    kind.is("", "nodes")
+}
+
+/// Resets what an update of the object itself may not touch.
+pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
+    if kind.rules.status {
+        take(object, old, "status");
+    }
+    match (&*kind.resource.group, &*kind.resource.plural) {
+        ("", "namespaces") => {
+            // Only the finalize subresource empties them.
+            take(object, old, "spec");
+            label_namespace(object);
+        }
+        ("", "services") => service::prepare_update(object, old),
+        ("apps", "daemonsets") => count_templates(object, Some(old)),
+        ("certificates.k8s.io", "certificatesigningrequests") => take(object, old, "spec"),
+        _ => {}
+    }
+}
+
+/// The annotation that counts the templates of a DaemonSet: where its API once had a field.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+/// Counts the templates that a DaemonSet had.
+fn count_templates(object: &mut Value, old: Option<&Value>) {
+    let before = old.map(|old| {
+        let count = old["metadata"]["annotations"][TEMPLATE_GENERATION].as_str().unwrap_or_default();
+        (count.parse::<i64>().unwrap_or(1), object["spec"]["template"] != old["spec"]["template"])
+    });
+    let count = match before {
+        None => 1,
+        Some((count, changed)) => count.saturating_add(i64::from(changed)),
+    };
+    if let Some(annotations) = made(object, &["metadata", "annotations"]) {
+        annotations.insert(TEMPLATE_GENERATION.to_owned(), json!(count.to_string()));
+    }
+}
+
+/// A new volume or claim: it waits, and is kept while it is in use (`StorageObjectInUseProtection`).
+fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
+    object["status"] = json!({ "phase": "Pending" });
+    let is_volume = kind.is("", "persistentvolumes");
+    if is_volume && context.minor >= since::VOLUME_PHASE_TIME {
+        object["status"]["lastPhaseTransitionTime"] = json!(rfc3339(context.now));
+    }
+    let protection = if is_volume { "kubernetes.io/pv-protection" } else { "kubernetes.io/pvc-protection" };
+    let finalizers = metadata::of(object).entry("finalizers").or_insert_with(|| json!([]));
+    if let Some(finalizers) = finalizers.as_array_mut()
+        && !finalizers.iter().any(|name| name == protection)
+    {
+        finalizers.push(json!(protection));
+    }
+}
+
+/// Takes a top-level field over from another object, be it there or not.
+pub(crate) fn take(object: &mut Value, from: &Value, field: &str) {
+    let Some(map) = object.as_object_mut() else { return };
+    match from.get(field) {
+        // Mostly it is there already, and comparing is cheaper than copying.
+        Some(value) if map.get(field) == Some(value) => {}
+        Some(value) => {
+            map.insert(field.to_owned(), value.clone());
+        }
+        None => {
+            map.remove(field);
+        }
+    }
+}
+
+/// Nulls are absent fields to the decoder of a typed kind.
+pub(crate) fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(map) => map.retain(|_, inner| {
+            drop_nulls(inner);
+            !inner.is_null()
+        }),
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+/// An empty status, as the kind writes it.
+fn reset_status(kind: &Kind, object: &mut Value) {
+    let Some(map) = object.as_object_mut() else { return };
+    match typed::zero(kind, "status") {
+        Some(zero) => map.insert("status".to_owned(), zero),
+        None => map.remove("status"),
+    };
+}
+
+fn namespace(object: &mut Value) {
+    if object["spec"]["finalizers"].is_null() {
+        object["spec"] = json!({ "finalizers": ["kubernetes"] });
+    }
+    object["status"] = json!({ "phase": "Active" });
+    label_namespace(object);
+}
+
+fn label_namespace(object: &mut Value) {
+    let name = metadata::text(object, "name").to_owned();
+    if name.is_empty() {
+        return;
+    }
+    let labels = metadata::of(object).entry("labels").or_insert_with(|| json!({}));
+    if let Value::Object(labels) = labels {
+        labels.insert("kubernetes.io/metadata.name".to_owned(), json!(name));
+    }
+}
+
+/// A new node takes no pods until it is known to be ready.
+fn taint(node: &mut Value) {
+    let Some(spec) = node.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    let taints = spec.entry("taints").or_insert_with(|| json!([]));
+    let Some(taints) = taints.as_array_mut() else { return };
+    if !taints.iter().any(|taint| taint["key"] == NOT_READY && taint["effect"] == "NoSchedule") {
+        taints.push(json!({ "key": NOT_READY, "effect": "NoSchedule" }));
+    }
+}
+
+/// Who is served by this server itself is available from the start.
+fn api_service(object: &mut Value, now: Time) {
+    if object["spec"]["service"].is_null() {
+        object["status"] = json!({ "conditions": [{
+            "type": "Available", "status": "True", "lastTransitionTime": rfc3339(now),
+            "reason": "Local", "message": "Local APIServices are always available",
+        }] });
+    }
+}
+
+/// Who asks for a certificate is known to the server, not to the request.
+fn signing_request(object: &mut Value, user: &Identity) {
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    for field in ["uid", "extra"] {
+        spec.remove(field);
+    }
+    spec.insert("username".to_owned(), json!(user.user));
+    let mut groups = user.groups.clone();
+    if !groups.iter().any(|group| group == "system:authenticated") {
+        groups.push("system:authenticated".to_owned());
+    }
+    spec.insert("groups".to_owned(), json!(groups));
+}
+
+/// The object at a path of fields, made where it is absent.
+fn made<'a>(value: &'a mut Value, path: &[&str]) -> Option<&'a mut Map<String, Value>> {
+    let mut at = value.as_object_mut()?;
+    for field in path {
+        at = at.entry((*field).to_owned()).or_insert_with(|| json!({})).as_object_mut()?;
+    }
+    Some(at)
+}

@@ -1,0 +1,209 @@
+//! Addresses and ports of services.
+//!
+//! The cluster has one family of addresses, IPv4. Addresses are given out in order from the service network; node ports
+//! from the usual range.
+
+mod taken;
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use serde_json::{Value, json};
+
+pub(crate) use taken::Taken;
+
+use crate::field::{FieldError, Shown};
+use crate::metadata;
+
+/// The service network's first address and how many there are: that of OpenShift, 172.30.0.0/16.
+const NETWORK: (Ipv4Addr, u32) = (Ipv4Addr::new(172, 30, 0, 0), 1 << 16);
+/// The first addresses of the network are kept for those who ask for a certain one.
+const STATIC_BAND: u32 = 256;
+/// Ports that a node may listen on for services.
+const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
+
+/// The address of the server itself: the first of the network.
+pub(crate) fn first_address() -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(NETWORK.0) + 1)
+}
+
+/// The families of a service that has addresses.
+pub(super) fn prepare_create(service: &mut Value) {
+    service["status"] = json!({ "loadBalancer": {} });
+    families(service);
+}
+
+pub(super) fn prepare_update(service: &mut Value, old: &Value) {
+    keep_allocated(service, old);
+    drop_what_the_type_lacks(service, old);
+    families(service);
+}
+
+fn has_address(service: &Value) -> bool {
+    matches!(service["spec"]["type"].as_str(), Some("ClusterIP" | "NodePort" | "LoadBalancer"))
+}
+
+fn families(service: &mut Value) {
+    if !has_address(service) {
+        return;
+    }
+    let headless = service["spec"]["clusterIP"] == "None";
+    if headless {
+        service["spec"]["clusterIPs"] = json!(["None"]);
+    } else if let Some(address) = service["spec"]["clusterIP"].as_str().map(str::to_owned)
+        && service["spec"]["clusterIPs"].is_null()
+    {
+        service["spec"]["clusterIPs"] = json!([address]);
+    }
+    // Whoever has no selector and no address may have backends of any family.
+    let any = headless && service["spec"]["selector"].is_null();
+    let (policy, list) =
+        if any { ("RequireDualStack", json!(["IPv4", "IPv6"])) } else { ("SingleStack", json!(["IPv4"])) };
+    if service["spec"]["ipFamilyPolicy"].is_null() {
+        service["spec"]["ipFamilyPolicy"] = json!(policy);
+    }
+    if service["spec"]["ipFamilies"].is_null() {
+        service["spec"]["ipFamilies"] = list;
+    }
+}
+
+/// What was given out stays where an update does not mention it (`patchAllocatedValues`).
+fn keep_allocated(service: &mut Value, old: &Value) {
+    if has_address(service) && has_address(old) && service["spec"]["clusterIP"].is_null() {
+        for field in ["clusterIP", "clusterIPs"] {
+            if !old["spec"][field].is_null() {
+                service["spec"][field] = old["spec"][field].clone();
+            }
+        }
+    }
+    if !needs_node_ports(service) || !needs_node_ports(old) {
+        return;
+    }
+    let known: Vec<Value> = old["spec"]["ports"].as_array().cloned().unwrap_or_default();
+    for port in service["spec"]["ports"].as_array_mut().into_iter().flatten() {
+        if port["nodePort"].is_null() {
+            let same =
+                known.iter().find(|one| one["port"] == port["port"] && one["protocol"] == port["protocol"]);
+            if let Some(number) = same.and_then(|one| one.get("nodePort")) {
+                port["nodePort"] = number.clone();
+            }
+        }
+    }
+}
+
+fn needs_node_ports(service: &Value) -> bool {
+    match service["spec"]["type"].as_str() {
+        Some("NodePort") => true,
+        Some("LoadBalancer") => service["spec"]["allocateLoadBalancerNodePorts"] != false,
+        _ => false,
+    }
+}
+
+/// What only the former type had goes with it, if it is as it was (`dropTypeDependentFields`).
+fn drop_what_the_type_lacks(service: &mut Value, old: &Value) {
+    let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    let kind = spec.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let same = |spec: &serde_json::Map<String, Value>, field: &str| spec.get(field) == old["spec"].get(field);
+    if kind == "ExternalName" && old["spec"]["type"] != "ExternalName" {
+        for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"] {
+            if same(spec, field) {
+                spec.remove(field);
+            }
+        }
+    }
+    if kind != "NodePort" && kind != "LoadBalancer" {
+        if same(spec, "externalTrafficPolicy") && spec.get("externalIPs").is_none() {
+            spec.remove("externalTrafficPolicy");
+        }
+        let before = old["spec"]["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+            let number = port["nodePort"].clone();
+            if !number.is_null() && before.iter().any(|one| one["nodePort"] == number) {
+                port.as_object_mut().map(|port| port.remove("nodePort"));
+            }
+        }
+    }
+    if kind != "LoadBalancer" {
+        for field in ["allocateLoadBalancerNodePorts", "loadBalancerClass"] {
+            if same(spec, field) {
+                spec.remove(field);
+            }
+        }
+    }
+}
+
+/// Gives a service the addresses and node ports that it needs. `taken` is what services have by now.
+///
+/// # Errors
+/// What it asks for is taken, or not the cluster's to give.
+pub(crate) fn allocate(service: &mut Value, taken: &mut Taken) -> Result<(), FieldError> {
+    let of = |field: &str| metadata::text(service, field).to_owned();
+    taken.without(&of("namespace"), &of("name"), |taken| {
+        if has_address(service) && service["spec"]["clusterIP"] != "None" {
+            allocate_address(service, &taken.addresses)?;
+        }
+        if needs_node_ports(service) {
+            allocate_ports(service, &taken.ports)?;
+        }
+        Ok(())
+    })
+}
+
+fn allocate_address(service: &mut Value, taken: &BTreeSet<Ipv4Addr>) -> Result<(), FieldError> {
+    let first = u32::from(NETWORK.0);
+    let asked = service["spec"]["clusterIP"].as_str().map(str::to_owned);
+    let Some(asked) = asked else {
+        // The upper band first, as a real server does.
+        let places = (STATIC_BAND..NETWORK.1 - 1).chain(1..STATIC_BAND);
+        let free = places.map(|place| Ipv4Addr::from(first + place)).find(|one| !taken.contains(one));
+        let Some(free) = free else {
+            let why = "failed to allocate a serviceIP: range is full";
+            return Err(FieldError::invalid("spec.clusterIPs", json!([]), why));
+        };
+        service["spec"]["clusterIP"] = json!(free.to_string());
+        service["spec"]["clusterIPs"] = json!([free.to_string()]);
+        return Ok(());
+    };
+    let fail = |why: &str| {
+        let text = format!("failed to allocate IP {asked}: {why}");
+        Err(FieldError::invalid("spec.clusterIPs", json!([asked.clone()]), text))
+    };
+    match asked.parse::<Ipv4Addr>() {
+        Ok(address) if u32::from(address).checked_sub(first).is_none_or(|place| place >= NETWORK.1) => {
+            fail("the provided network does not match the current range")
+        }
+        Ok(address) if taken.contains(&address) => fail("provided IP is already allocated"),
+        _ => Ok(()),
+    }
+}
+
+fn allocate_ports(service: &mut Value, others: &BTreeSet<i64>) -> Result<(), FieldError> {
+    let mut own = BTreeSet::new();
+    for (index, port) in service["spec"]["ports"].as_array_mut().into_iter().flatten().enumerate() {
+        let path = || format!("spec.ports[{index}].nodePort");
+        match port["nodePort"].as_i64() {
+            Some(asked) if !NODE_PORTS.contains(&asked) => {
+                let why = "provided port is not in the valid range. The range of valid ports is 30000-32767";
+                return Err(FieldError::invalid(path(), asked, why));
+            }
+            Some(asked) => {
+                if others.contains(&asked) || !own.insert(asked) {
+                    return Err(FieldError::invalid(path(), asked, "provided port is already allocated"));
+                }
+            }
+            None => {
+                let free =
+                    NODE_PORTS.into_iter().find(|number| !others.contains(number) && !own.contains(number));
+                let Some(free) = free else {
+                    return Err(FieldError {
+                        value: Shown::Json(json!(0)),
+                        ..FieldError::invalid(path(), 0, "failed to allocate a nodePort: range is full")
+                    });
+                };
+                own.insert(free);
+                port["nodePort"] = json!(free);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! The types of the built-in kinds, arranged for walking an object: fields by name, and what Go does with each.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+
+use super::encoding::{ALWAYS, EMPTY_IS_PRESENT, NAMED_STRINGS, OMITTED, ZERO_IS_ABSENT, has};
+use crate::kinds::facts::{FieldKind, Scalar, TypeId, Types, types};
+
+/// A struct.
+#[derive(Debug)]
+pub(super) struct Struct {
+    /// Its name in Go, without the package.
+    pub(super) name: &'static str,
+    /// With the package, as errors print it.
+    pub(super) go: String,
+    /// Sorted by [`rank`].
+    fields: Vec<Field>,
+    /// The fields that are always written.
+    pub(super) always: Vec<usize>,
+}
+
+/// A field of a struct.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) shape: Shape,
+    pub(super) zero: Zero,
+}
+
+/// What becomes of a zero value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Zero {
+    /// It is written, and where the field is absent, too.
+    Always,
+    /// It is written if it was given: the field is a pointer.
+    IfGiven,
+    /// It is not written.
+    Never,
+}
+
+/// What a value is.
+#[derive(Debug)]
+pub(super) enum Shape {
+    Scalar(Scalar),
+    /// A string type with a name.
+    Named(&'static str),
+    Struct(usize),
+    List(Box<Shape>),
+    Map(Box<Shape>),
+}
+
+/// All structs that the built-in kinds are made of.
+#[derive(Debug)]
+pub(super) struct Plan {
+    structs: Vec<Struct>,
+    index: BTreeMap<TypeId, usize>,
+}
+
+/// The plan of all types, made when first needed.
+pub(super) fn plan() -> &'static Plan {
+    static PLAN: LazyLock<Plan> = LazyLock::new(|| Plan::new(types()));
+    &PLAN
+}
+
+impl Plan {
+    fn new(types: &'static Types) -> Self {
+        let mut plan = Self { structs: Vec::new(), index: BTreeMap::new() };
+        for id in types.ids() {
+            plan.add(types, id);
+        }
+        plan
+    }
+
+    fn add(&mut self, types: &'static Types, id: TypeId) -> usize {
+        if let Some(at) = self.index.get(&id) {
+            return *at;
+        }
+        let of = types.get(id);
+        let at = self.structs.len();
+        self.index.insert(id, at);
+        let go = format!("{}.{}", of.version, of.name);
+        self.structs.push(Struct { name: of.name, go, fields: Vec::new(), always: Vec::new() });
+        let fields = types.fields(id);
+        let is_kind = fields.iter().any(|field| is_metadata(types, &field.kind));
+        let mut planned: Vec<Field> = fields
+            .into_iter()
+            .map(|field| {
+                let named =
+                    NAMED_STRINGS.iter().find(|(owner, name, _)| (*owner, *name) == (of.name, field.name));
+                let shape = match named {
+                    Some((.., named)) => Shape::Named(named),
+                    None => self.shape(types, &field.kind),
+                };
+                let of_kind = is_kind && matches!(field.name, "metadata" | "spec" | "status");
+                let of_kind = of_kind && matches!(shape, Shape::Struct(_));
+                let zero = if has(OMITTED, of.name, field.name) {
+                    Zero::Never
+                } else if field.required
+                    || of_kind
+                    || has(ALWAYS, of.name, field.name)
+                    || has(ALWAYS, &format!("{}.{}", of.group, of.name), field.name)
+                {
+                    Zero::Always
+                } else {
+                    optional(of.name, field.name, &shape)
+                };
+                Field { name: field.name, shape, zero }
+            })
+            .collect();
+        planned.sort_by_key(|field| rank(field.name));
+        let always = planned.iter().enumerate().filter(|(_, field)| field.zero == Zero::Always);
+        self.structs[at].always = always.map(|(index, _)| index).collect();
+        self.structs[at].fields = planned;
+        at
+    }
+
+    fn shape(&mut self, types: &'static Types, kind: &FieldKind) -> Shape {
+        match kind {
+            FieldKind::Scalar(scalar) => Shape::Scalar(*scalar),
+            FieldKind::Struct(id) => Shape::Struct(self.add(types, *id)),
+            FieldKind::List(inside) => Shape::List(Box::new(self.shape(types, inside))),
+            FieldKind::Map(inside) => Shape::Map(Box::new(self.shape(types, inside))),
+        }
+    }
+
+    pub(super) fn get(&self, index: usize) -> &Struct {
+        &self.structs[index]
+    }
+
+    /// The struct of a group's kind; of another version than v1 if the tables have none of that one.
+    pub(super) fn of_kind(&self, group: &str, version: &str, kind: &str) -> Option<usize> {
+        let types = types();
+        let versions = [version, "v1", "v2"];
+        let id = versions.into_iter().find_map(|version| types.find(group, version, kind))?;
+        self.index.get(&id).copied()
+    }
+
+    /// The zero value of a shape, as Go writes it.
+    pub(super) fn zero(&self, shape: &Shape) -> Value {
+        match shape {
+            Shape::Scalar(scalar) => zero(*scalar),
+            Shape::Named(_) => json!(""),
+            Shape::Struct(index) => {
+                let of = self.get(*index);
+                let fields = of.always().map(|field| (field.name.to_owned(), self.zero(&field.shape)));
+                Value::Object(fields.collect::<Map<_, _>>())
+            }
+            Shape::List(_) | Shape::Map(_) => Value::Null,
+        }
+    }
+
+    /// How an error of Go's decoder calls a shape.
+    pub(super) fn go_name(&self, shape: &Shape) -> String {
+        match shape {
+            Shape::Named(name) => (*name).to_owned(),
+            Shape::Struct(index) => self.get(*index).go.clone(),
+            Shape::List(inside) => format!("[]{}", self.go_name(inside)),
+            Shape::Map(inside) if matches!(**inside, Shape::Scalar(Scalar::Quantity)) => {
+                "v1.ResourceList".to_owned()
+            }
+            Shape::Map(inside) => format!("map[string]{}", self.go_name(inside)),
+            Shape::Scalar(scalar) => match scalar {
+                Scalar::String => "string",
+                Scalar::Bool => "bool",
+                Scalar::Int32 => "int32",
+                Scalar::Int64 => "int64",
+                Scalar::Double => "float64",
+                Scalar::Bytes => "[]uint8",
+                Scalar::Quantity => "resource.Quantity",
+                Scalar::IntOrString => "intstr.IntOrString",
+                Scalar::Time => "v1.Time",
+                Scalar::MicroTime => "v1.MicroTime",
+                Scalar::Duration => "v1.Duration",
+                Scalar::Object => "runtime.RawExtension",
+                Scalar::Json => "v1.JSON",
+                Scalar::SchemaOrBool => "v1.JSONSchemaPropsOrBool",
+                Scalar::SchemaOrArray => "v1.JSONSchemaPropsOrArray",
+                Scalar::SchemaOrStrings => "v1.JSONSchemaPropsOrStringArray",
+            }
+            .to_owned(),
+        }
+    }
+}
+
+/// Where a name stands among others: most of them are told apart by their lengths, without a look at the letters.
+fn rank(name: &str) -> (usize, &str) {
+    (name.len(), name)
+}
+
+impl Struct {
+    pub(super) fn field(&self, name: &str) -> Option<&Field> {
+        let at = self.fields.binary_search_by_key(&rank(name), |field| rank(field.name)).ok()?;
+        self.fields.get(at)
+    }
+
+    /// The fields that are always written.
+    pub(super) fn always(&self) -> impl Iterator<Item = &Field> {
+        self.always.iter().filter_map(|index| self.fields.get(*index))
+    }
+}
+
+fn is_metadata(types: &Types, kind: &FieldKind) -> bool {
+    matches!(kind, FieldKind::Struct(id) if matches!(types.get(*id).name, "ObjectMeta" | "ListMeta"))
+}
+
+fn optional(owner: &str, field: &str, shape: &Shape) -> Zero {
+    let text = matches!(shape, Shape::Scalar(Scalar::String) | Shape::Named(_));
+    let present = match shape {
+        Shape::List(_) | Shape::Map(_) => false,
+        _ if text => has(EMPTY_IS_PRESENT, owner, field),
+        _ => !has(ZERO_IS_ABSENT, owner, field),
+    };
+    if present { Zero::IfGiven } else { Zero::Never }
+}
+
+fn zero(scalar: Scalar) -> Value {
+    match scalar {
+        Scalar::String => json!(""),
+        Scalar::Bool => json!(false),
+        Scalar::Int32 | Scalar::Int64 | Scalar::Double | Scalar::IntOrString => json!(0),
+        Scalar::Quantity => json!("0"),
+        Scalar::Duration => json!("0s"),
+        _ => Value::Null,
+    }
+}

@@ -1,0 +1,119 @@
+//! Single values: what Go's decoder takes for each type, and the form that it writes.
+
+use serde_json::{Value, json};
+
+use super::time;
+use crate::gotext::json_type;
+use crate::kinds::facts::Scalar;
+use crate::kinds::quantity;
+
+/// Why a value cannot be decoded.
+pub(super) enum Wrong {
+    /// It is of another JSON type: how Go calls what it found.
+    Type(String),
+    /// The words of the type's own decoder, which know no path.
+    Text(String),
+}
+
+/// Checks a value and brings it into the form that Go writes. The value is no null.
+pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), Wrong> {
+    let other = |value: &Value| Err(Wrong::Type(json_type(value).to_owned()));
+    match (scalar, &*value) {
+        (Scalar::String | Scalar::IntOrString | Scalar::Duration, Value::String(_))
+        | (Scalar::Bool, Value::Bool(_))
+        | (Scalar::Double, Value::Number(_))
+        | (
+            Scalar::Json
+            | Scalar::Object
+            | Scalar::SchemaOrBool
+            | Scalar::SchemaOrArray
+            | Scalar::SchemaOrStrings,
+            _,
+        ) => Ok(()),
+        (Scalar::Int32 | Scalar::Int64, Value::Number(number)) => {
+            let fits = |n: i64| scalar == Scalar::Int64 || i32::try_from(n).is_ok();
+            if number.as_i64().is_some_and(fits) {
+                Ok(())
+            } else {
+                Err(Wrong::Type(format!("number {number}")))
+            }
+        }
+        (Scalar::Bytes, Value::String(text)) => match check_base64(text) {
+            None => Ok(()),
+            Some(at) => Err(Wrong::Text(format!("illegal base64 data at input byte {at}"))),
+        },
+        (Scalar::Quantity, found) => {
+            let text = match found {
+                Value::String(text) => text.trim().to_owned(),
+                other => other.to_string(),
+            };
+            let canonical = quantity::canonical(&text).map_err(Wrong::Text)?;
+            if found.as_str() != Some(&canonical) {
+                *value = json!(canonical);
+            }
+            Ok(())
+        }
+        (Scalar::IntOrString, Value::Number(number)) => match number.as_i64().map(i32::try_from) {
+            Some(Ok(_)) => Ok(()),
+            _ => Err(alone(&format!("number {number}"), "int32")),
+        },
+        (Scalar::IntOrString, found) => Err(alone(json_type(found), "int32")),
+        (Scalar::Time | Scalar::MicroTime, Value::String(text)) => {
+            let canonical = time::canonical(text, scalar == Scalar::MicroTime).map_err(Wrong::Text)?;
+            if canonical != *text {
+                *value = json!(canonical);
+            }
+            Ok(())
+        }
+        (Scalar::Time | Scalar::MicroTime | Scalar::Duration, found) => {
+            Err(alone(json_type(found), "string"))
+        }
+        (_, found) => other(found),
+    }
+}
+
+/// The words for a wrong type where the decoder began anew and knows no field.
+fn alone(is: &str, expected: &str) -> Wrong {
+    Wrong::Text(format!("json: cannot unmarshal {is} into Go value of type {expected}"))
+}
+
+/// Where base64 (with padding) is broken, by the count of Go's `base64.CorruptInputError`.
+pub(super) fn check_base64(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut in_quantum = 0;
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'\n' | b'\r' => {}
+            b'=' => return check_padding(bytes, at, in_quantum),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' => in_quantum = (in_quantum + 1) % 4,
+            _ => return Some(at - 1),
+        }
+    }
+    (in_quantum != 0).then(|| at - in_quantum)
+}
+
+/// Checks what follows the first padding character, which is the one before `at`.
+fn check_padding(bytes: &[u8], mut at: usize, in_quantum: usize) -> Option<usize> {
+    let skip = |mut at: usize| {
+        while matches!(bytes.get(at), Some(b'\n' | b'\r')) {
+            at += 1;
+        }
+        at
+    };
+    match in_quantum {
+        0 | 1 => return Some(at - 1),
+        2 => {
+            at = skip(at);
+            match bytes.get(at) {
+                None => return Some(bytes.len()),
+                Some(b'=') => at += 1,
+                Some(_) => return Some(at - 1),
+            }
+        }
+        _ => {}
+    }
+    at = skip(at);
+    (at < bytes.len()).then_some(at)
+}

@@ -1,0 +1,119 @@
+//! Roles and who has them.
+
+use serde_json::{Value, json};
+
+use super::{Errors, Path, absent, items, text};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+pub(super) fn role(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
+    rules(object, true, errors);
+}
+
+pub(super) fn cluster_role(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
+    rules(object, false, errors);
+    let aggregation = Path::Field(&Path::Root, "aggregationRule");
+    if object["aggregationRule"].is_object() {
+        let list = Path::Field(&aggregation, "clusterRoleSelectors");
+        let selectors = items(&object["aggregationRule"]["clusterRoleSelectors"]);
+        if selectors.is_empty() {
+            errors.required(list, "at least one clusterRoleSelector required if aggregationRule is non-nil");
+        }
+        for (index, one) in selectors.iter().enumerate() {
+            super::selector::check(one, Path::Index(&list, index), errors);
+        }
+    }
+}
+
+fn rules(object: &Value, namespaced: bool, errors: &mut Errors<'_>) {
+    let list = Path::Field(&Path::Root, "rules");
+    for (index, rule) in items(&object["rules"]).iter().enumerate() {
+        let at = Path::Index(&list, index);
+        if items(&rule["verbs"]).is_empty() {
+            errors.required(Path::Field(&at, "verbs"), "verbs must contain at least one value");
+        }
+        if !items(&rule["nonResourceURLs"]).is_empty() {
+            let urls = rule["nonResourceURLs"].clone();
+            if namespaced {
+                let why = "namespaced rules cannot apply to non-resource URLs";
+                errors.invalid(Path::Field(&at, "nonResourceURLs"), urls.clone(), why);
+            }
+            let others = ["apiGroups", "resources", "resourceNames"];
+            if others.iter().any(|field| !items(&rule[*field]).is_empty()) {
+                let why = "rules cannot apply to both regular resources and non-resource URLs";
+                errors.invalid(Path::Field(&at, "nonResourceURLs"), urls, why);
+            }
+            continue;
+        }
+        if items(&rule["apiGroups"]).is_empty() {
+            errors
+                .required(Path::Field(&at, "apiGroups"), "resource rules must supply at least one api group");
+        }
+        if items(&rule["resources"]).is_empty() {
+            errors
+                .required(Path::Field(&at, "resources"), "resource rules must supply at least one resource");
+        }
+    }
+}
+
+/// A RoleBinding or ClusterRoleBinding.
+pub(super) fn binding(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    let at = Path::Field(&Path::Root, "roleRef");
+    let role = &object["roleRef"];
+    let cluster = object["kind"] == "ClusterRoleBinding";
+    if text(&role["apiGroup"]) != RBAC {
+        errors.unsupported(Path::Field(&at, "apiGroup"), text(&role["apiGroup"]), &[RBAC]);
+    }
+    match text(&role["kind"]) {
+        "ClusterRole" => {}
+        "Role" if !cluster => {}
+        other if cluster => errors.unsupported(Path::Field(&at, "kind"), other, &["ClusterRole"]),
+        other => errors.unsupported(Path::Field(&at, "kind"), other, &["Role", "ClusterRole"]),
+    }
+    match text(&role["name"]) {
+        "" => errors.required(Path::Field(&at, "name"), ""),
+        name => {
+            let reasons = crate::names::NameRule::PathSegment.check(name);
+            errors.each(Path::Field(&at, "name"), name, reasons);
+        }
+    }
+    let list = Path::Field(&Path::Root, "subjects");
+    for (index, one) in items(&object["subjects"]).iter().enumerate() {
+        subject(one, cluster, Path::Index(&list, index), errors);
+    }
+    if old.is_some_and(|old| old["roleRef"] != *role) {
+        let (group, kind, name) = (text(&role["apiGroup"]), text(&role["kind"]), text(&role["name"]));
+        // The server prints its own struct, which knows no JSON names.
+        let shown =
+            format!("{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}", json!(group), json!(kind), json!(name));
+        let syntax = format!("rbac.RoleRef{{APIGroup:{group:?}, Kind:{kind:?}, Name:{name:?}}}");
+        errors.invalid_shown(at, shown, syntax, "cannot change roleRef");
+    }
+}
+
+fn subject(subject: &Value, cluster: bool, at: Path<'_>, errors: &mut Errors<'_>) {
+    let name = text(&subject["name"]);
+    if name.is_empty() {
+        errors.required(Path::Field(&at, "name"), "");
+    }
+    let group = text(&subject["apiGroup"]);
+    match text(&subject["kind"]) {
+        "ServiceAccount" => {
+            if !name.is_empty() {
+                errors.each(Path::Field(&at, "name"), name, crate::names::subdomain(name));
+            }
+            if !group.is_empty() {
+                errors.unsupported(Path::Field(&at, "apiGroup"), group, &[""]);
+            }
+            if cluster && absent(&subject["namespace"]) {
+                errors.required(Path::Field(&at, "namespace"), "");
+            }
+        }
+        "User" | "Group" => {
+            if group != RBAC {
+                errors.unsupported(Path::Field(&at, "apiGroup"), group, &[RBAC]);
+            }
+        }
+        other => errors.unsupported(Path::Field(&at, "kind"), other, &["ServiceAccount", "User", "Group"]),
+    }
+}

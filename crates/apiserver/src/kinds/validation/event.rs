@@ -1,0 +1,183 @@
+//! Events, which both groups have (`ValidateEventCreate`, `ValidateEventUpdate`).
+
+use serde_json::Value;
+
+use super::{Errors, Path, absent, immutable, text};
+use crate::names;
+
+/// What an update in `events.k8s.io` leaves as it was, in the order in which the server looks at it: at the reason it does so twice,
+/// which shows in the causes.
+const IMMUTABLE: [&str; 12] = [
+    "involvedObject",
+    "reason",
+    "message",
+    "source",
+    "firstTimestamp",
+    "lastTimestamp",
+    "count",
+    "reason",
+    "type",
+    "eventTime",
+    "action",
+    "related",
+];
+
+/// Checks an event of the core group.
+pub(super) fn event(object: &Value, _: Option<&Value>, errors: &mut Errors<'_>) {
+    common(object, "reportingComponent", errors);
+}
+
+/// Checks an event of `events.k8s.io`.
+pub(super) fn new_event(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
+    common(object, "reportingController", errors);
+    if old.is_none_or(|old| old["series"] != object["series"]) {
+        series(&object["series"], errors);
+    }
+    match old {
+        None => new(object, errors),
+        Some(old) => {
+            for (field, shown) in IMMUTABLE.map(|field| (field, field)).into_iter().chain([
+                ("reportingComponent", "reportingController"),
+                ("reportingInstance", "reportingInstance"),
+            ]) {
+                immutable(&object[field], Some(&old[field]), at(shown), errors);
+            }
+        }
+    }
+}
+
+const fn at(field: &str) -> Path<'_> {
+    Path::Field(&Path::Root, field)
+}
+
+/// What holds of new and of old ones, in either group.
+fn common(object: &Value, controller: &str, errors: &mut Errors<'_>) {
+    let has_exact_time = !absent(&object["eventTime"]);
+    let of = text(&object["involvedObject"]["namespace"]);
+    let own = text(&object["metadata"]["namespace"]);
+    // What belongs to no namespace is told in `default`.
+    let is_home = match (of.is_empty(), has_exact_time) {
+        (true, false) => own == "default",
+        (true, true) => matches!(own, "default" | "kube-system"),
+        (false, false) => of == own,
+        (false, true) => true,
+    };
+    if !is_home {
+        let involved = at("involvedObject");
+        errors.invalid(Path::Field(&involved, "namespace"), of, "does not match event.namespace");
+    }
+    if has_exact_time {
+        exact(object, controller, errors);
+    }
+}
+
+/// What a new event of `events.k8s.io` must say, and may not.
+fn new(object: &Value, errors: &mut Errors<'_>) {
+    if absent(&object["eventTime"]) {
+        errors.required(at("eventTime"), "");
+    }
+    let kind = text(&object["type"]);
+    if kind != "Normal" && kind != "Warning" {
+        errors.invalid(at("type"), "", format!("has invalid value: {kind}"));
+    }
+    for field in ["firstTimestamp", "lastTimestamp", "count", "source"] {
+        if !absent(&object[field]) {
+            errors.invalid(at(field), "", "needs to be unset");
+        }
+    }
+}
+
+/// What a row of the same events has to say.
+fn series(series: &Value, errors: &mut Errors<'_>) {
+    if series.is_null() {
+        return;
+    }
+    if series["count"].as_i64().unwrap_or(0) < 2 {
+        errors.invalid(at("series.count"), "", "should be at least 2");
+    }
+    if absent(&series["lastObservedTime"]) {
+        errors.required(at("series.lastObservedTime"), "");
+    }
+}
+
+/// What an event with an exact time has to say.
+fn exact(object: &Value, controller: &str, errors: &mut Errors<'_>) {
+    let teller = text(&object["reportingComponent"]);
+    if teller.is_empty() {
+        errors.required(at(controller), "");
+    }
+    errors.each(at(controller), teller, names::label_key(teller));
+    for (field, most) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
+        let given = text(&object[field]);
+        if given.is_empty() {
+            errors.required(at(field), "");
+        } else if given.len() > most {
+            errors.invalid(at(field), "", format!("can have at most {most} characters"));
+        }
+    }
+    if text(&object["message"]).len() > 1024 {
+        errors.invalid(at("message"), "", "can have at most 1024 characters");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::clock::Time;
+    use windtunnel_core::resources::EVENTS;
+    use windtunnel_core::{Identity, Resource, Write};
+
+    use super::*;
+    use crate::ApiServer;
+
+    const NEW: Resource = Resource::namespaced("events.k8s.io", "v1", "Event", "events");
+
+    /// What the server says of a write; empty: it takes it.
+    fn said(server: &mut ApiServer, write: &Write) -> String {
+        let answer = server.write(write, &Identity::admin(), Time::UNIX_EPOCH);
+        answer.err().map(|refusal| refusal.message).unwrap_or_default()
+    }
+
+    fn of_node(namespace: &str, more: &Value) -> Value {
+        let mut event = json!({"metadata": {"namespace": namespace, "name": "a"}, "involvedObject": {"kind": "Node", "name": "n"}});
+        json_patch::merge(&mut event, more);
+        event
+    }
+
+    #[test]
+    fn what_belongs_to_no_namespace_is_told_in_default_or_with_an_exact_time_in_kube_system() {
+        let mut server = ApiServer::builder().build(Time::UNIX_EPOCH);
+        let refused = "involvedObject.namespace: Invalid value: \"\": does not match event.namespace";
+        assert!(
+            said(&mut server, &Write::create(&EVENTS, of_node("kube-system", &json!({})))).contains(refused)
+        );
+        assert_eq!(said(&mut server, &Write::create(&EVENTS, of_node("default", &json!({})))), "");
+        let exact = json!({"eventTime": "2024-01-01T00:00:00.000000Z", "reportingInstance": "i", "action": "A", "reason": "R"});
+        let write = Write::create(&EVENTS, of_node("kube-system", &exact));
+        assert!(said(&mut server, &write).contains("reportingComponent: Required value"));
+        let mut exact = exact;
+        exact["reportingComponent"] = json!("c");
+        assert_eq!(said(&mut server, &Write::create(&EVENTS, of_node("kube-system", &exact))), "");
+    }
+
+    #[test]
+    fn an_event_of_the_new_group_is_counted_as_a_series_and_else_stays_as_it_is() {
+        let mut server = ApiServer::builder().build(Time::UNIX_EPOCH);
+        let event = json!({
+            "metadata": {"namespace": "default", "name": "a"},
+            "eventTime": "2024-01-01T00:00:00.000000Z",
+            "reportingController": "c",
+            "reportingInstance": "i",
+            "action": "A",
+            "reason": "R",
+            "type": "Normal",
+            "regarding": {"kind": "Node", "name": "n"},
+        });
+        assert_eq!(said(&mut server, &Write::create(&NEW, event)), "");
+        let mut patch = |patch: Value| said(&mut server, &Write::merge_patch(&NEW, "default", "a", patch));
+        assert!(patch(json!({"reason": "S"})).contains("reason: Invalid value: \"S\": field is immutable"));
+        let series = |count: u32| json!({"series": {"count": count, "lastObservedTime": "2024-01-01T00:01:00.000000Z"}});
+        assert!(patch(series(1)).contains("series.count: Invalid value: \"\": should be at least 2"));
+        assert_eq!(patch(series(2)), "");
+    }
+}

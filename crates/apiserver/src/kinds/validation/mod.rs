@@ -1,0 +1,156 @@
+//! What must hold of objects of built-in kinds, beyond their types (`pkg/apis/*/validation`).
+
+mod access;
+mod configuration;
+mod container;
+mod event;
+mod ingress;
+mod job;
+mod limit_range;
+mod metrics;
+mod network;
+mod network_policy;
+mod node;
+pub(crate) mod path;
+mod pod;
+mod policy;
+mod quota;
+mod selector;
+mod status;
+mod volume;
+mod workload;
+
+use serde_json::Value;
+
+use self::path::{Errors, Path};
+pub(crate) use configuration::system_priority_classes;
+
+use super::Kind;
+use crate::field::FieldError;
+use crate::profile::Profile;
+
+/// Checks a new object, or with the old one an updated object.
+pub(crate) type Validator = fn(&Value, Option<&Value>, &mut Errors<'_>);
+
+/// Group, plural, what checks objects of that kind, and what checks a written status.
+#[rustfmt::skip]
+const TABLE: &[(&str, &str, Validator, Validator)] = &[
+    ("", "configmaps", configuration::config_map, status::any),
+    ("", "events", event::event, status::any),
+    ("", "limitranges", limit_range::limit_range, status::any),
+    ("", "namespaces", status::any, status::namespace),
+    ("", "nodes", node::node, status::any),
+    ("", "persistentvolumeclaims", volume::claim, status::any),
+    ("", "persistentvolumes", volume::persistent_volume, status::any),
+    ("", "pods", pod::pod, status::pod),
+    ("", "podtemplates", workload::pod_template, status::any),
+    ("", "replicationcontrollers", workload::replication_controller, status::replicas),
+    ("", "resourcequotas", quota::resource_quota, status::any),
+    ("", "secrets", configuration::secret, status::any),
+    ("", "services", network::service, status::any),
+    ("apiregistration.k8s.io", "apiservices", policy::api_service, status::any),
+    ("apps", "daemonsets", workload::daemon_set, status::daemon_set),
+    ("apps", "deployments", workload::deployment, status::deployment),
+    ("apps", "replicasets", workload::replica_set, status::replicas),
+    ("apps", "statefulsets", workload::stateful_set, status::replicas),
+    ("autoscaling", "horizontalpodautoscalers", workload::autoscaler, status::any),
+    ("batch", "cronjobs", job::cron_job, status::any),
+    ("batch", "jobs", job::job, status::job),
+    ("certificates.k8s.io", "certificatesigningrequests", policy::signing_request, status::any),
+    ("coordination.k8s.io", "leases", configuration::lease, status::any),
+    ("discovery.k8s.io", "endpointslices", network::endpoint_slice, status::any),
+    ("events.k8s.io", "events", event::new_event, status::any),
+    ("networking.k8s.io", "ingressclasses", ingress::ingress_class, status::any),
+    ("networking.k8s.io", "ingresses", ingress::ingress, status::any),
+    ("networking.k8s.io", "networkpolicies", network_policy::network_policy, status::any),
+    ("node.k8s.io", "runtimeclasses", node::runtime_class, status::any),
+    ("policy", "poddisruptionbudgets", policy::budget, status::budget),
+    ("rbac.authorization.k8s.io", "clusterrolebindings", access::binding, status::any),
+    ("rbac.authorization.k8s.io", "clusterroles", access::cluster_role, status::any),
+    ("rbac.authorization.k8s.io", "rolebindings", access::binding, status::any),
+    ("rbac.authorization.k8s.io", "roles", access::role, status::any),
+    ("scheduling.k8s.io", "priorityclasses", configuration::priority_class, status::any),
+    ("storage.k8s.io", "storageclasses", volume::storage_class, status::any),
+];
+
+/// What checks objects of a kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Validators {
+    object: Validator,
+    status: Validator,
+}
+
+/// What checks the objects of a built-in kind.
+pub(super) fn of(group: &str, plural: &str) -> Option<Validators> {
+    let row = TABLE.iter().find(|row| (row.0, row.1) == (group, plural))?;
+    Some(Validators { object: row.2, status: row.3 })
+}
+
+/// Checks an object of a built-in kind, or with `status` a written status.
+pub(crate) fn check(
+    kind: &Kind,
+    object: &Value,
+    old: Option<&Value>,
+    status: bool,
+    profile: &Profile,
+) -> Vec<FieldError> {
+    let mut errors = Errors::new(profile);
+    if let Some(validators) = kind.validators {
+        let validator = if status { validators.status } else { validators.object };
+        validator(object, old, &mut errors);
+    }
+    errors.found
+}
+
+/// The elements of a list; none if there is no list.
+fn items(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// A text; empty if there is none.
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Whether there is nothing: null, or empty.
+fn absent(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    }
+}
+
+/// That a field is as it was (`ValidateImmutableField`).
+fn immutable(object: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
+    if old.is_some_and(|old| old != object) {
+        errors.invalid(at, object.clone(), "field is immutable");
+    }
+}
+
+const NON_NEGATIVE: &str = "must be greater than or equal to 0";
+
+/// That an optional number is not negative (`ValidateNonnegativeField`).
+fn non_negative(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
+    if let Some(number) = value.as_i64().filter(|number| *number < 0) {
+        errors.invalid(at, number, NON_NEGATIVE);
+    }
+}
+
+/// That a text is one of some; an absent one is required.
+fn one_of(value: &Value, known: &[&str], at: Path<'_>, errors: &mut Errors<'_>) {
+    match text(value) {
+        "" => errors.required(at, ""),
+        given if !known.contains(&given) => errors.unsupported(at, given, known),
+        _ => {}
+    }
+}
+
+/// That an optional text is one of some.
+fn one_of_if_given(value: &Value, known: &[&str], at: Path<'_>, errors: &mut Errors<'_>) {
+    if !absent(value) {
+        one_of(value, known, at, errors);
+    }
+}

@@ -1,0 +1,133 @@
+//! Where in an object a check is, as a chain on the stack: no text is made while nothing is wrong.
+
+use serde_json::Value;
+
+use crate::field::{Cause, FieldError, Shown};
+use crate::gotext;
+use crate::profile::Profile;
+
+/// A path (`field.Path`).
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Path<'a> {
+    Root,
+    Field(&'a Path<'a>, &'a str),
+    Index(&'a Path<'a>, usize),
+    Key(&'a Path<'a>, &'a str),
+}
+
+impl Path<'_> {
+    fn write(self, out: &mut String) {
+        match self {
+            Self::Root => {}
+            Self::Field(parent, name) => {
+                parent.write(out);
+                if !out.is_empty() {
+                    out.push('.');
+                }
+                out.push_str(name);
+            }
+            Self::Index(parent, index) => {
+                parent.write(out);
+                out.push_str(&format!("[{index}]"));
+            }
+            Self::Key(parent, key) => {
+                parent.write(out);
+                out.push_str(&format!("[{key}]"));
+            }
+        }
+    }
+
+    /// As texts show it: `spec.containers[0].name`.
+    pub(super) fn text(self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+}
+
+/// What was found wrong.
+#[derive(Debug)]
+pub(crate) struct Errors<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) found: Vec<FieldError>,
+}
+
+impl<'a> Errors<'a> {
+    pub(super) fn new(profile: &'a Profile) -> Self {
+        Self { profile, found: Vec::new() }
+    }
+
+    pub(super) fn required(&mut self, at: Path<'_>, why: &str) {
+        self.found.push(FieldError::required(at.text(), why));
+    }
+
+    pub(super) fn invalid(&mut self, at: Path<'_>, value: impl Into<Value>, why: impl Into<String>) {
+        self.found.push(FieldError::invalid(at.text(), value, why));
+    }
+
+    pub(super) fn forbidden(&mut self, at: Path<'_>, why: impl Into<String>) {
+        self.found.push(FieldError::forbidden(at.text(), why));
+    }
+
+    pub(super) fn duplicate(&mut self, at: Path<'_>, value: impl Into<Value>) {
+        self.found.push(FieldError::new(Cause::Duplicate, at.text(), value.into(), ""));
+    }
+
+    /// A duplicate of a Go struct: how it is printed as JSON, and in Go syntax.
+    pub(super) fn duplicate_of(&mut self, at: Path<'_>, json: String, syntax: String, why: &str) {
+        let value = Shown::Text(if self.profile.json_values { json } else { syntax });
+        self.found.push(FieldError {
+            cause: Cause::Duplicate,
+            field: at.text(),
+            value,
+            detail: why.to_owned(),
+        });
+    }
+
+    pub(super) fn not_found(&mut self, at: Path<'_>, value: &str) {
+        self.found.push(FieldError::new(Cause::NotFound, at.text(), value.into(), ""));
+    }
+
+    pub(super) fn unsupported(&mut self, at: Path<'_>, value: &str, known: &[&str]) {
+        let shown = Shown::Json(Value::from(value));
+        self.found.push(FieldError::not_supported(at.text(), shown, known));
+    }
+
+    pub(super) fn too_long(&mut self, at: Path<'_>, most: u64) {
+        let why = self.profile.too_many_bytes_text(most);
+        self.found.push(FieldError::new(Cause::TooLong, at.text(), Value::Null, why));
+    }
+
+    /// An invalid value of a Go type: how it is printed as JSON, and in Go syntax.
+    pub(super) fn invalid_shown(&mut self, at: Path<'_>, json: String, syntax: String, why: &str) {
+        let value = Shown::Text(if self.profile.json_values { json } else { syntax });
+        self.found.push(FieldError {
+            cause: Cause::Invalid,
+            field: at.text(),
+            value,
+            detail: why.to_owned(),
+        });
+    }
+
+    /// An invalid map of strings.
+    pub(super) fn invalid_map(&mut self, at: Path<'_>, map: &Value, why: &str) {
+        let json = if map.is_null() { "null".to_owned() } else { map.to_string() };
+        self.invalid_shown(at, json, string_map(map), why);
+    }
+
+    /// An invalid value for each reason.
+    pub(super) fn each(&mut self, at: Path<'_>, value: &str, reasons: Vec<String>) {
+        for why in reasons {
+            self.invalid(at, value, why);
+        }
+    }
+}
+
+/// A map of strings in Go syntax.
+pub(super) fn string_map(map: &Value) -> String {
+    let Some(map) = map.as_object() else { return "map[string]string(nil)".to_owned() };
+    let quoted = map.iter().map(|(key, value)| {
+        format!("{}:{}", gotext::quote(key), gotext::quote(value.as_str().unwrap_or_default()))
+    });
+    format!("map[string]string{{{}}}", quoted.collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,114 @@
+//! An in-memory Kubernetes API server: what a kube-apiserver answers, as a function of its store, a request and `now`.
+//!
+//! [`ApiServer::handle`] is synchronous, reads no clock and draws randomness only from the streams of its seed, so the
+//! same requests at the same times give the same bytes. [`service`] wraps it into a `tower::Service`, so that an unchanged
+//! `kube::Client` can talk to it in process; everything asynchronous lives there.
+//!
+//! ```
+//! # use futures::{StreamExt as _, TryStreamExt as _};
+//! # use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
+//! # use kube::runtime::{WatchStreamExt as _, watcher};
+//! # use serde_json::json;
+//! # use windtunnel_apiserver::{ApiServer, service::Shared};
+//! # use windtunnel_core::clock::{Time, VirtualClock};
+//! # use windtunnel_core::{Identity, Write, resources::CUSTOM_RESOURCE_DEFINITIONS};
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+//! # runtime.block_on(async {
+//! # let now: Time = "2024-01-01T00:00:00Z".parse()?;
+//! # let widgets = json!({ "metadata": { "name": "widgets.example.io" }, "spec": {
+//! #     "group": "example.io", "scope": "Cluster", "names": { "plural": "widgets", "kind": "Widget" },
+//! #     "versions": [{ "name": "v1", "served": true, "storage": true, "schema": {
+//! #         "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } } }] } });
+//! # let widget = ApiResource::from_gvk(&GroupVersionKind::gvk("example.io", "v1", "Widget"));
+//! let server = Shared::new(ApiServer::builder().build(now), VirtualClock::starting_at(now));
+//! server.write(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, widgets), &Identity::admin(), now)?;
+//! let api: Api<DynamicObject> = Api::all_with(server.client(&Identity::admin()), &widget);
+//! api.create(&PostParams::default(), &DynamicObject::new("w", &widget)).await?;
+//! let seen = watcher(api, watcher::Config::default()).applied_objects().boxed().try_next().await?;
+//! # assert_eq!(seen.and_then(|object| object.metadata.name).as_deref(), Some("w"));
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Custom resources follow the CustomResourceDefinitions that are written through the API: validation with ratcheting,
+//! pruning, defaulting, rules in CEL and the status subresource, each as the Kubernetes minor in [`Profile`] does it; the
+//! minor can be changed while the server runs. Built-in kinds are read by the tables of their fields (`kinds::facts`),
+//! filled with defaults, prepared and validated as the real server does it (`kinds`), and have their subresources
+//! (`subresources`). No container runs: requests for logs, `exec`, `attach` and `portforward` get an error that says so, but for
+//! logs in the annotation `log.windtunnel.dev/CONTAINER` of a pod. `proxy` reaches an [`Upstream`]. Quotas and limit ranges
+//! are kept and not enforced. All four kinds of patches are served; who owns which fields (`apply`) is kept with every
+//! write, unless the builder is told otherwise. Admission and conversion webhooks are called through the [`Hooks`] that the
+//! server is built with; ValidatingAdmissionPolicies decide about writes but for `authorizer`, MutatingAdmissionPolicies
+//! are kept only. Who accepts protobuf is answered in JSON.
+//!
+//! Who may do what is decided by the roles and bindings in the store, those of every cluster among them
+//! ([`AuthorizationMode`]); [`ApiServer::authenticate`] finds who sends an HTTP request.
+
+mod accept;
+mod access;
+mod admission;
+mod apply;
+mod body;
+mod builder;
+mod call;
+mod cel;
+mod control_plane;
+mod crd;
+mod decode;
+mod delta;
+mod discovery;
+mod documents;
+mod duplicates;
+mod encode;
+mod endpoint;
+mod etcd;
+mod expiry;
+mod faults;
+mod field;
+mod gotext;
+mod held;
+mod hooks;
+#[cfg(feature = "https")]
+pub mod https;
+mod kinds;
+mod log;
+mod metadata;
+mod names;
+mod openapi;
+mod options;
+mod paths;
+mod profile;
+mod protobuf;
+mod reply;
+mod request;
+mod schema;
+mod selector;
+mod server;
+pub mod service;
+mod status;
+pub mod storage;
+mod store;
+mod subresources;
+mod table;
+mod upstream;
+mod url;
+mod verbs;
+mod view;
+mod watch;
+
+pub use accept::Media;
+pub use access::{AuthorizationMode, Impersonate};
+pub use builder::Builder;
+pub use control_plane::Endpoint;
+pub use crd::DefinitionPace;
+pub use hooks::{Attempt, HookCall, HookError, HookService, HookTarget, Hooks, Step};
+pub use log::WriteOutcome;
+pub use profile::{Profile, StatusScope, TooLong};
+pub use reply::{List, Reply, ReplyBody};
+pub use request::{Body, Method, Query, Request, ResourcePath, Target, Text, Via};
+pub use server::{ApiServer, Forgotten};
+pub use store::{Event, EventKind, Stored};
+pub use table::Table;
+pub use upstream::{Answered, Asked, Upstream};
+pub use watch::{Poll, Watch};

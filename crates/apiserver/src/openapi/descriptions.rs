@@ -1,0 +1,83 @@
+//! What types and fields of built-in kinds are for, from `descriptions.list` beside the tables of facts.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::kinds::facts::Type;
+
+const LIST: &str = include_str!("../kinds/facts/descriptions.list");
+/// Under this stand the fields of all kinds.
+const KIND: &str = "kind";
+/// Under this stand fields that mean the same wherever they are.
+const ANY: &str = "any";
+
+/// Texts by type and field; those of types have no field.
+type Texts = BTreeMap<(&'static str, &'static str), &'static str>;
+
+static TEXTS: LazyLock<Texts> = LazyLock::new(|| read(LIST));
+
+fn read(list: &'static str) -> Texts {
+    let mut texts = Texts::new();
+    let mut of = "";
+    for line in list.lines().filter(|line| !line.starts_with('#')) {
+        let (name, text) = line.split_once(": ").unwrap_or((line, ""));
+        let field = name.strip_prefix("  ");
+        if field.is_none() {
+            of = name;
+        }
+        if !text.is_empty() {
+            texts.insert((of, field.unwrap_or("")), text);
+        }
+    }
+    texts
+}
+
+/// What a type is for.
+pub(super) fn of_type(of: &Type) -> Option<&'static str> {
+    TEXTS.get(&(full_name(of).as_str(), "")).copied()
+}
+
+/// What a field of a type is for.
+pub(super) fn of_field(of: &Type, field: &str) -> Option<String> {
+    let full = full_name(of);
+    let own = TEXTS.get(&(full.as_str(), field));
+    let by_rule = || of_every_kind(of.name, field).filter(|_| of.is_kind);
+    let anywhere = || TEXTS.get(&(ANY, field)).map(|text| (*text).to_owned());
+    own.map(|text| (*text).to_owned()).or_else(by_rule).or_else(anywhere)
+}
+
+/// What a field is for that every kind has.
+pub(super) fn of_every_kind(kind: &str, field: &str) -> Option<String> {
+    TEXTS.get(&(KIND, field)).map(|text| text.replace("{kind}", kind))
+}
+
+fn full_name(of: &Type) -> String {
+    format!("{}.{}.{}", of.group, of.version, of.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::facts::types;
+
+    #[test]
+    fn whatever_is_described_is_there() {
+        for (name, field) in TEXTS.keys().filter(|(name, _)| ![KIND, ANY].contains(name)) {
+            let mut parts = name.splitn(3, '.');
+            let mut part = || parts.next().unwrap_or_default();
+            let id = types().find(part(), part(), part());
+            let id = id.unwrap_or_else(|| panic!("there is no {name}"));
+            let known = field.is_empty() || types().field(id, field).is_some();
+            assert!(known, "{name} has no {field}");
+        }
+    }
+
+    #[test]
+    fn every_kind_has_texts_for_what_all_kinds_have() {
+        let job = types().get(types().find("batch", "v1", "CronJob").unwrap());
+        assert!(of_field(job, "spec").unwrap().contains("this CronJob"));
+        assert!(of_field(job, "metadata").is_some());
+        assert_eq!(of_field(job, "colour"), None);
+        assert!(of_type(job).is_some());
+    }
+}

@@ -1,0 +1,191 @@
+//! OpenAPI: a document for each group and version (`/openapi/v3`), or one for all (`/openapi/v2`).
+//!
+//! Types of built-in kinds come from `kinds::facts`, those of custom resources from their definitions, each with their
+//! descriptions.
+
+mod custom;
+mod descriptions;
+mod names;
+mod operations;
+mod protobuf;
+mod types;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::{Map, Value, json};
+use windtunnel_core::clock::Time;
+
+use super::accept::Media;
+use super::discovery;
+use super::documents::{Document, Stamp};
+use super::kinds::Kind;
+use super::reply::{Reply, ReplyBody};
+use super::request::Request;
+use super::server::ApiServer;
+use super::status::{Outcome, Refused};
+
+const JSON: &str = "application/json";
+/// What a document in protobuf is called. The `@` of the name that clients ask by is allowed in no media type, and Go's
+/// parser refuses an answer that carries it.
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const V2_PROTOBUF_ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+/// How long a document may be kept that is asked for by its hash.
+const FOREVER: SignedDuration = SignedDuration::from_hours(365 * 24);
+
+/// The two forms of documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    V2,
+    V3,
+}
+
+impl Form {
+    /// A reference to a schema.
+    fn reference(self, name: &str) -> Value {
+        match self {
+            Self::V2 => json!({ "$ref": format!("#/definitions/{name}") }),
+            Self::V3 => json!({ "$ref": format!("#/components/schemas/{name}") }),
+        }
+    }
+
+    /// A reference that can have other properties beside it.
+    fn property(self, name: &str) -> Value {
+        match self {
+            Self::V2 => self.reference(name),
+            Self::V3 => json!({ "allOf": [self.reference(name)] }),
+        }
+    }
+}
+
+/// Answers `/openapi/...`; `rest` is what follows.
+pub(super) fn answer(
+    server: &mut ApiServer,
+    request: &Request<'_>,
+    rest: &[&str],
+    now: Time,
+) -> Outcome<Reply> {
+    match rest {
+        ["v3"] => Ok(index(server, request)),
+        ["v3", "api", version] => Ok(versioned(server, request, "", version, now)),
+        ["v3", "apis", group, version] => Ok(versioned(server, request, group, version, now)),
+        ["v2"] => Ok(everything(server, request)),
+        _ => Err(Refused::unknown_path()),
+    }
+}
+
+/// The index: where the document of each group and version is.
+fn index(server: &mut ApiServer, request: &Request<'_>) -> Reply {
+    let mut paths = Map::new();
+    for group in discovery::groups(&server.catalog) {
+        for version in &group.versions {
+            let path = path(&group.name, version);
+            let Some(document) = server.openapi_v3(&group.name, version) else { continue };
+            let url = format!("/openapi/v3/{path}?hash={}", document.hash);
+            paths.insert(path, json!({ "serverRelativeURL": url }));
+        }
+    }
+    let document = Document::new(Media::Json.encode(&json!({ "paths": paths })));
+    document.reply(JSON, &request.if_none_match)
+}
+
+fn path(group: &str, version: &str) -> String {
+    if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") }
+}
+
+/// The document of a group and version. Asked for by its hash it never changes; another hash leads to the right one.
+fn versioned(server: &mut ApiServer, request: &Request<'_>, group: &str, version: &str, now: Time) -> Reply {
+    let Some(document) = server.openapi_v3(group, version) else {
+        return Reply::new(404, ReplyBody::Text(String::new()));
+    };
+    let asked = request.query.get("hash");
+    if !asked.is_empty() && asked != document.hash {
+        let mut reply = Reply::new(301, ReplyBody::Text(String::new()));
+        let url = format!("/openapi/v3/{}?hash={}", path(group, version), document.hash);
+        reply.headers.push(("location", url));
+        return reply;
+    }
+    let mut reply = document.reply(JSON, &request.if_none_match);
+    if !asked.is_empty() {
+        reply.headers.push(("cache-control", "public, immutable".to_owned()));
+        let expires = now.checked_add(FOREVER).unwrap_or(Time::MAX);
+        reply.headers.push(("expires", expires.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()));
+    }
+    reply
+}
+
+/// `/openapi/v2`: JSON, or protobuf for those who want that more.
+fn everything(server: &mut ApiServer, request: &Request<'_>) -> Reply {
+    let stamp = (server.epoch, server.profile.minor);
+    let wanted = request.accept.split(',').map(str::trim);
+    let protobuf = wanted
+        .take_while(|clause| !clause.starts_with(JSON))
+        .any(|clause| [V2_PROTOBUF, V2_PROTOBUF_ASKED].iter().any(|name| clause.starts_with(name)));
+    let made = |server: &ApiServer| server.openapi_v2();
+    let mut documents = std::mem::take(&mut server.documents);
+    let document = if protobuf {
+        documents.get(stamp, "openapi v2 protobuf", || protobuf::document(&made(server)).into())
+    } else {
+        documents.get(stamp, "openapi v2", || Media::Json.encode(&made(server)))
+    };
+    server.documents = documents;
+    let mut reply = document.reply(if protobuf { V2_PROTOBUF } else { JSON }, &request.if_none_match);
+    reply.headers.push(("cache-control", "no-cache, private".to_owned()));
+    reply
+}
+
+impl ApiServer {
+    /// The document of a group and version; `None` where nothing is served.
+    fn openapi_v3(&mut self, group: &str, version: &str) -> Option<Arc<Document>> {
+        let kinds: Vec<&Kind> = discovery::kinds(&self.catalog, group, version).collect();
+        // A group's document changes when one of its definitions is replaced, or goes.
+        let newest = kinds.iter().map(|kind| kind.epoch()).max()?;
+        let stamp: Stamp = (newest << 16 | kinds.len() as u64, self.profile.minor);
+        let mut documents = std::mem::take(&mut self.documents);
+        let document = documents.get(stamp, &format!("openapi v3 {group}/{version}"), || {
+            Media::Json.encode(&self.document(&kinds, Form::V3))
+        });
+        self.documents = documents;
+        Some(document)
+    }
+
+    fn openapi_v2(&self) -> Value {
+        let kinds: Vec<&Kind> = self.catalog.all().map(AsRef::as_ref).collect();
+        self.document(&kinds, Form::V2)
+    }
+
+    /// The document of some kinds.
+    fn document(&self, kinds: &[&Kind], form: Form) -> Value {
+        let mut schemas: BTreeMap<String, Value> = BTreeMap::new();
+        let mut paths = Map::new();
+        for kind in kinds {
+            if kind.custom.is_some() {
+                schemas.extend(custom::schemas(kind, self.raw_schema(kind), form));
+            } else {
+                types::add_kind(&mut schemas, kind, form);
+            }
+            operations::add(&mut paths, kind, form);
+        }
+        types::add_shared(&mut schemas, form);
+        if kinds.iter().any(|kind| kind.custom.is_some()) {
+            types::add_scale(&mut schemas, form);
+        }
+        let info = json!({ "title": "Kubernetes", "version": format!("v1.{}.0", self.profile.minor) });
+        match form {
+            Form::V2 => json!({ "swagger": "2.0", "info": info, "paths": paths, "definitions": schemas }),
+            Form::V3 => {
+                json!({ "openapi": "3.0.0", "info": info, "paths": paths, "components": { "schemas": schemas } })
+            }
+        }
+    }
+
+    /// The schema of a custom resource as its definition has it.
+    fn raw_schema(&self, kind: &Kind) -> Option<Value> {
+        let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
+        let definition = self.store.get(self.crd_table, "", &name)?.served();
+        let versions = definition["spec"]["versions"].as_array()?;
+        let version = versions.iter().find(|version| version["name"] == *kind.resource.version)?;
+        Some(version["schema"]["openAPIV3Schema"].clone())
+    }
+}

@@ -1,0 +1,118 @@
+//! The options that creates, updates and patches share (`CreateOptions`, `UpdateOptions`, `PatchOptions`).
+
+use serde_json::json;
+
+use crate::field::{Cause, FieldError, Shown};
+use crate::profile::{Profile, since};
+use crate::request::{JSON_PATCH, MERGE_PATCH, Method, Request};
+use crate::status::{Outcome, Refused};
+
+/// What happens to unknown and repeated fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+/// The kind of a patch, by its media type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PatchType {
+    Json,
+    Merge,
+    Strategic,
+    Apply,
+}
+
+/// Options of a write.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WriteOptions {
+    pub(crate) dry_run: bool,
+    pub(crate) field_validation: FieldValidation,
+    /// Whether an apply takes fields from other managers.
+    pub(crate) force: bool,
+}
+
+impl PatchType {
+    /// The type that a request names, if a patch can have it.
+    pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
+        match request.content_type.split(';').next().unwrap_or("").trim() {
+            JSON_PATCH => Some(Self::Json),
+            MERGE_PATCH => Some(Self::Merge),
+            "application/strategic-merge-patch+json" => Some(Self::Strategic),
+            "application/apply-patch+yaml" => Some(Self::Apply),
+            _ => None,
+        }
+    }
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self { dry_run: false, field_validation: FieldValidation::Warn, force: false }
+    }
+}
+
+/// How long the name of a field manager may be, in bytes (`FieldManagerMaxLength`).
+pub(crate) const MANAGER_MAX: usize = 128;
+
+impl WriteOptions {
+    /// Reads the options of a create, an update or a patch, and checks them all.
+    pub(crate) fn read(request: &Request<'_>, profile: &Profile) -> Outcome<Self> {
+        let query = &request.query;
+        let mut errors = Vec::new();
+        let manager = query.get("fieldManager");
+        let applies = request.method == Method::Patch && PatchType::of(request) == Some(PatchType::Apply);
+        let force = query.all("force").next();
+        if applies && manager.is_empty() {
+            errors.push(FieldError::required("fieldManager", "is required for apply patch"));
+        } else if !applies && request.method == Method::Patch && force.is_some() {
+            errors.push(FieldError::forbidden("force", "may not be specified for non-apply patch"));
+        }
+        errors.extend(check_manager(manager, profile));
+        let dry_run: Vec<&str> = query.all("dryRun").filter(|value| !value.is_empty()).collect();
+        if dry_run.iter().any(|value| *value != "All") {
+            let given = dry_run.iter().map(|&value| value.to_owned()).collect();
+            errors.push(FieldError::not_supported("dryRun", Shown::Strings(given), &["All"]));
+        }
+        let field_validation = match query.get("fieldValidation") {
+            "Ignore" => FieldValidation::Ignore,
+            "Strict" => FieldValidation::Strict,
+            "" | "Warn" => FieldValidation::Warn,
+            other => {
+                let supported = ["", "Ignore", "Strict", "Warn"];
+                let value = Shown::Json(json!(other));
+                errors.push(FieldError::not_supported("fieldValidation", value, &supported));
+                FieldValidation::Warn
+            }
+        };
+        if !errors.is_empty() {
+            let kind = super::kind_of(request.method);
+            return Err(Refused::invalid("meta.k8s.io", kind, "", &errors, profile));
+        }
+        // Before, whatever is asked for is let pass.
+        let field_validation = match profile.minor {
+            since::FIELD_VALIDATION.. => field_validation,
+            _ => FieldValidation::Ignore,
+        };
+        let force = force.is_some_and(|text| text != "0" && !text.eq_ignore_ascii_case("false"));
+        Ok(Self { dry_run: !dry_run.is_empty(), field_validation, force })
+    }
+}
+
+fn check_manager(name: &str, profile: &Profile) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if name.len() > MANAGER_MAX {
+        let why = profile.too_many_bytes_text(MANAGER_MAX as u64);
+        errors.push(FieldError::new(Cause::TooLong, "fieldManager", json!(name), why));
+    }
+    for (at, odd) in name.char_indices().filter(|(_, letter)| !is_printable(*letter)) {
+        let why = format!("invalid character U+{:04X} (at position {at})", u32::from(odd));
+        errors.push(FieldError::invalid("fieldManager", name, why));
+    }
+    errors
+}
+
+/// Letters, marks, numbers, punctuation, symbols and the plain space (`unicode.IsPrint`).
+pub(crate) fn is_printable(letter: char) -> bool {
+    letter == ' ' || !(letter.is_control() || letter.is_whitespace())
+}

@@ -1,0 +1,110 @@
+//! `/metrics`: what the server counts, in the text format of Prometheus.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::call::Call;
+use crate::kinds::Kind;
+use crate::reply::{Reply, ReplyBody};
+use crate::request::Method;
+use crate::server::ApiServer;
+use crate::store::TableId;
+
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Counters of requests and watches.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Metrics {
+    /// By the table of the kind, verb and code.
+    requests: BTreeMap<(TableId, &'static str, u16), (u64, Arc<Kind>)>,
+    watchers: Arc<AtomicU64>,
+}
+
+/// Counts as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Watching(Arc<AtomicU64>);
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Metrics {
+    /// Counts a request that was answered.
+    pub(crate) fn count(&mut self, call: &Call<'_>, code: u16) {
+        let key = (call.kind.table, verb(call), code);
+        // The kind is shared, and only cloned for what was never counted before.
+        if let Some((count, _)) = self.requests.get_mut(&key) {
+            *count += 1;
+        } else {
+            self.requests.insert(key, (1, Arc::clone(&call.kind)));
+        }
+    }
+
+    /// Counts a watch as long as what is returned lives.
+    pub(crate) fn watching(&self) -> Watching {
+        self.watchers.fetch_add(1, Ordering::Relaxed);
+        Watching(Arc::clone(&self.watchers))
+    }
+}
+
+/// The verb as the real server's metrics have it.
+fn verb(call: &Call<'_>) -> &'static str {
+    let named = !call.path.name.is_empty();
+    match call.request.method {
+        Method::Get if call.is_watch() => "WATCH",
+        Method::Get if named => "GET",
+        Method::Get => "LIST",
+        Method::Post => "POST",
+        Method::Put => "PUT",
+        Method::Patch if call.request.content_type.starts_with("application/apply-patch") => "APPLY",
+        Method::Patch => "PATCH",
+        Method::Delete if named => "DELETE",
+        Method::Delete => "DELETECOLLECTION",
+        Method::Other => "other",
+    }
+}
+
+impl ApiServer {
+    /// `/metrics`.
+    pub(super) fn metrics_text(&self) -> Reply {
+        let mut text = String::new();
+        head(&mut text, "apiserver_request_total", "counter", "Requests by verb, resource and code.");
+        for ((_, verb, code), (count, kind)) in &self.metrics.requests {
+            let resource = &kind.resource;
+            let _ = writeln!(
+                text,
+                "apiserver_request_total{{code=\"{code}\",component=\"apiserver\",group=\"{}\",resource=\"{}\",\
+                 verb=\"{verb}\",version=\"{}\"}} {count}",
+                resource.group, resource.plural, resource.version
+            );
+        }
+        head(&mut text, "apiserver_resource_objects", "gauge", "Stored objects by resource.");
+        let mut seen = None;
+        for kind in self.catalog.all() {
+            if seen.replace(kind.table) == Some(kind.table) {
+                continue;
+            }
+            let count = self.store.count(kind.table);
+            let resource = &kind.resource;
+            let labels = format!("group=\"{}\",resource=\"{}\"", resource.group, resource.plural);
+            let _ = writeln!(text, "apiserver_resource_objects{{{labels}}} {count}");
+        }
+        head(&mut text, "apiserver_longrunning_requests", "gauge", "Watches that are open.");
+        let watchers = self.metrics.watchers.load(Ordering::Relaxed);
+        let _ = writeln!(
+            text,
+            "apiserver_longrunning_requests{{component=\"apiserver\",verb=\"WATCH\"}} {watchers}"
+        );
+        head(&mut text, "etcd_current_revision", "gauge", "The revision of the last write.");
+        let _ = writeln!(text, "etcd_current_revision {}", self.store.visible());
+        Reply::new(200, ReplyBody::Bytes { content_type: CONTENT_TYPE, bytes: text.into() })
+    }
+}
+
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}

@@ -1,0 +1,146 @@
+//! Paths that are no resources: discovery, OpenAPI, version, health, metrics.
+
+pub(super) mod health;
+mod metrics;
+mod version;
+
+use serde_json::json;
+use windtunnel_core::clock::Time;
+
+use super::accept::{self, Media, Offer};
+use super::reply::{Reply, ReplyBody};
+use super::request::{Method, Request, ResourcePath};
+use super::server::ApiServer;
+use super::status::{Outcome, Refused};
+use super::{discovery, openapi};
+pub(crate) use metrics::{Metrics, Watching};
+
+/// Content types of aggregated discovery by version.
+const AGGREGATED: [(&str, &str); 2] = [
+    ("v2", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
+    ("v2beta1", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"),
+];
+
+impl ApiServer {
+    /// Answers a path that is no resource. Some of the handlers of a real server look at no method.
+    pub(crate) fn path(&mut self, request: &Request<'_>, path: &str, now: Time) -> Outcome<Reply> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        if let ["openapi", rest @ ..] = parts.as_slice() {
+            return openapi::answer(self, request, rest, now);
+        }
+        if let [probe @ ("healthz" | "livez" | "readyz"), check @ ..] = parts.as_slice() {
+            return health::answer(probe, &check.join("/"), &request.query, self.store.stalled());
+        }
+        let body = match parts.as_slice() {
+            [] => json!({ "paths": self.index() }),
+            ["version"] => version::answer(self.profile.minor, self.git_version.as_deref()),
+            ["metrics"] => return Ok(self.metrics_text()),
+            ["openid", "v1", "jwks"] => {
+                only_get(request)?;
+                let mut reply = Reply::value(200, self.access.key_set());
+                reply.headers.push(("cache-control", "public, max-age=3600".to_owned()));
+                return Ok(reply);
+            }
+            [".well-known", "openid-configuration"] => self.access.configuration(),
+            [root @ ("api" | "apis")] => return self.discovery_root(request, root),
+            ["apis", group] => discovery::group(&self.catalog, group)?,
+            ["api", version] => discovery::resource_list(&self.catalog, "", version)?,
+            ["apis", group, version] => discovery::resource_list(&self.catalog, group, version)?,
+            _ => return self.answer_of(request, path).ok_or_else(Refused::unknown_path),
+        };
+        let any_method = matches!(parts.as_slice(), [] | ["apis", _]);
+        if !any_method {
+            only_get(request)?;
+        }
+        written(request, Reply::value(200, body))
+    }
+
+    /// Answers `GET path` with this JSON from now on, as [`Builder::document`](super::Builder::document) does.
+    pub fn set_document(&mut self, path: impl Into<String>, json: impl Into<String>) {
+        self.answers.insert(path.into(), json.into());
+    }
+
+    /// The document at a path, for those who read.
+    fn answer_of(&self, request: &Request<'_>, path: &str) -> Option<Reply> {
+        only_get(request).ok()?;
+        let bytes = self.answers.get(path)?.clone().into();
+        let body = ReplyBody::Bytes { content_type: "application/json", bytes };
+        Some(Reply { body, ..Reply::value(200, json!({})) })
+    }
+
+    /// The answer where there is no such kind: a document, for paths of others may look like ours, or why not.
+    pub(crate) fn beside(&self, request: &Request<'_>, path: &ResourcePath<'_>, missing: &Refused) -> Reply {
+        let found = match (missing.code, &*path.group, &*path.name) {
+            (404, "", "") => self.answer_of(request, &format!("/api/{}/{}", path.version, path.resource)),
+            _ => None,
+        };
+        found.unwrap_or_else(|| Reply::refused(missing))
+    }
+
+    /// `/api` and `/apis`: everything at once for those who ask for it, else the groups alone.
+    fn discovery_root(&mut self, request: &Request<'_>, root: &str) -> Outcome<Reply> {
+        if root == "api" {
+            only_get(request)?;
+        }
+        let served = self.profile.discovery;
+        let wanted = accept::discovery_version(&request.accept, "APIGroupDiscoveryList", served);
+        let core = root == "api";
+        let Some((version, content_type)) =
+            AGGREGATED.into_iter().find(|(version, _)| Some(*version) == wanted)
+        else {
+            let body = if core { discovery::versions() } else { discovery::group_list(&self.catalog) };
+            let mut reply = written(request, Reply::value(200, body))?;
+            reply.headers.push(("vary", "Accept".to_owned()));
+            return Ok(reply);
+        };
+        let stamp = (self.epoch, self.profile.minor);
+        let catalog = &self.catalog;
+        let document = self.documents.get(stamp, &format!("{root} {version}"), || {
+            Media::Json.encode(&discovery::aggregated(catalog, core, version))
+        });
+        let mut reply = document.reply(content_type, &request.if_none_match);
+        reply.headers.push(("cache-control", "public".to_owned()));
+        Ok(reply)
+    }
+
+    /// All paths that there are (`/`).
+    fn index(&self) -> Vec<String> {
+        let mut paths: Vec<String> = [
+            "/.well-known/openid-configuration",
+            "/api",
+            "/apis",
+            "/apis/",
+            "/metrics",
+            "/openapi/v2",
+            "/openapi/v3",
+            "/openapi/v3/",
+            "/openid/v1/jwks",
+            "/version",
+        ]
+        .map(str::to_owned)
+        .into();
+        for group in discovery::groups(&self.catalog) {
+            let root =
+                if group.name.is_empty() { "/api".to_owned() } else { format!("/apis/{}", group.name) };
+            paths.extend(group.versions.iter().map(|version| format!("{root}/{version}")));
+            paths.push(root);
+        }
+        paths.extend(health::paths());
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+}
+
+fn only_get(request: &Request<'_>) -> Outcome<()> {
+    if request.method == Method::Get { Ok(()) } else { Err(Refused::method_not_allowed()) }
+}
+
+/// Writes an answer in what the client accepts.
+fn written(request: &Request<'_>, mut reply: Reply) -> Outcome<Reply> {
+    let offer = Offer { custom: false, list: false, watch: false };
+    let (media, _) = accept::negotiate(&request.accept, offer)?;
+    let pretty = media == Media::Json && accept::is_pretty(&request.query, &request.user_agent);
+    reply.media = if pretty { Media::PrettyJson } else { media };
+    Ok(reply)
+}

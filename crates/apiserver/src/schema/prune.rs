@@ -1,0 +1,152 @@
+//! Removes what a schema does not specify.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use super::path::Path;
+use super::structural::Structural;
+use crate::delta::Delta;
+
+/// Fields that every whole object has, whatever its schema says.
+const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// A schema that knows no fields.
+static NOTHING: LazyLock<Structural> = LazyLock::new(Structural::default);
+
+/// Prunes a whole object and gives the paths of what was removed, in order.
+pub(crate) fn prune(object: &mut Value, schema: &Structural) -> Vec<String> {
+    prune_changes(object, schema, &Delta::Other)
+}
+
+/// The same of an object that differs so from one that was pruned by this schema.
+pub(crate) fn prune_changes(object: &mut Value, schema: &Structural, delta: &Delta) -> Vec<String> {
+    let mut walk = Walk { removed: Vec::new() };
+    walk.node(
+        object,
+        Some(schema),
+        Unknown { whole: true, kept: schema.preserve_unknown },
+        &Path::Root,
+        delta,
+    );
+    walk.removed
+}
+
+/// Prunes a value that need not be a whole object, as a default.
+pub(crate) fn prune_value(value: &mut Value, schema: &Structural) {
+    let mut walk = Walk { removed: Vec::new() };
+    walk.node(value, Some(schema), Unknown::of(schema), &Path::Root, &Delta::Other);
+}
+
+/// Which fields of a node stay that its schema does not know.
+#[derive(Clone, Copy)]
+struct Unknown {
+    /// Those of a whole object.
+    whole: bool,
+    /// All.
+    kept: bool,
+}
+
+impl Unknown {
+    fn of(schema: &Structural) -> Self {
+        Self { whole: schema.embedded_resource, kept: schema.preserve_unknown }
+    }
+}
+
+struct Walk {
+    removed: Vec<String>,
+}
+
+impl Walk {
+    fn node(
+        &mut self,
+        value: &mut Value,
+        schema: Option<&Structural>,
+        unknown: Unknown,
+        path: &Path<'_>,
+        delta: &Delta,
+    ) {
+        if delta.is_same() {
+            return;
+        }
+        match value {
+            Value::Object(map) => {
+                let mut gone: Vec<String> = Vec::new();
+                let along = schema.unwrap_or(&NOTHING).along(map.iter_mut());
+                for (place, (name, inner, property)) in along.enumerate() {
+                    // Most fields are known, and have nothing in them that could be unknown.
+                    let empty = !inner.is_object() && !inner.is_array();
+                    if empty && property.is_some() || unknown.whole && OBJECT_FIELDS.contains(&name.as_str())
+                    {
+                        continue;
+                    }
+                    let (here, delta) = (path.key(name), delta.inner(place));
+                    let known = property.or_else(|| schema?.additional());
+                    match (known, schema.and_then(|schema| schema.additional.as_ref())) {
+                        (Some(schema), _) => {
+                            self.node(inner, Some(schema), Unknown::of(schema), &here, delta);
+                        }
+                        (None, Some(_)) => {
+                            self.node(inner, None, Unknown { whole: false, kept: false }, &here, delta);
+                        }
+                        (None, None) if unknown.kept => {}
+                        (None, None) => {
+                            self.removed.push(here.to_string());
+                            gone.push(name.clone());
+                        }
+                    }
+                }
+                for name in gone {
+                    map.remove(&name);
+                }
+            }
+            Value::Array(items) => {
+                let inner = schema.and_then(|schema| schema.items.as_deref());
+                // Below a node that keeps unknown fields, elements without a schema are kept as they are.
+                if inner.is_none() && unknown.kept {
+                    return;
+                }
+                let own = inner.map_or(Unknown { whole: false, kept: false }, Unknown::of);
+                let below = Unknown { kept: unknown.kept || own.kept, ..own };
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.node(item, inner, below, &path.index(index), delta.inner(index));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(schema: &Value, mut object: Value, pruned: &Value, removed: &[&str]) {
+        assert_eq!(prune(&mut object, &Structural::read(schema)), removed);
+        assert_eq!(&object, pruned);
+    }
+
+    #[test]
+    fn unknown_fields_go_at_every_level_and_the_object_fields_stay() {
+        check(
+            &json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+                "l": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "integer"}}}}}}}}),
+            json!({"apiVersion": "v", "kind": "k", "metadata": {"name": "n"}, "spec": {"l": [{"x": 1, "y": 2}], "z": 1}}),
+            &json!({"apiVersion": "v", "kind": "k", "metadata": {"name": "n"}, "spec": {"l": [{"x": 1}]}}),
+            &["spec.l[0].y", "spec.z"],
+        );
+    }
+
+    #[test]
+    fn preserving_keeps_all_below_except_what_is_specified_anew() {
+        check(
+            &json!({"type": "object", "properties": {"a": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                "properties": {"b": {"type": "object", "properties": {"k": {"type": "string"}}}}}}}),
+            json!({"a": {"u": {"v": 1}, "b": {"k": "x", "z": 2}}}),
+            &json!({"a": {"u": {"v": 1}, "b": {"k": "x"}}}),
+            &["a.b.z"],
+        );
+    }
+}

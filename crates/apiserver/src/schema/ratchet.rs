@@ -1,0 +1,192 @@
+//! Which part of the stored object a value is compared with (`CRDValidationRatcheting`).
+//!
+//! Counterparts correlate by name, elements of `map` lists by their keys, other elements not at all.
+
+use std::iter::Peekable;
+
+use serde_json::Value;
+use serde_json::map::Iter;
+
+use super::structural::{ListType, Structural};
+use crate::delta::Delta;
+
+/// The counterpart of a value in the stored object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Before<'a> {
+    pub(crate) value: &'a Value,
+    /// How the two differ, if that was found out.
+    delta: Option<&'a Delta>,
+    /// Whether all of it fits the schema, so that what stays as it is need not be looked at.
+    is_checked: bool,
+}
+
+impl<'a> From<&'a Value> for Before<'a> {
+    fn from(value: &'a Value) -> Self {
+        Self { value, delta: None, is_checked: false }
+    }
+}
+
+impl<'a> Before<'a> {
+    /// A counterpart that differs as is known.
+    pub(crate) fn new(value: &'a Value, delta: &'a Delta) -> Self {
+        Self { value, delta: Some(delta), is_checked: false }
+    }
+
+    /// The same, where it is known to fit the schema.
+    pub(crate) fn checked(value: &'a Value, delta: &'a Delta) -> Self {
+        Self { is_checked: true, ..Self::new(value, delta) }
+    }
+
+    /// The counterpart of what stands at a place of the new map or list.
+    fn inner(self, place: usize, value: &'a Value) -> Self {
+        // Of what is in another value than it was nothing is known.
+        let delta = self.delta.filter(|delta| **delta != Delta::Other).map(|delta| delta.inner(place));
+        Self { value, delta, ..self }
+    }
+
+    /// Whether it is known that nothing changed.
+    fn is_known_same(self) -> bool {
+        self.delta.is_some_and(Delta::is_same)
+    }
+
+    /// Whether `new` is the same value.
+    fn is_equal(self, new: &Value) -> bool {
+        self.delta.map_or_else(|| new == self.value, Delta::is_same)
+    }
+}
+
+/// The counterpart of a property.
+pub(crate) fn property<'a>(old: Option<&'a Value>, name: &str) -> Option<&'a Value> {
+    old?.as_object()?.get(name)
+}
+
+/// The counterparts of properties that are asked for in the order of their names, so that one walk finds all of them.
+pub(crate) struct Counterparts<'a> {
+    old: Option<Before<'a>>,
+    rest: Option<Peekable<Iter<'a>>>,
+}
+
+impl<'a> Counterparts<'a> {
+    pub(crate) fn of(old: Option<Before<'a>>) -> Self {
+        let map = old.and_then(|old| old.value.as_object());
+        Self { old, rest: map.map(|map| map.iter().peekable()) }
+    }
+
+    /// That of the property at a place of the new map; names come in ascending order.
+    pub(crate) fn find(&mut self, place: usize, name: &str) -> Option<Before<'a>> {
+        let rest = self.rest.as_mut()?;
+        while let Some((found, value)) = rest.peek().copied() {
+            if found == name {
+                rest.next();
+                return self.old.map(|old| old.inner(place, value));
+            }
+            if found.as_str() > name {
+                return None;
+            }
+            rest.next();
+        }
+        None
+    }
+}
+
+/// The counterpart of the element at `index` of a list of this schema. Mostly it is where it was.
+pub(crate) fn element<'a>(
+    old: Option<Before<'a>>,
+    schema: &Structural,
+    index: usize,
+    item: &Value,
+) -> Option<Before<'a>> {
+    if schema.list_type != ListType::Map {
+        return None;
+    }
+    let keys = &schema.list_map_keys;
+    let same = |other: &Value| keys.iter().all(|key| other.get(key) == item.get(key));
+    let old = old?;
+    let items = old.value.as_array()?;
+    let here = items.get(index).map(|value| old.inner(index, value));
+    // What did not change has the keys that it had.
+    here.filter(|here| here.is_known_same() || same(here.value))
+        .or_else(|| items.iter().find(|item| same(item)).map(Before::from))
+}
+
+/// Whether a value is none that has others in it, and unchanged.
+pub(crate) fn is_same_scalar(new: &Value, old: Before<'_>) -> bool {
+    match (new, old.value) {
+        (Value::Object(_) | Value::Array(_), _) => false,
+        _ if old.delta.is_some() => old.is_known_same(),
+        (Value::String(new), Value::String(old)) => new == old,
+        (_, old) => new == old,
+    }
+}
+
+/// Whether a value counts as unchanged (`CachedDeepEqual`): elements of `map` lists may have moved, and an object with
+/// fields that the schema does not know never is.
+pub(crate) fn is_same(new: &Value, old: Before<'_>, schema: &Structural) -> bool {
+    if old.is_checked && old.is_known_same() {
+        return true;
+    }
+    // Pruned objects of a closed schema have no fields that it does not know.
+    if old.is_known_same() && schema.is_closed {
+        debug_assert!(is_same(new, old.value.into(), schema));
+        return true;
+    }
+    match (new, old.value) {
+        (Value::Object(fields), Value::Object(before)) => {
+            let mut pairs = schema.along(fields.iter()).zip(before).enumerate();
+            fields.len() == before.len()
+                && pairs.all(|(place, ((name, value, property), (was, before)))| {
+                    let property = property.or_else(|| schema.additional());
+                    name == was
+                        && property.is_some_and(|schema| is_same(value, old.inner(place, before), schema))
+                })
+        }
+        (Value::Array(items), Value::Array(before)) if schema.list_type == ListType::Map => {
+            let Some(inner) = &schema.items else { return old.is_equal(new) };
+            items.len() == before.len()
+                && items.iter().enumerate().all(|(index, item)| {
+                    element(Some(old), schema, index, item).is_some_and(|old| is_same(item, old, inner))
+                })
+        }
+        _ => old.is_equal(new),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(schema: &Value, new: &Value, old: &Value, same: bool) {
+        let schema = Structural::read(schema);
+        assert_eq!(is_same(new, old.into(), &schema), same, "{new} {old}");
+        let delta = Delta::between(old, new);
+        assert_eq!(is_same(new, Before::new(old, &delta), &schema), same, "{new} {old}");
+    }
+
+    #[test]
+    fn elements_of_map_lists_may_move_and_others_may_not() {
+        let item =
+            json!({"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "string"}}});
+        let mut schema = json!({"type": "array", "items": item});
+        let (old, moved) =
+            (json!([{"k": "a"}, {"k": "b", "v": "x"}]), json!([{"k": "b", "v": "x"}, {"k": "a"}]));
+        check(&schema, &moved, &old, false);
+        check(&schema, &old, &old, true);
+        schema["x-kubernetes-list-type"] = json!("map");
+        schema["x-kubernetes-list-map-keys"] = json!(["k"]);
+        check(&schema, &moved, &old, true);
+        check(&schema, &json!([{"k": "b"}, {"k": "a"}]), &old, false);
+        check(&schema, &json!([{"k": "a"}]), &old, false);
+    }
+
+    #[test]
+    fn what_has_fields_that_the_schema_does_not_know_is_never_the_same() {
+        let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            "properties": {"a": {"type": "string"}}});
+        check(&schema, &json!({"a": "x"}), &json!({"a": "x"}), true);
+        check(&schema, &json!({"a": "x", "b": 1}), &json!({"a": "x", "b": 1}), false);
+        let map = json!({"type": "object", "additionalProperties": {"type": "string"}});
+        check(&map, &json!({"a": "x", "b": "y"}), &json!({"b": "y", "a": "x"}), true);
+    }
+}

@@ -1,0 +1,262 @@
+//! Judging an object by the rules of its schema.
+
+use serde_json::{Map, Value as Json};
+
+use super::Judged;
+use super::compile::{OLD_SELF, Rule, Rules};
+use super::message::{self, CALL_LIMIT};
+use crate::cel::json;
+use crate::cel::value::{Fault, Value};
+use crate::field::{FieldError, Shown};
+use crate::profile::Profile;
+use crate::schema::path::Path;
+use crate::schema::ratchet;
+use crate::schema::ratchet::Before;
+use crate::schema::structural::Structural;
+
+/// The most that all rules of an object may cost.
+const OBJECT_LIMIT: u64 = 10_000_000;
+const OUT_OF_BUDGET: &str =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
+
+/// Errors, and warnings about what is tolerated.
+pub(super) fn evaluate(
+    rules: &Rules,
+    schema: &Structural,
+    judged: Judged<'_>,
+    profile: &Profile,
+) -> (Vec<FieldError>, Vec<String>) {
+    let mut judge = Judge { profile, errors: Vec::new(), warnings: Vec::new(), budget: OBJECT_LIMIT };
+    let old = judged.old.filter(|_| judged.ratchets);
+    let here = old.map(|old| Pair { new: judged.object, old, schema });
+    let tolerance = Tolerance { here, above: None, schema };
+    // Running out of budget ends the walk; the error says so.
+    let _ = judge.node(rules, judged.object, judged.old, tolerance, &Path::Root);
+    (judge.errors, judge.warnings)
+}
+
+/// No more rules are to be evaluated.
+struct Exhausted;
+
+type Step = Result<(), Exhausted>;
+
+/// What is compared to find out whether a broken rule is tolerated: values and their counterparts.
+#[derive(Debug, Clone, Copy)]
+struct Tolerance<'a> {
+    /// The value itself, if it has a counterpart.
+    here: Option<Pair<'a>>,
+    /// The nearest value above that has one.
+    above: Option<Pair<'a>>,
+    /// The schema of the value.
+    schema: &'a Structural,
+}
+
+/// A value and its counterpart.
+#[derive(Debug, Clone, Copy)]
+struct Pair<'a> {
+    new: &'a Json,
+    old: &'a Json,
+    schema: &'a Structural,
+}
+
+impl<'a> Tolerance<'a> {
+    fn applies(self) -> bool {
+        self.here
+            .or(self.above)
+            .is_some_and(|Pair { new, old, schema }| ratchet::is_same(new, old.into(), schema))
+    }
+
+    /// What holds for a part of the value, of this schema; `old` is its counterpart.
+    fn below(self, new: &'a Json, old: Option<&'a Json>, schema: &'a Structural) -> Self {
+        match self.here {
+            Some(here) => Self { here: old.map(|old| Pair { new, old, schema }), above: Some(here), schema },
+            None => Self { schema, ..self },
+        }
+    }
+
+    /// What holds for branches of the same value.
+    fn branch(self) -> Self {
+        Self { here: None, ..self }
+    }
+}
+
+struct Judge<'p> {
+    profile: &'p Profile,
+    errors: Vec<FieldError>,
+    warnings: Vec<String>,
+    budget: u64,
+}
+
+impl Judge<'_> {
+    fn node(
+        &mut self,
+        rules: &Rules,
+        value: &Json,
+        old: Option<&Json>,
+        tolerance: Tolerance<'_>,
+        path: &Path<'_>,
+    ) -> Step {
+        if value.is_null() {
+            return Ok(());
+        }
+        let old = old.filter(|old| !old.is_null());
+        if !rules.own.is_empty() {
+            self.own(rules, value, old, tolerance, path)?;
+        }
+        for branch in &rules.all_of {
+            self.node(branch, value, old, tolerance.branch(), path)?;
+        }
+        match value {
+            Json::Object(map) => self.object(rules, map, old, tolerance, path),
+            Json::Array(items) => match rules.items.as_deref() {
+                Some(rules) => self.list(rules, items, old, tolerance, path),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn object(
+        &mut self,
+        rules: &Rules,
+        map: &Map<String, Json>,
+        old: Option<&Json>,
+        tolerance: Tolerance<'_>,
+        path: &Path<'_>,
+    ) -> Step {
+        for (name, value) in map {
+            let property = rules.properties.get(name);
+            let (inner, here) = match (property, &rules.additional) {
+                (Some(inner), _) => (inner, path.key(name)),
+                (None, Some(inner)) => (&**inner, path.entry(name)),
+                (None, None) => continue,
+            };
+            let old = ratchet::property(old, name);
+            let Some(schema) = tolerance.schema.property(name) else { continue };
+            self.node(inner, value, old, tolerance.below(value, old, schema), &here)?;
+        }
+        Ok(())
+    }
+
+    fn list(
+        &mut self,
+        rules: &Rules,
+        items: &[Json],
+        old: Option<&Json>,
+        tolerance: Tolerance<'_>,
+        path: &Path<'_>,
+    ) -> Step {
+        let list = tolerance.schema;
+        let Some(schema) = list.items.as_deref() else { return Ok(()) };
+        for (index, item) in items.iter().enumerate() {
+            let old = ratchet::element(old.map(Before::from), list, index, item).map(|old| old.value);
+            self.node(rules, item, old, tolerance.below(item, old, schema), &path.index(index))?;
+        }
+        Ok(())
+    }
+
+    /// The rules of one node.
+    fn own(
+        &mut self,
+        rules: &Rules,
+        value: &Json,
+        old: Option<&Json>,
+        tolerance: Tolerance<'_>,
+        path: &Path<'_>,
+    ) -> Step {
+        let decl = rules.decl.as_deref();
+        let this = json::read(value, decl);
+        let plain_old = old.map(|old| json::read(old, decl));
+        let absent = || Err(Fault::new("no such attribute: oldSelf"));
+        let plain = [this.clone(), plain_old.clone().unwrap_or_else(absent)];
+        let optional = [this, plain_old.map_or(Ok(Value::Optional(None)), |old| old.map(Value::some))];
+        for rule in &rules.own {
+            let is_optional = rule.optional_old_self && self.profile.rules_may_lack_old;
+            if rule.uses_old_self && old.is_none() && !is_optional {
+                continue;
+            }
+            let variables = if rule.optional_old_self { &optional } else { &plain };
+            let node = Node { value, kind: rules.kind, tolerance, path };
+            self.rule(rule, variables, &node)?;
+        }
+        Ok(())
+    }
+
+    fn rule<'a>(&mut self, rule: &'a Rule, variables: &[Result<Value<'a>, Fault>], node: &Node<'_>) -> Step {
+        if self.budget == 0 {
+            self.fail(node, OUT_OF_BUDGET);
+            return Err(Exhausted);
+        }
+        let program = match &rule.program {
+            Ok(program) => program,
+            Err(_) if rule.text.trim().is_empty() => return Ok(()),
+            Err(why) => {
+                self.fail(node, &format!("rule compile error: compilation failed: {why}"));
+                return Ok(());
+            }
+        };
+        let evaluated = program.run(variables, CALL_LIMIT);
+        if evaluated.cost > self.budget {
+            self.fail(node, OUT_OF_BUDGET);
+            return Err(Exhausted);
+        }
+        self.budget -= evaluated.cost;
+        match evaluated.outcome {
+            Ok(Value::Bool(true)) => Ok(()),
+            Ok(_) => self.broken(rule, variables, node),
+            Err(fault) => {
+                self.fail(node, &message::of_fault(rule, &fault));
+                if fault == Fault::Cost { Err(Exhausted) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// An error that is not about the value: it shows the type in its place, and is never tolerated.
+    fn fail(&mut self, node: &Node<'_>, detail: &str) {
+        self.errors.push(FieldError::invalid(node.path.to_string(), node.kind, detail));
+    }
+
+    fn broken<'a>(
+        &mut self,
+        rule: &'a Rule,
+        variables: &[Result<Value<'a>, Fault>],
+        node: &Node<'_>,
+    ) -> Step {
+        let field = match rule.field_path.as_ref().filter(|_| self.profile.rules_have_reasons) {
+            Some(below) => node.path.and_below(below),
+            None => node.path.to_string(),
+        };
+        let expressed = if self.profile.rules_have_expressions {
+            message::from_expression(rule, variables, &mut self.budget)
+        } else {
+            Ok(None)
+        };
+        let (error, result) = match expressed {
+            Ok(detail) => {
+                let detail = detail.unwrap_or_else(|| message::plain(rule));
+                let value = message::shown(node.value, node.kind, self.profile);
+                (message::error(rule, field, value, detail, self.profile), Ok(()))
+            }
+            Err(why) => {
+                let value = Shown::Json(Json::from(node.kind));
+                (FieldError { value, ..FieldError::invalid(field, Json::Null, why) }, Err(Exhausted))
+            }
+        };
+        if !rule.uses_old_self && node.tolerance.applies() {
+            self.warnings.push(error.text(self.profile));
+        } else {
+            self.errors.push(error);
+        }
+        result
+    }
+}
+
+/// The value that a rule is about.
+struct Node<'n> {
+    value: &'n Json,
+    kind: &'static str,
+    tolerance: Tolerance<'n>,
+    path: &'n Path<'n>,
+}
+
+const _: () = assert!(OLD_SELF == 1, "the variables of a rule stand in this order");

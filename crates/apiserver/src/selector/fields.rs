@@ -1,0 +1,169 @@
+//! Field selectors: `metadata.name=a,status.phase!=Running`.
+
+use serde_json::Value;
+
+use crate::kinds::Kind;
+
+/// Requirements that must all hold.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FieldSelector(Vec<Requirement>);
+
+#[derive(Debug, Clone)]
+struct Requirement {
+    /// A JSON pointer.
+    pointer: String,
+    value: String,
+    equal: bool,
+}
+
+/// A field that selectors may name, and where it is, as a JSON pointer.
+type Place = (&'static str, &'static str);
+
+/// Fields of built-in kinds that selectors may name, beside name and namespace.
+#[rustfmt::skip]
+const FIELDS: &[(&str, &str, &[Place])] = &[
+    ("", "pods", &[
+        ("spec.host", "/spec/nodeName"),
+        ("spec.hostNetwork", "/spec/hostNetwork"),
+        ("spec.nodeName", "/spec/nodeName"),
+        ("spec.restartPolicy", "/spec/restartPolicy"),
+        ("spec.schedulerName", "/spec/schedulerName"),
+        ("spec.serviceAccountName", "/spec/serviceAccountName"),
+        ("status.nominatedNodeName", "/status/nominatedNodeName"),
+        ("status.phase", "/status/phase"),
+        ("status.podIP", "/status/podIP"),
+        ("status.podIPs", "/status/podIP"),
+    ]),
+    ("", "nodes", &[("spec.unschedulable", "/spec/unschedulable")]),
+    ("", "namespaces", &[("status.phase", "/status/phase")]),
+    ("", "replicationcontrollers", &[("status.replicas", "/status/replicas")]),
+    ("", "secrets", &[("type", "/type")]),
+    ("", "services", &[("spec.clusterIP", "/spec/clusterIP"), ("spec.type", "/spec/type")]),
+    ("", "events", &[
+        ("involvedObject.apiVersion", "/involvedObject/apiVersion"),
+        ("involvedObject.fieldPath", "/involvedObject/fieldPath"),
+        ("involvedObject.kind", "/involvedObject/kind"),
+        ("involvedObject.name", "/involvedObject/name"),
+        ("involvedObject.namespace", "/involvedObject/namespace"),
+        ("involvedObject.resourceVersion", "/involvedObject/resourceVersion"),
+        ("involvedObject.uid", "/involvedObject/uid"),
+        ("reason", "/reason"),
+        ("reportingComponent", "/reportingComponent"),
+        ("source", "/source/component"),
+        ("type", "/type"),
+    ]),
+    ("events.k8s.io", "events", &[
+        ("reason", "/reason"),
+        ("regarding.apiVersion", "/regarding/apiVersion"),
+        ("regarding.fieldPath", "/regarding/fieldPath"),
+        ("regarding.kind", "/regarding/kind"),
+        ("regarding.name", "/regarding/name"),
+        ("regarding.namespace", "/regarding/namespace"),
+        ("regarding.resourceVersion", "/regarding/resourceVersion"),
+        ("regarding.uid", "/regarding/uid"),
+        ("reportingController", "/reportingController"),
+        ("type", "/type"),
+    ]),
+    ("batch", "jobs", &[("status.successful", "/status/succeeded")]),
+    ("certificates.k8s.io", "certificatesigningrequests", &[("spec.signerName", "/spec/signerName")]),
+    ("resource.k8s.io", "resourceslices", &[("spec.driver", "/spec/driver"), ("spec.nodeName", "/spec/nodeName")]),
+];
+
+/// Where an absent value counts as a false flag, and where as the number 0.
+const FLAGS: [&str; 2] = ["/spec/hostNetwork", "/spec/unschedulable"];
+const COUNTS: [&str; 2] = ["/status/replicas", "/status/succeeded"];
+
+impl FieldSelector {
+    /// Reads a selector of a kind.
+    ///
+    /// # Errors
+    /// Bad syntax, or a field that the kind does not support, in the server's words.
+    pub(crate) fn parse(text: &str, kind: &Kind) -> Result<Self, String> {
+        let mut requirements = Vec::new();
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            let (field, value, equal) = split(part)
+                .ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
+            let pointer = place(field, kind)?;
+            requirements.push(Requirement { pointer, value: value.to_owned(), equal });
+        }
+        Ok(Self(requirements))
+    }
+
+    /// The one name that a selector of any kind allows, if it allows but one (`RequiresExactMatch`).
+    pub(crate) fn only_named(text: &str) -> Option<String> {
+        let parts: Option<Vec<_>> = text.split(',').filter(|part| !part.is_empty()).map(split).collect();
+        let only = parts?.into_iter().find(|(field, _, equal)| *equal && *field == "metadata.name");
+        only.map(|(_, name, _)| name.to_owned())
+    }
+
+    pub(crate) fn only_name(&mut self, name: &str) {
+        self.0.push(Requirement {
+            pointer: "/metadata/name".to_owned(),
+            value: name.to_owned(),
+            equal: true,
+        });
+    }
+
+    /// The name that is asked for, if there is one.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let by_name = |it: &&Requirement| it.equal && it.pointer == "/metadata/name";
+        self.0.iter().find(by_name).map(|it| it.value.as_str())
+    }
+
+    pub(crate) fn is_everything(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn matches(&self, object: &Value) -> bool {
+        self.0.iter().all(|requirement| {
+            let holds = match object.pointer(&requirement.pointer) {
+                Some(Value::String(text)) => *text == requirement.value,
+                Some(Value::Null) | None => {
+                    let at = requirement.pointer.as_str();
+                    let absent = if FLAGS.contains(&at) {
+                        "false"
+                    } else if COUNTS.contains(&at) {
+                        "0"
+                    } else {
+                        ""
+                    };
+                    requirement.value == absent
+                }
+                Some(other) => other.to_string().as_str() == requirement.value,
+            };
+            holds == requirement.equal
+        })
+    }
+}
+
+fn split(part: &str) -> Option<(&str, &str, bool)> {
+    if let Some((field, value)) = part.split_once("!=") {
+        return Some((field.trim(), value, false));
+    }
+    let (field, value) = part.split_once("==").or_else(|| part.split_once('='))?;
+    Some((field.trim(), value, true))
+}
+
+/// Where a field is that a selector of a kind names.
+fn place(field: &str, kind: &Kind) -> Result<String, String> {
+    let plain = || format!("/{}", field.replace('.', "/"));
+    if field == "metadata.name" || (field == "metadata.namespace" && kind.resource.namespaced) {
+        return Ok(plain());
+    }
+    if let Some(custom) = &kind.custom {
+        let known = custom.version.selectable.iter().any(|path| path == field);
+        return if known { Ok(plain()) } else { Err(format!("field label not supported: {field}")) };
+    }
+    let own = FIELDS.iter().find(|(group, plural, _)| kind.is(group, plural)).map(|(_, _, fields)| *fields);
+    let found = own.and_then(|fields| fields.iter().find(|(name, _)| *name == field));
+    match (found, own) {
+        (Some((_, pointer)), _) => Ok((*pointer).to_owned()),
+        (None, Some(_)) if kind.is("batch", "jobs") => {
+            Err(format!("field label \"{field}\" not supported for Job"))
+        }
+        (None, Some(_)) => Err(format!("field label not supported: {field}")),
+        (None, None) => Err(format!(
+            "\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+        )),
+    }
+}

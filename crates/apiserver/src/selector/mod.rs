@@ -1,0 +1,51 @@
+//! Which objects a list, a watch or a deletion is about.
+
+mod fields;
+mod labels;
+mod page;
+mod text;
+
+use serde_json::Value;
+pub(crate) use windtunnel_core::selector::chooses;
+
+use super::kinds::Kind;
+use super::request::Query;
+use super::status::{Outcome, Refused};
+pub(crate) use fields::FieldSelector;
+pub(crate) use labels::LabelSelector;
+pub(crate) use page::Continue;
+pub(crate) use text::text;
+
+/// Labels and fields together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selector {
+    labels: LabelSelector,
+    fields: FieldSelector,
+}
+
+impl Selector {
+    /// Reads `labelSelector` and `fieldSelector`.
+    pub(crate) fn read(kind: &Kind, query: &Query) -> Outcome<Self> {
+        let labels = LabelSelector::parse(query.get("labelSelector")).map_err(Refused::bad_request)?;
+        let fields = FieldSelector::parse(query.get("fieldSelector"), kind).map_err(Refused::bad_request)?;
+        Ok(Self { labels, fields })
+    }
+
+    /// Narrows to one name.
+    pub(crate) fn only_name(&mut self, name: &str) {
+        self.fields.only_name(name);
+    }
+
+    /// The only name that objects can have, if there is one.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.fields.name()
+    }
+
+    pub(crate) fn is_everything(&self) -> bool {
+        self.labels.is_everything() && self.fields.is_everything()
+    }
+
+    pub(crate) fn matches(&self, object: &Value) -> bool {
+        self.fields.matches(object) && self.labels.matches(&object["metadata"]["labels"])
+    }
+}

@@ -1,0 +1,128 @@
+//! Between HTTP and the server: a request as data, an answer as an HTTP response. Every door uses these two.
+
+use bytes::Bytes;
+use http::HeaderValue;
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, IF_NONE_MATCH, RETRY_AFTER, USER_AGENT,
+    WARNING,
+};
+use http::request::Parts;
+use http_body::Body as _;
+use windtunnel_core::Identity;
+
+use super::{ReplyStream, Shared, body, clock_headers};
+use crate::access::Impersonate;
+use crate::gotext;
+use crate::reply::{Reply, ReplyBody};
+use crate::request::{Body, Method, Query, Request, Target, Text, Via};
+
+/// The request that an HTTP request is.
+pub(crate) fn request<'a>(head: &'a Parts, body: Bytes, who: &'a Identity) -> Request<'a> {
+    let method = match head.method {
+        http::Method::GET => Method::Get,
+        http::Method::POST => Method::Post,
+        http::Method::PUT => Method::Put,
+        http::Method::PATCH => Method::Patch,
+        http::Method::DELETE => Method::Delete,
+        _ => Method::Other,
+    };
+    let header =
+        |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().into();
+    Request {
+        method,
+        target: Target::parse(head.uri.path()),
+        query: Query::parse(head.uri.query().unwrap_or_default()),
+        content_type: header(CONTENT_TYPE),
+        accept: header(ACCEPT),
+        user_agent: header(USER_AGENT),
+        if_none_match: header(IF_NONE_MATCH),
+        upgrade: head
+            .headers
+            .get_all(CONNECTION)
+            .iter()
+            .any(|value| value.to_str().is_ok_and(|text| text.to_ascii_lowercase().contains("upgrade"))),
+        user: who,
+        impersonate: Impersonate::read(&head.headers).map(Box::new),
+        body: if body.is_empty() && method == Method::Get {
+            Body::Empty
+        } else {
+            Body::Bytes(text(head, body))
+        },
+        via: Via::Client,
+    }
+}
+
+/// A body, which is read while nobody else waits for it.
+fn text(head: &Parts, body: Bytes) -> Text {
+    let text = Text::from(body);
+    let content_type = head.headers.get(CONTENT_TYPE).map_or(&[][..], HeaderValue::as_bytes);
+    if !text.is_empty() && (content_type.is_empty() || content_type.ends_with(b"json")) {
+        text.read_ahead();
+    }
+    text
+}
+
+/// The HTTP response that an answer is.
+pub(crate) fn response(shared: &Shared, reply: Reply) -> http::Response<ReplyStream> {
+    let mut builder = http::Response::builder().status(reply.code);
+    for warning in &reply.warnings {
+        let text = format!("299 - {}", gotext::quote(warning));
+        if let Ok(value) = http::HeaderValue::from_bytes(text.as_bytes()) {
+            builder = builder.header(WARNING, value);
+        }
+    }
+    if let Some(seconds) = reply.retry_after {
+        builder = builder.header(RETRY_AFTER, seconds);
+    }
+    for (name, value) in &reply.headers {
+        builder = builder.header(*name, value.as_str());
+    }
+    let body = match (reply.encode(), reply.body) {
+        (_, ReplyBody::Watch(watch)) => {
+            builder = builder.header(CONTENT_TYPE, reply.media.content_type());
+            body::watch(shared.clone(), *watch)
+        }
+        // A client that kept an answer takes the headers of this one over it.
+        (Some(_), _) if reply.code == 304 => body::full(Bytes::new()),
+        (Some((content_type, bytes)), _) => {
+            // A client that caches takes the headers of "not modified" over into what it has.
+            if reply.code != 304 {
+                builder = builder.header(CONTENT_TYPE, &*content_type);
+            }
+            body::full(bytes)
+        }
+        (None, _) => body::full(Bytes::new()),
+    };
+    // Code and headers are all valid here.
+    let response = builder.body(body).unwrap_or_else(|_| http::Response::new(body::full(Bytes::new())));
+    let mut response = with_common_headers(response, shared.next_answer());
+    clock_headers::write(response.headers_mut(), shared.now(), shared.speed());
+    response
+}
+
+/// The answer to `HEAD`: the headers that `GET` would get, and no body.
+pub(crate) fn headers_alone(mut response: http::Response<ReplyStream>) -> http::Response<ReplyStream> {
+    if let Some(length) = response.body().size_hint().exact() {
+        response.headers_mut().entry(CONTENT_LENGTH).or_insert(length.into());
+    }
+    response.map(|_| body::full(Bytes::new()))
+}
+
+/// Adds the headers of every answer but those of the clock: an id for the audit log, made from the number of the request,
+/// the only flow schema and priority level of priority and fairness, and a ban on caching for answers that do not allow it.
+fn with_common_headers(
+    mut response: http::Response<ReplyStream>,
+    request: u64,
+) -> http::Response<ReplyStream> {
+    const FLOW_SCHEMA: &str = "00000000-0000-4000-8000-000000000001";
+    const PRIORITY_LEVEL: &str = "00000000-0000-4000-8000-000000000002";
+    let headers = response.headers_mut();
+    let audit = windtunnel_core::rng::Streams::new(request).stream("audit-id").uuid();
+    if let Ok(id) = HeaderValue::from_str(&audit) {
+        headers.insert("audit-id", id);
+    }
+    headers.insert("x-kubernetes-pf-flowschema-uid", HeaderValue::from_static(FLOW_SCHEMA));
+    headers.insert("x-kubernetes-pf-prioritylevel-uid", HeaderValue::from_static(PRIORITY_LEVEL));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache, private"));
+    response
+}

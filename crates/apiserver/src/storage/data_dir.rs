@@ -1,0 +1,319 @@
+//! A folder with a database of [redb](https://docs.rs/redb): one file, transactions, safe against crashes.
+//!
+//! redb takes no more work after the first error of its disk. So the database is closed then, and opened again for the next
+//! transaction; the file stays open and locked all the time, so that no other process can slip in.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::Path;
+use std::sync::Arc;
+
+use redb::backends::FileBackend;
+use redb::{
+    Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageBackend, TableDefinition,
+};
+use serde_json::Value;
+use windtunnel_core::Key;
+use windtunnel_core::panics;
+
+use super::opening::{self, Unopened};
+use super::{Change, Saved, Storage, StorageError};
+
+/// The database in its folder.
+const FILE: &str = "windtunnel.redb";
+
+/// Objects as JSON by `group/plural/namespace/name`.
+const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
+/// Numbers: the revision, and how often a server was started.
+const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+/// What else must stay the same, such as keys.
+const SETTINGS: TableDefinition<'_, &str, &str> = TableDefinition::new("settings");
+
+/// Bytes that only show that there is room for them, after there was none.
+const TRIAL: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("trial");
+
+/// For how many bytes there must be room at least, after there was none.
+const ROOM: usize = 1 << 16;
+
+const REVISION: &str = "revision";
+const STARTS: &str = "starts";
+const FORMAT: &str = "format";
+/// The form that all of this has; another one is refused.
+const FORMAT_NOW: u64 = 1;
+
+/// The storage of one server; no other process can open it meanwhile.
+#[derive(Debug)]
+pub struct DataDir {
+    disk: Arc<dyn StorageBackend>,
+    /// `None` after an error, until the next transaction.
+    database: Option<Database>,
+    /// How much a commit had to write that failed, in bytes; 0 if the last one did not.
+    refused: usize,
+    place: String,
+}
+
+impl DataDir {
+    /// Opens the database in a folder; makes both where there are none.
+    ///
+    /// # Errors
+    /// The folder cannot be used, another process uses it, or the file there is damaged or no database of ours.
+    pub fn open(folder: &Path) -> Result<Self, StorageError> {
+        let place = folder.display().to_string();
+        let failed = |why: &dyn std::fmt::Display| StorageError(format!("{place}: {why}"));
+        fs::create_dir_all(folder)
+            .map_err(|error| failed(&format!("no folder can be made here: {error}")))?;
+        let file = private(folder).map_err(|error| failed(&error))?;
+        let disk = FileBackend::new(file).map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => failed(&"another process uses it"),
+            other => failed(&other),
+        })?;
+        Self::on(Arc::new(disk), place)
+    }
+
+    /// The same for a database on any disk.
+    pub(super) fn on(disk: Arc<dyn StorageBackend>, place: String) -> Result<Self, StorageError> {
+        let mut data = Self { disk, database: None, refused: 0, place };
+        data.prepare()?;
+        Ok(data)
+    }
+
+    /// Makes the tables, and refuses those of another format.
+    fn prepare(&mut self) -> Result<(), StorageError> {
+        let format = self.transaction(|write| {
+            write.open_table(OBJECTS)?;
+            write.open_table(SETTINGS)?;
+            write.delete_table(TRIAL)?;
+            let mut numbers = write.open_table(NUMBERS)?;
+            let format = numbers.get(FORMAT)?.map(|format| format.value());
+            if format.is_none() {
+                numbers.insert(FORMAT, FORMAT_NOW)?;
+            }
+            Ok(format.unwrap_or(FORMAT_NOW))
+        })?;
+        if format == FORMAT_NOW {
+            return Ok(());
+        }
+        Err(StorageError(format!("{}: expected format {FORMAT_NOW}, found {format}", self.place)))
+    }
+
+    fn transaction<T>(
+        &mut self,
+        change: impl FnOnce(&redb::WriteTransaction) -> Result<T, redb::Error>,
+    ) -> Result<T, StorageError> {
+        self.work(|database| {
+            let mut write = database.begin_write()?;
+            // The pages reach the disk before the header says that they count: so a file whose last commit is not whole
+            // is a damaged one, and not one that was being written when the machine went down.
+            write.set_two_phase_commit(true);
+            let result = change(&write)?;
+            write.commit()?;
+            Ok(result)
+        })
+    }
+
+    /// Works with the database, which is opened for it if need be and closed where it fails.
+    fn work<T>(&mut self, work: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, StorageError> {
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => opening::open(&self.disk).map_err(|why| self.unopened(why))?,
+        };
+        let why = match panics::contained(|| work(&database)) {
+            Ok(Ok(result)) => {
+                self.database = Some(database);
+                return Ok(result);
+            }
+            Ok(Err(error)) => error.into(),
+            Err(panic) => Unopened::panicked(&panic),
+        };
+        // Closing it may fail the same way; the next one who opens it finds out how much is there.
+        let _ = panics::contained(|| drop(database));
+        Err(self.unopened(why))
+    }
+
+    fn unopened(&self, why: Unopened) -> StorageError {
+        let place = &self.place;
+        StorageError(match why {
+            Unopened::Failed(error) => format!("{place}: {error}"),
+            Unopened::Damaged(why) => format!(
+                "{place}/{FILE}: the file is damaged: {why}; put a copy of it back, or start anew with another \
+                 --data-dir"
+            ),
+        })
+    }
+
+    /// Begins a start: what was saved, and a count of one start more.
+    ///
+    /// # Errors
+    /// The database cannot be read, or holds what is no object.
+    pub fn begin(&mut self) -> Result<Saved, StorageError> {
+        let (revision, starts) = self.transaction(|write| {
+            let mut numbers = write.open_table(NUMBERS)?;
+            let revision = numbers.get(REVISION)?.map_or(0, |number| number.value());
+            let starts = numbers.get(STARTS)?.map_or(0, |number| number.value());
+            numbers.insert(STARTS, starts + 1)?;
+            Ok((revision, starts))
+        })?;
+        let rows = self.work(|database| {
+            let table = database.begin_read()?.open_table(OBJECTS)?;
+            let rows = table
+                .iter()?
+                .map(|row| row.map(|(key, value)| (key.value().to_owned(), value.value().to_vec())));
+            Ok(rows.collect::<Result<Vec<(String, Vec<u8>)>, _>>()?)
+        })?;
+        let objects = rows.iter().map(|(key, text)| self.object(key, text)).collect::<Result<_, _>>()?;
+        Ok(Saved { revision, starts, objects })
+    }
+
+    fn object(&self, key: &str, text: &[u8]) -> Result<(Key, Value), StorageError> {
+        let mut parts = key.splitn(4, '/').map(str::to_owned);
+        let mut next = || parts.next().unwrap_or_default();
+        let found = Key { group: next().into(), plural: next().into(), namespace: next(), name: next() };
+        let mut reader = serde_json::Deserializer::from_slice(text);
+        reader.disable_recursion_limit();
+        let object = serde::Deserialize::deserialize(&mut reader)
+            .map_err(|error| self.unopened(Unopened::Damaged(format!("object {key}: {error}"))))?;
+        Ok((found, object))
+    }
+
+    /// A setting that stays with the data: the one that is there, else the one made now.
+    ///
+    /// # Errors
+    /// The database cannot be read or written, or none can be made.
+    pub fn setting(&mut self, name: &str, make: impl FnOnce() -> String) -> Result<String, StorageError> {
+        self.transaction(|write| {
+            let mut settings = write.open_table(SETTINGS)?;
+            let found = settings.get(name)?.map(|value| value.value().to_owned());
+            match found {
+                Some(found) => Ok(found),
+                None => {
+                    let made = make();
+                    settings.insert(name, made.as_str())?;
+                    Ok(made)
+                }
+            }
+        })
+    }
+}
+
+impl Storage for DataDir {
+    fn commit(&mut self, changes: &[Change]) -> Result<(), StorageError> {
+        let rows: Vec<(String, Option<Vec<u8>>)> = changes.iter().map(row).collect();
+        let revision = changes.iter().map(|change| change.revision).max().unwrap_or_default();
+        let size = rows.iter().filter_map(|(_, text)| Some(text.as_ref()?.len())).sum();
+        let outcome = self.try_room().and_then(|()| self.write(&rows, revision));
+        self.refused = if outcome.is_ok() { 0 } else { self.refused.max(size).max(ROOM) };
+        outcome
+    }
+}
+
+/// The place of an object, and its text.
+fn row(Change { key, object, .. }: &Change) -> (String, Option<Vec<u8>>) {
+    let place = format!("{}/{}/{}/{}", key.group, key.plural, key.namespace, key.name);
+    (place, object.as_ref().map(|object| serde_json::to_vec(object).unwrap_or_default()))
+}
+
+impl DataDir {
+    /// After a commit that failed: there must be room for as much again. A small commit that fits on a full disk shows
+    /// nothing.
+    fn try_room(&mut self) -> Result<(), StorageError> {
+        let size = self.refused;
+        if size == 0 {
+            return Ok(());
+        }
+        self.transaction(|write| {
+            write.open_table(TRIAL)?.insert("", vec![0; size].as_slice())?;
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, rows: &[(String, Option<Vec<u8>>)], revision: u64) -> Result<(), StorageError> {
+        let tried = self.refused > 0;
+        self.transaction(|write| {
+            if tried {
+                write.delete_table(TRIAL)?;
+            }
+            let mut objects = write.open_table(OBJECTS)?;
+            for (place, text) in rows {
+                match text {
+                    Some(text) => drop(objects.insert(place.as_str(), text.as_slice())?),
+                    None => drop(objects.remove(place.as_str())?),
+                }
+            }
+            let mut numbers = write.open_table(NUMBERS)?;
+            let before = numbers.get(REVISION)?.map_or(0, |number| number.value());
+            numbers.insert(REVISION, revision.max(before))?;
+            Ok(())
+        })
+    }
+}
+
+impl Drop for DataDir {
+    fn drop(&mut self) {
+        // redb writes once more when it closes.
+        let database = self.database.take();
+        let _ = panics::contained(|| drop(database));
+    }
+}
+
+/// The database file of a folder, which holds secrets and keys, and is its owner's alone.
+fn private(folder: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+        let file = options.mode(0o600).open(folder.join(FILE))?;
+        // Older windtunnels left that to the umask.
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        Ok(file)
+    }
+    #[cfg(not(unix))]
+    options.open(folder.join(FILE))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::resources;
+
+    use super::*;
+    use crate::Stored;
+
+    fn change(name: &str, revision: u64, object: Option<Value>) -> Change {
+        Change { key: resources::CONFIG_MAPS.key("ns", name), revision, object: object.map(Stored::split) }
+    }
+
+    #[test]
+    fn what_was_committed_is_there_the_next_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut data = DataDir::open(folder.path()).unwrap();
+        assert_eq!(data.setting("token", || "one".to_owned()).unwrap(), "one");
+        assert_eq!(data.begin().unwrap().starts, 0);
+        data.commit(&[change("a", 7, Some(json!({ "n": 1 }))), change("b", 8, Some(json!({})))]).unwrap();
+        data.commit(&[change("a", 9, Some(json!({ "n": 2 }))), change("b", 10, None)]).unwrap();
+        drop(data);
+        let mut data = DataDir::open(folder.path()).unwrap();
+        let saved = data.begin().unwrap();
+        assert_eq!((saved.revision, saved.starts), (10, 1));
+        assert_eq!(saved.objects, [(resources::CONFIG_MAPS.key("ns", "a"), json!({ "n": 2 }))]);
+        assert_eq!(data.setting("token", || "two".to_owned()).unwrap(), "one");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_used_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let _open = DataDir::open(folder.path()).unwrap();
+        let why =
+            |path: &Path| DataDir::open(path).unwrap_err().0.replace(&path.display().to_string(), "DIR");
+        assert_eq!(why(folder.path()), "DIR: another process uses it");
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(why(&file.join("inner")).starts_with("DIR: no folder can be made here: "));
+        let other = folder.path().join("other");
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("windtunnel.redb"), "no database").unwrap();
+        let expected = "DIR/windtunnel.redb: the file is damaged: it has 11 bytes, fewer than its header; put a copy of it \
+                        back, or start anew with another --data-dir";
+        assert_eq!(why(&other), expected);
+    }
+}

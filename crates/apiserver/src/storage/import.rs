@@ -1,0 +1,204 @@
+//! Objects of another server, as they were read there: put in as a backup of its database would be. Nobody admits them, and
+//! they keep their uids, resource versions, times and owners of fields.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::condition;
+use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES};
+use windtunnel_core::{Identity, Key, Write};
+
+use crate::kinds::Kind;
+use crate::request::Request;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+use crate::store::{Entry, Owned, Stored};
+use crate::verbs::check_created;
+use crate::{decode, etcd, metadata};
+
+/// What became of objects that were put in.
+#[derive(Debug, Clone, Default)]
+pub struct Imported {
+    /// How many are stored now.
+    pub stored: usize,
+    /// Namespaces that were made because something lies in them.
+    pub namespaces: Vec<String>,
+    /// What there is to tell of single objects, each by its number among those that were given.
+    pub told: Vec<(usize, Verdict)>,
+}
+
+/// What there is to tell of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is not stored; the server's reason.
+    Refused(String),
+    /// It is stored without these fields, which its schema does not know.
+    Pruned(Vec<String>),
+    /// It is stored as it was, although it could not be created so; the server's reason.
+    Invalid(String),
+}
+
+impl ApiServer {
+    /// Puts objects in as they were read from another server: definitions first, then namespaces. What lies in a
+    /// namespace that is not among them gets one. What is there already is replaced. Watches begin anew.
+    pub fn import(&mut self, objects: Vec<Value>, now: Time) -> Imported {
+        let mut imported = Imported::default();
+        let revisions = objects.iter().filter_map(revision);
+        self.store.jump(revisions.max().unwrap_or_default());
+        let mut objects: Vec<(usize, Value)> = objects.into_iter().enumerate().collect();
+        objects.sort_by_key(|(_, object)| !CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object));
+        let others = objects.partition_point(|(_, object)| CUSTOM_RESOURCE_DEFINITIONS.is_kind_of(object));
+        let others = objects.split_off(others);
+        for (number, definition) in objects {
+            let outcome = self.import_definition(definition, now);
+            imported.add(number, outcome);
+        }
+        self.import_namespaces(&others, now, &mut imported);
+        for (number, object) in others {
+            let outcome = self.import_object(object, now);
+            imported.add(number, outcome);
+        }
+        let kinds: Vec<_> = self.catalog.all().map(Arc::clone).collect();
+        for kind in &kinds {
+            self.derive(kind);
+        }
+        self.aggregate_roles();
+        self.store.compact();
+        imported
+    }
+
+    /// A definition that was in force stays as it is; any other is created.
+    fn import_definition(&mut self, definition: Value, now: Time) -> Outcome<Option<Verdict>> {
+        let conditions = definition["status"]["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+        let established = condition::find(conditions, "Established").is_some_and(|is| is["status"] == "True");
+        let name = metadata::text(&definition, "name").to_owned();
+        if established {
+            let verdict = self.import_object(definition, now)?;
+            self.definition_restored(&name);
+            return Ok(verdict);
+        }
+        Ok(self.create_here(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition), now))
+    }
+
+    fn create_here(&mut self, write: &Write, now: Time) -> Option<Verdict> {
+        let answer = self.handle(&Request::from_write(write, &Identity::admin()), now).into_object();
+        answer.err().map(|refusal| Verdict::Refused(refusal.message))
+    }
+
+    /// Makes the namespaces that are missing, so that nothing lies nowhere.
+    fn import_namespaces(&mut self, objects: &[(usize, Value)], now: Time, imported: &mut Imported) {
+        let given = |object: &&Value| NAMESPACES.is_kind_of(object);
+        let objects = || objects.iter().map(|(_, object)| object);
+        let known: BTreeSet<&str> =
+            objects().filter(given).map(|object| metadata::text(object, "name")).collect();
+        let wanted: BTreeSet<&str> = objects().map(|object| metadata::text(object, "namespace")).collect();
+        for name in wanted.difference(&known).filter(|name| !name.is_empty()) {
+            if self.store.get(self.namespace_table, "", name).is_some() {
+                continue;
+            }
+            let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+            if self.create_here(&Write::create(&NAMESPACES, namespace), now).is_none() {
+                imported.namespaces.push((*name).to_owned());
+            }
+        }
+    }
+
+    fn import_object(&mut self, object: Value, now: Time) -> Outcome<Option<Verdict>> {
+        let (kind, key, object, verdict) = self.adopt(object, now)?;
+        self.store.restore(kind.table, &key, &object);
+        Ok(verdict)
+    }
+
+    /// Makes what happened to an object elsewhere happen here: it is as it is there, under a resource version of ours, and
+    /// watches tell of it.
+    ///
+    /// # Errors
+    /// The reason why it cannot be stored.
+    pub fn replay(&mut self, object: Value, now: Time) -> Result<(), String> {
+        let replayed = self.adopt(object, now).map(|(kind, key, mut object, _)| {
+            let old = self.store.get(kind.table, &key.namespace, &key.name).map(Entry::served);
+            let entries = Stored::take_owners(&mut object).map(Arc::new);
+            self.store.put(kind.table, &key, kind.epoch(), object, Owned { entries, known: None });
+            self.written(&kind, &key, old.as_deref(), now);
+        });
+        replayed.map_err(|refused| refused.message.clone())
+    }
+
+    /// Makes what was deleted elsewhere be gone here.
+    pub fn replay_deletion(&mut self, object: &Value, now: Time) {
+        let Some(kind) = self.kind_of(object) else { return };
+        let namespace = if kind.resource.namespaced { metadata::text(object, "namespace") } else { "" };
+        let key = kind.key(namespace, metadata::text(object, "name"));
+        let old = self.store.remove(kind.table, &key, kind.epoch());
+        self.written(&kind, &key, old.as_deref(), now);
+    }
+
+    /// An object as it would be stored, and what there is to tell of it.
+    fn adopt(&mut self, mut object: Value, now: Time) -> Outcome<(Arc<Kind>, Key, Value, Option<Verdict>)> {
+        let kind = self.kind_of(&object).ok_or_else(Refused::unknown_resource)?;
+        let profile = self.profile;
+        if !object["metadata"].is_object() {
+            return Err(Refused::bad_request("metadata: expected an object"));
+        }
+        let pruned = decode::normalise(&kind, &mut object, profile.minor)
+            .map_err(|why| Refused::bad_request(decode::unhandled_as(&kind) + &why))?;
+        self.complete(&kind, &mut object, now);
+        let judged = check_created(&kind, &object, &profile);
+        if let Some(custom) = kind.custom.as_ref().filter(|custom| custom.family.conversion.is_none()) {
+            object = custom.convert(&object, &custom.family.storage, &kind.resource.group);
+        }
+        let key = kind.key(metadata::text(&object, "namespace"), metadata::text(&object, "name"));
+        etcd::check(&kind, &key, &object, &Owned::default())?;
+        let verdict = match judged {
+            Err(refused) => Some(Verdict::Invalid(refused.message.clone())),
+            Ok(()) if !pruned.is_empty() => Some(Verdict::Pruned(pruned)),
+            Ok(()) => None,
+        };
+        Ok((kind, key, object, verdict))
+    }
+
+    /// The kind of an object, as it is served.
+    fn kind_of(&self, object: &Value) -> Option<Arc<Kind>> {
+        let mut kinds = self.catalog.all();
+        kinds.find(|kind| kind.rules.stored && kind.resource.is_kind_of(object)).map(Arc::clone)
+    }
+
+    /// Fills in what only the server can know, where nobody noted it.
+    fn complete(&mut self, kind: &Kind, object: &mut Value, now: Time) {
+        let missing = |object: &Value, field: &str| metadata::text(object, field).is_empty();
+        if !kind.resource.namespaced {
+            metadata::of(object).remove("namespace");
+        } else if missing(object, "namespace") {
+            metadata::of(object).insert("namespace".to_owned(), json!("default"));
+        }
+        if missing(object, "uid") {
+            let uid = self.uids.uuid();
+            metadata::of(object).insert("uid".to_owned(), json!(uid));
+        }
+        if missing(object, "creationTimestamp") {
+            metadata::of(object).insert("creationTimestamp".to_owned(), json!(rfc3339(now)));
+        }
+        if revision(object).is_none() {
+            self.store.jump(self.store.revision() + 1);
+            let revision = self.store.revision().to_string();
+            metadata::of(object).insert("resourceVersion".to_owned(), json!(revision));
+        }
+    }
+}
+
+impl Imported {
+    fn add(&mut self, number: usize, outcome: Outcome<Option<Verdict>>) {
+        let verdict = outcome.unwrap_or_else(|refused| Some(Verdict::Refused(refused.message.clone())));
+        if !matches!(verdict, Some(Verdict::Refused(_))) {
+            self.stored += 1;
+        }
+        self.told.extend(verdict.map(|verdict| (number, verdict)));
+    }
+}
+
+/// The resource version of an object, where it is one of ours: a number.
+fn revision(object: &Value) -> Option<u64> {
+    metadata::text(object, "resourceVersion").parse().ok()
+}

@@ -1,0 +1,227 @@
+//! Opens the database file, once it is known to be whole.
+//!
+//! redb reads a file that it closed itself without a look at its checksums, and panics on most damage. So the file is
+//! opened in memory first, in a way that makes redb check all of it; only then is it opened in earnest. What redb cannot be
+//! trusted with, sizes in the header, is checked by hand. A damaged file is left as it was found.
+
+use std::io;
+use std::sync::Arc;
+
+use redb::{Database, StorageBackend};
+use windtunnel_core::panics;
+
+use super::overlay::Overlay;
+
+/// Why a file was not opened.
+#[derive(Debug)]
+pub(super) enum Unopened {
+    /// It is not what was written.
+    Damaged(String),
+    /// It cannot be read or written at the moment.
+    Failed(String),
+}
+
+impl From<io::Error> for Unopened {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+        match error.kind() {
+            // Something is missing or wrong in the file itself.
+            InvalidData | InvalidInput | UnexpectedEof => Self::Damaged(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<redb::Error> for Unopened {
+    fn from(error: redb::Error) -> Self {
+        match error {
+            redb::Error::Io(error) => error.into(),
+            redb::Error::Corrupted(why) => Self::Damaged(why),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl Unopened {
+    /// A panic of redb: something that it takes for granted is not so.
+    pub(super) fn panicked(text: &str) -> Self {
+        let line = text.lines().next().unwrap_or_default();
+        Self::Damaged(line.trim_end_matches([':', '.']).to_owned())
+    }
+}
+
+/// The head of the file: where it starts, the byte of flags, sizes, and two slots for commits.
+const MAGIC: &[u8] = b"redb\x1A\x0A\xA9\x0D\x0A";
+const FLAGS: usize = MAGIC.len();
+const SIZES: usize = FLAGS + 3;
+const HEAD: usize = 320;
+const SLOTS: [usize; 2] = [64, 192];
+const SLOT: usize = 128;
+/// Within a slot.
+const HAS_ROOT: usize = 1;
+const ROOT: usize = 8;
+const TRANSACTION: usize = 104;
+const CHECKSUM: usize = SLOT - 16;
+
+/// Flags.
+const PRIMARY: u8 = 1;
+const UNCLEAN: u8 = 2;
+const TWO_PHASES: u8 = 4;
+
+/// Sizes that redb never chooses otherwise.
+const PAGE: u32 = 4096;
+const REGION: u32 = 0x0010_0000;
+
+/// What redb keeps in memory of a file that it checks, in bytes.
+const CACHE: usize = 16 << 20;
+
+/// A disk that outlives the database on it, so that it stays locked.
+#[derive(Debug)]
+struct Lent(Arc<dyn StorageBackend>);
+
+impl StorageBackend for Lent {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(offset, data)
+    }
+}
+
+/// Opens the database on a disk; makes one where there is nothing.
+pub(super) fn open(disk: &Arc<dyn StorageBackend>) -> Result<Database, Unopened> {
+    if disk.len()? == 0 {
+        let created = database(Lent(Arc::clone(disk)), None);
+        if created.is_err() {
+            // Half a database would be damage to the next one who opens it.
+            let _ = disk.set_len(0);
+        }
+        return created;
+    }
+    let mut head = Head::read(&**disk)?;
+    let chosen = head.choose(disk)?;
+    if chosen != head.primary() {
+        head.bytes[FLAGS] ^= PRIMARY;
+        disk.write(0, &head.bytes)?;
+        disk.sync_data()?;
+    }
+    database(Lent(Arc::clone(disk)), None)
+}
+
+/// Opens or makes a database, whatever redb does about it.
+fn database(disk: impl StorageBackend, cache: Option<usize>) -> Result<Database, Unopened> {
+    let opened = panics::contained(|| {
+        let mut builder = Database::builder();
+        if let Some(bytes) = cache {
+            builder.set_cache_size(bytes);
+        }
+        builder.create_with_backend(disk)
+    });
+    match opened {
+        Ok(opened) => opened.map_err(|error| redb::Error::from(error).into()),
+        Err(panic) => Err(Unopened::panicked(&panic)),
+    }
+}
+
+/// The head of a file.
+struct Head {
+    bytes: [u8; HEAD],
+}
+
+impl Head {
+    fn read(disk: &dyn StorageBackend) -> Result<Self, Unopened> {
+        let damaged = |why: String| Err(Unopened::Damaged(why));
+        let len = disk.len()?;
+        if len < HEAD as u64 {
+            return damaged(format!("it has {len} bytes, fewer than its header"));
+        }
+        let mut bytes = [0; HEAD];
+        disk.read(0, &mut bytes)?;
+        let head = Self { bytes };
+        if !head.bytes.starts_with(MAGIC) {
+            return damaged("it does not begin as a data file does".to_owned());
+        }
+        let [page, header, region, full, rest] = [0, 4, 8, 12, 16].map(|at| head.number(SIZES + at));
+        if page != PAGE || header != 0 || region != REGION {
+            return damaged("its header has sizes that no data file has".to_owned());
+        }
+        let pages = 1 + u64::from(full) * u64::from(region) + u64::from(rest);
+        let expected = pages * u64::from(page);
+        if len < expected {
+            return damaged(format!("it has {len} bytes, and its header says {expected}: it was cut short"));
+        }
+        if !len.is_multiple_of(u64::from(page)) {
+            return damaged(format!("it has {len} bytes, which are no whole pages of {page}"));
+        }
+        Ok(head)
+    }
+
+    fn number(&self, at: usize) -> u32 {
+        let mut bytes = [0; 4];
+        bytes.copy_from_slice(&self.bytes[at..at + 4]);
+        u32::from_le_bytes(bytes)
+    }
+
+    /// The slot of the last commit, by its number.
+    fn primary(&self) -> usize {
+        usize::from(self.bytes[FLAGS] & PRIMARY)
+    }
+
+    fn transaction(&self, slot: usize) -> u64 {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.bytes[SLOTS[slot] + TRANSACTION..][..8]);
+        u64::from_le_bytes(bytes)
+    }
+
+    /// The slot to go on from. Our commits have two phases, so the primary slot is always whole, and damage where it is
+    /// not. The other one may be newer: its commit was cut off between the phases. Older windtunnels committed in one
+    /// phase; of these an unclean file may have to go back to the commit before.
+    fn choose(&self, disk: &Arc<dyn StorageBackend>) -> Result<usize, Unopened> {
+        let (primary, other) = (self.primary(), 1 - self.primary());
+        if self.transaction(other) > self.transaction(primary) && self.check(disk, other).is_ok() {
+            return Ok(other);
+        }
+        match self.check(disk, primary) {
+            Ok(()) => Ok(primary),
+            Err(Unopened::Damaged(why)) => {
+                let flags = self.bytes[FLAGS];
+                let may_go_back = flags & UNCLEAN != 0 && flags & TWO_PHASES == 0;
+                if may_go_back && self.check(disk, other).is_ok() {
+                    return Ok(other);
+                }
+                Err(Unopened::Damaged(why))
+            }
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// Checks all that a commit left: redb, made to believe that this is all there is, and that nothing is certain.
+    fn check(&self, disk: &Arc<dyn StorageBackend>, slot: usize) -> Result<(), Unopened> {
+        let mut bytes = self.bytes;
+        let number = if slot == 0 { 0 } else { PRIMARY };
+        bytes[FLAGS] = number | UNCLEAN;
+        // The other slot has a root that is none, so that redb finds nothing to go back to.
+        let other = &mut bytes[SLOTS[1 - slot]..][..SLOT];
+        other[HAS_ROOT] = 1;
+        other[ROOT..ROOT + 8].fill(0);
+        other[ROOT + 8..ROOT + 24].fill(0xff);
+        other[CHECKSUM..].fill(0xff);
+        let overlay = Overlay::over(Arc::clone(disk))?;
+        overlay.write(0, &bytes)?;
+        let opened = database(overlay, Some(CACHE))?;
+        panics::contained(|| drop(opened)).map_err(|panic| Unopened::panicked(&panic))
+    }
+}

@@ -1,0 +1,115 @@
+//! Binding a pod to a node, as schedulers do.
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::rfc3339;
+
+use super::{done, read};
+use crate::call::Call;
+use crate::metadata;
+use crate::reply::Reply;
+use crate::request::Method;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+
+impl ApiServer {
+    /// `POST /api/v1/namespaces/X/bindings`: the old way, which names the pod in the body.
+    pub(super) fn bindings(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let collection = call.path.name.is_empty() && !call.path.namespace.is_empty();
+        if call.request.method != Method::Post || !collection {
+            return Err(Refused::method_not_allowed());
+        }
+        let binding = read(call, &[("", "v1")], "Binding")?;
+        let name = metadata::text(&binding, "name").to_owned();
+        self.bind_pod(call, &name, &binding)
+    }
+
+    /// `POST .../pods/NAME/binding`.
+    pub(super) fn bind(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let binding = read(call, &[("", "v1")], "Binding")?;
+        let name = call.path.name.to_string();
+        let given = metadata::text(&binding, "name");
+        if !given.is_empty() && given != name {
+            return Err(Refused::bad_request("name in URL does not match name in Binding object"));
+        }
+        self.bind_pod(call, &name, &binding)
+    }
+
+    fn bind_pod(&mut self, call: &mut Call<'_>, name: &str, binding: &Value) -> Outcome<Reply> {
+        let target = &binding["target"];
+        let kind = target["kind"].as_str().unwrap_or_default();
+        let node = target["name"].as_str().unwrap_or_default();
+        let mut wrong = Vec::new();
+        if !matches!(kind, "" | "Node") {
+            wrong.push(format!(
+                "target.kind: Unsupported value: {}: supported values: \"Node\", \"<empty>\"",
+                crate::gotext::quote(kind)
+            ));
+        }
+        if node.is_empty() {
+            wrong.push("target.name: Required value".to_owned());
+        }
+        match wrong.as_slice() {
+            [] => {}
+            [only] => return Err(Refused::internal(only.clone())),
+            all => return Err(Refused::internal(format!("[{}]", all.join(", ")))),
+        }
+        let pods = self.catalog.find("", "v1", "pods").cloned();
+        let Some(pods) = pods else { return Err(Refused::unknown_resource()) };
+        let found = self.store.get(pods.table, &call.path.namespace, name);
+        let old = found.ok_or_else(|| Refused::not_found(&pods.resource, name))?.served();
+        let conflict = |why: &str| Err(Refused::conflict(&pods.resource, "pods/binding", name, why));
+        let uid = metadata::text(binding, "uid");
+        if !uid.is_empty() && uid != metadata::text(&old, "uid") {
+            let why = format!(
+                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                metadata::text(&old, "uid")
+            );
+            return conflict(&why);
+        }
+        if metadata::is_terminating(&old) {
+            return conflict(&format!("pod {name} is being deleted, cannot be assigned to a host"));
+        }
+        if let Some(assigned) = old["spec"]["nodeName"].as_str().filter(|node| !node.is_empty()) {
+            return conflict(&format!("pod {name} is already assigned to node \"{assigned}\""));
+        }
+        if old["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
+            return conflict(&format!("pod {name} has non-empty .spec.schedulingGates"));
+        }
+        let mut pod = (*old).clone();
+        pod["spec"]["nodeName"] = json!(node);
+        if let Some(annotations) = binding["metadata"]["annotations"].as_object() {
+            let own = metadata::of(&mut pod).entry("annotations").or_insert_with(|| json!({}));
+            if let Some(own) = own.as_object_mut() {
+                own.extend(annotations.clone());
+            }
+        }
+        set_condition(
+            &mut pod,
+            json!({
+                "type": "PodScheduled", "status": "True",
+                "lastProbeTime": null, "lastTransitionTime": rfc3339(call.now),
+            }),
+        );
+        call.before = Some(old.clone());
+        if !call.dry_run {
+            let key = pods.key(&call.path.namespace, name);
+            let stored = self.store.rewrite(pods.table, &key, pods.epoch(), pod);
+            call.after = Some(stored);
+        }
+        Ok(done())
+    }
+}
+
+/// Puts a condition in the place of the one of its type.
+pub(super) fn set_condition(object: &mut Value, condition: Value) {
+    let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) else { return };
+    let list = status.entry("conditions").or_insert_with(|| json!([]));
+    if !list.is_array() {
+        *list = json!([]);
+    }
+    let Some(list) = list.as_array_mut() else { return };
+    match list.iter_mut().find(|one| one["type"] == condition["type"]) {
+        Some(one) => *one = condition,
+        None => list.push(condition),
+    }
+}

@@ -1,0 +1,54 @@
+//! Which container of a pod a request means.
+
+use serde_json::Value;
+use windtunnel_core::resources::NODES;
+
+use crate::call::Call;
+use crate::metadata;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+
+/// The name of the container: the one that the request names, or the only one there is (`validateContainer`).
+pub(super) fn chosen<'a>(pod: &'a Value, asked: &'a str) -> Outcome<&'a str> {
+    let name = metadata::text(pod, "name");
+    if !asked.is_empty() {
+        let why = || Refused::bad_request(format!("container {asked} is not valid for pod {name}"));
+        return if all(pod).any(|known| known == asked) { Ok(asked) } else { Err(why()) };
+    }
+    match names(pod, "containers").collect::<Vec<_>>().as_slice() {
+        [only] => Ok(only),
+        [] => Err(Refused::bad_request(format!("a container name must be specified for pod {name}"))),
+        _ => {
+            let all = all(pod).collect::<Vec<_>>().join(" ");
+            let why = format!("a container name must be specified for pod {name}, choose one of: [{all}]");
+            Err(Refused::bad_request(why))
+        }
+    }
+}
+
+/// The names of all containers, in the order of `VisitContainers`.
+fn all(pod: &Value) -> impl Iterator<Item = &str> {
+    ["initContainers", "containers", "ephemeralContainers"].into_iter().flat_map(|list| names(pod, list))
+}
+
+fn names<'a>(pod: &'a Value, list: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    let items = pod["spec"][list].as_array().into_iter().flatten();
+    items.filter_map(|one| one["name"].as_str())
+}
+
+impl ApiServer {
+    /// Refuses a request that a kubelet would answer, if the node of the pod is not there. A real server calls the node a
+    /// pod then.
+    pub(super) fn check_node(&self, call: &Call<'_>, pod: &Value) -> Outcome<()> {
+        let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
+        match self.object(&NODES, "", node) {
+            Some(_) => Ok(()),
+            None => Err(Refused::not_found(&call.kind.resource, node)),
+        }
+    }
+}
+
+/// Whether a pod is bound to a node: only then somebody could run its containers.
+pub(super) fn has_node(pod: &Value) -> bool {
+    pod["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty())
+}

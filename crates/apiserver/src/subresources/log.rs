@@ -1,0 +1,118 @@
+//! The log of a container.
+//!
+//! No kubelet runs containers here. The annotation `log.windtunnel.dev/CONTAINER` of a pod holds a log for tests; without
+//! it a client gets an error that says so.
+
+use serde_json::Value;
+
+use super::container;
+use crate::call::Call;
+use crate::field::FieldError;
+use crate::gotext::quote;
+use crate::reply::{Reply, ReplyBody};
+use crate::request::Query;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+
+const ANNOTATION: &str = "log.windtunnel.dev";
+
+impl ApiServer {
+    /// `GET .../pods/NAME/log`.
+    pub(super) fn log(&mut self, call: &Call<'_>) -> Outcome<Reply> {
+        let (query, name) = (&call.request.query, &*call.path.name);
+        let range = Range::read(query)?;
+        let errors = range.errors(query);
+        if !errors.is_empty() {
+            return Err(Refused::invalid("", "PodLogOptions", name, &errors, &self.profile));
+        }
+        let pod = self.entry(call)?.served();
+        let container = container::chosen(&pod, query.get("container"))?;
+        let log = pod["metadata"]["annotations"][format!("{ANNOTATION}/{container}")].as_str();
+        let previous = query.is_true("previous");
+        match log {
+            Some(log) if !previous => Ok(text(200, range.of(log))),
+            Some(_) => {
+                let (container, pod) = (quote(container), quote(name));
+                let why = format!("previous terminated container {container} in pod {pod} not found");
+                Err(Refused::bad_request(why))
+            }
+            // No kubelet is asked about a pod that has no node.
+            None if !container::has_node(&pod) => Ok(text(204, String::new())),
+            None => {
+                self.check_node(call, &pod)?;
+                Err(Refused::no_containers(&format!("{} has no log", described(container, &pod))))
+            }
+        }
+    }
+}
+
+/// How messages name a container.
+pub(super) fn described(container: &str, pod: &Value) -> String {
+    let pod = crate::metadata::text(pod, "name");
+    format!("container {} of pod {}", quote(container), quote(pod))
+}
+
+fn text(code: u16, text: String) -> Reply {
+    Reply::new(code, ReplyBody::Text(text))
+}
+
+fn integer(text: &str) -> Outcome<i64> {
+    let why = || format!("strconv.ParseInt: parsing {}: invalid syntax", quote(text));
+    text.parse().map_err(|_| Refused::bad_request(why()))
+}
+
+/// The part of a log that a client wants (`PodLogOptions`).
+struct Range {
+    tail_lines: Option<i64>,
+    limit_bytes: Option<i64>,
+    since_seconds: Option<i64>,
+}
+
+impl Range {
+    fn read(query: &Query) -> Outcome<Self> {
+        let number = |name: &str| {
+            if query.is_given(name) { integer(query.get(name)).map(Some) } else { Ok(None) }
+        };
+        Ok(Self {
+            tail_lines: number("tailLines")?,
+            limit_bytes: number("limitBytes")?,
+            since_seconds: number("sinceSeconds")?,
+        })
+    }
+
+    /// What is wrong with the options (`ValidatePodLogOptions`).
+    fn errors(&self, query: &Query) -> Vec<FieldError> {
+        let least = |field: &str, number: Option<i64>, least: i64, why: &str| {
+            number.filter(|number| *number < least).map(|number| FieldError::invalid(field, number, why))
+        };
+        let mut errors = Vec::new();
+        let negative = "must be greater than or equal to 0";
+        errors.extend(least("tailLines", self.tail_lines, 0, negative));
+        errors.extend(least("limitBytes", self.limit_bytes, 1, "must be greater than 0"));
+        if self.since_seconds.is_some() && !query.get("sinceTime").is_empty() {
+            let why = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+            errors.push(FieldError::forbidden("[]", why));
+        } else {
+            errors.extend(least("sinceSeconds", self.since_seconds, 1, "must be greater than 0"));
+        }
+        // `PodLogsQuerySplitStreams` is off.
+        if query.is_given("stream") {
+            errors.push(FieldError::forbidden("stream", "may not be specified"));
+        }
+        errors
+    }
+
+    fn of(&self, log: &str) -> String {
+        let size = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok());
+        let mut lines: Vec<&str> = log.split_inclusive('\n').collect();
+        if let Some(tail) = size(self.tail_lines) {
+            lines.drain(..lines.len().saturating_sub(tail));
+        }
+        let mut text = lines.concat();
+        if let Some(limit) = size(self.limit_bytes).filter(|limit| *limit < text.len()) {
+            let end = (0..=limit).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            text.truncate(end);
+        }
+        text
+    }
+}

@@ -1,0 +1,154 @@
+//! `proxy` of pods and services: the request is passed on to the program in a pod (`ResourceLocation` of both registries).
+
+use bytes::Bytes;
+use serde_json::Value;
+use windtunnel_core::resources::{ENDPOINTS, PODS, SERVICES};
+use windtunnel_core::{Change, ChangeKind, Object, View};
+
+use crate::call::Call;
+use crate::gotext::quote;
+use crate::reply::{Reply, ReplyBody};
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+use crate::upstream::{Answered, Asked};
+
+/// `scheme:name:port` of which all but the name may be missing (`SplitSchemeNamePort`).
+#[derive(Debug, PartialEq, Eq)]
+struct Name<'a> {
+    scheme: &'a str,
+    object: &'a str,
+    port: &'a str,
+}
+
+impl<'a> Name<'a> {
+    /// `None` for what is no such name.
+    fn split(id: &'a str) -> Option<Self> {
+        let parts: Vec<&str> = id.split(':').collect();
+        let (scheme, name, port) = match parts[..] {
+            [name] => ("", name, ""),
+            [name, port] => ("", name, port),
+            [scheme, name, port] => (scheme, name, port),
+            _ => return None,
+        };
+        let known = ["", "http", "https"].contains(&scheme) && !name.is_empty();
+        known.then_some(Self { scheme: if scheme.is_empty() { "http" } else { scheme }, object: name, port })
+    }
+}
+
+impl ApiServer {
+    /// Passes a request on to a pod, by its own name or by that of a service that leads to it.
+    pub(super) fn proxy(&self, call: &Call<'_>) -> Outcome<Reply> {
+        let id = &*call.path.name;
+        let kind = call.kind.resource.kind.to_lowercase();
+        let name = Name::split(id)
+            .ok_or_else(|| Refused::bad_request(format!("invalid {kind} request {}", quote(id))))?;
+        let (pod, port) = match kind.as_str() {
+            "pod" => self.pod_behind(call, &name)?,
+            "service" => self.service_behind(call, &name)?,
+            _ => return Err(Refused::unavailable("error trying to reach service: no such host")),
+        };
+        let path = call.path.subresource.strip_prefix("proxy").unwrap_or_default();
+        let path = if path.is_empty() { "/" } else { path };
+        let asked = Asked { pod: &pod, scheme: name.scheme, port, path, view: self.all(), now: call.now };
+        let answered = self.programs.any().and_then(|upstream| upstream.answer(&asked));
+        let Some(Answered { code, content_type, body }) = answered else {
+            let address = pod.text("/status/podIP");
+            let why = format!("dial tcp {address}:{port}: connect: connection refused");
+            return Err(Refused::unavailable(&format!("error trying to reach service: {why}")));
+        };
+        Ok(Reply::new(code, ReplyBody::Bytes { content_type, bytes: Bytes::from(body) }))
+    }
+
+    /// The pod of this name, and the port; that of its first container where none is said.
+    fn pod_behind(&self, call: &Call<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
+        let namespace = &*call.path.namespace;
+        let pod = self.object(&PODS, namespace, name.object);
+        let pod = pod.ok_or_else(|| Refused::not_found(&PODS, name.object))?;
+        if pod.text("/status/podIP").is_empty() {
+            return Err(Refused::bad_request("address not allowed"));
+        }
+        let mut first =
+            pod.list("/spec/containers").iter().filter_map(|one| one["ports"].as_array()).flatten();
+        let first = first.find_map(|port| port["containerPort"].as_u64()).unwrap_or(80);
+        let port = if name.port.is_empty() { Some(first) } else { name.port.parse().ok() };
+        let port = port.and_then(|port| u16::try_from(port).ok());
+        let port = port.ok_or_else(|| Refused::bad_request(format!("invalid port {}", quote(name.port))))?;
+        Ok((pod, port))
+    }
+
+    /// The first ready pod that a service leads to, and the port there. A number is looked up in the service; a name is that
+    /// of a port of its endpoints.
+    fn service_behind(&self, call: &Call<'_>, name: &Name<'_>) -> Outcome<(Object, u16)> {
+        let namespace = &*call.path.namespace;
+        let named = match name.port.parse() {
+            Ok(number) => self.port_of_service(namespace, name.object, number)?,
+            Err(_) => name.port.to_owned(),
+        };
+        let endpoints = self.object(&ENDPOINTS, namespace, name.object);
+        let endpoints = endpoints.ok_or_else(|| Refused::not_found(&ENDPOINTS, name.object))?;
+        let nobody =
+            |whom: &str| Refused::unavailable(&format!("no endpoints available for service {}", quote(whom)));
+        let subsets = endpoints.list("/subsets");
+        if subsets.is_empty() {
+            return Err(nobody(name.object));
+        }
+        let behind = subsets.iter().find_map(|subset| {
+            let port = subset["ports"].as_array()?.iter().find(|port| name_of(port) == named)?;
+            let mut addresses = subset["addresses"].as_array()?.iter();
+            let pod = addresses.find_map(|address| self.pod_at(namespace, address))?;
+            Some((pod, u16::try_from(port["port"].as_u64()?).ok()?))
+        });
+        behind.ok_or_else(|| nobody(&call.path.name))
+    }
+
+    /// The name of a service's port of this number.
+    fn port_of_service(&self, namespace: &str, name: &str, number: i64) -> Outcome<String> {
+        let service = self.object(&SERVICES, namespace, name);
+        let service = service.ok_or_else(|| Refused::not_found(&SERVICES, name))?;
+        let port = service.list("/spec/ports").iter().find(|port| port["port"] == number);
+        port.map(|port| name_of(port).to_owned()).ok_or_else(|| {
+            let of = quote(name);
+            Refused::unavailable(&format!("no service port {number} found for service {of}"))
+        })
+    }
+
+    /// The pod that an address of endpoints stands for, if it still has it (`isValidAddress`).
+    fn pod_at(&self, namespace: &str, address: &Value) -> Option<Object> {
+        let pod = self.object(&PODS, namespace, address["targetRef"]["name"].as_str()?)?;
+        (address["ip"] == pod.text("/status/podIP")).then_some(pod)
+    }
+
+    fn all(&self) -> View {
+        let mut view = View::default();
+        for (key, object) in self.objects() {
+            view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
+        }
+        view
+    }
+}
+
+/// The name of a port; empty for none.
+fn name_of(port: &Value) -> &str {
+    port["name"].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_may_say_scheme_and_port() {
+        for (id, expected) in [
+            ("a", Some(("http", "a", ""))),
+            ("a:9099", Some(("http", "a", "9099"))),
+            ("https:a:metrics", Some(("https", "a", "metrics"))),
+            (":a:1", Some(("http", "a", "1"))),
+            ("ftp:a:1", None),
+            ("https::1", None),
+            ("a:b:c:d", None),
+        ] {
+            let found = Name::split(id).map(|name| (name.scheme, name.object, name.port));
+            assert_eq!(found, expected, "{id}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! A Scale that is applied: the number of replicas has owners as a field of the Scale and of the object.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use windtunnel_core::Resource;
+
+use super::of_builtin;
+use crate::apply::{Applied, Managers, Replicas, Tracker, Versions};
+use crate::call::{Call, Owners};
+use crate::kinds::Kind;
+use crate::server::ApiServer;
+use crate::status::Outcome;
+use crate::store::Stored;
+use crate::verbs::patch::apply;
+
+const SCALE: Resource = Resource::namespaced("autoscaling", "v1", "Scale", "scales");
+
+impl ApiServer {
+    /// The Scale that an apply comes to; the owners of the object's fields go into the call.
+    pub(super) fn apply_scale(
+        &self,
+        call: &mut Call<'_>,
+        object: &Stored,
+        current: &Value,
+    ) -> Outcome<Value> {
+        let config = apply::configuration(call, &SCALE)?;
+        let replicas = self.replicas(&call.kind);
+        let owners = Managers::stored(object);
+        let kind = Arc::new(Kind { resource: SCALE, custom: None, ..(*call.kind).clone() });
+        let served = [Arc::clone(&kind)];
+        let tracker = Tracker { versions: Versions::new(&served, &kind), ..self.tracker(call) };
+        let own = replicas.of_scale(&owners);
+        let Applied { object: scale, managers } =
+            tracker.apply(current, &config, own, false, call.options.force)?;
+        let managers = replicas.of_object(owners, managers, &call.kind.resource.api_version());
+        apply::tell_repeated(call)?;
+        call.owners = Owners::Decided(managers);
+        Ok(scale.unwrap_or_else(|| current.clone()))
+    }
+
+    /// Where each served version of a kind keeps its number of replicas.
+    fn replicas(&self, kind: &Kind) -> Replicas {
+        let served = self.catalog.versions(&kind.resource.group, &kind.resource.plural);
+        let path = |kind: &Arc<Kind>| {
+            let paths = match &kind.custom {
+                Some(custom) => custom.version.scale.clone()?,
+                None => of_builtin(),
+            };
+            Some(paths.spec.split('.').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+        };
+        Replicas(served.iter().map(|kind| (kind.resource.api_version(), path(kind))).collect())
+    }
+}

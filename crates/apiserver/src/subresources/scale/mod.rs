@@ -1,0 +1,143 @@
+//! How many of something there should be: `autoscaling/v1 Scale` of workloads and of custom resources.
+
+mod apply;
+
+use serde_json::{Value, json};
+
+use super::read;
+use crate::call::Call;
+use crate::field::FieldError;
+use crate::kinds::typed;
+use crate::options::PatchType;
+use crate::reply::{Reply, ReplyBody};
+use crate::request::Method;
+use crate::selector;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+use crate::verbs::patched;
+
+/// Where an object keeps what a Scale shows, as JSON paths (`.spec.replicas`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ScalePaths {
+    pub(crate) spec: String,
+    pub(crate) status: String,
+    /// A text with a label selector, if there is one.
+    pub(crate) selector: Option<String>,
+    /// Whether the selector is the one of a workload, in `spec.selector`.
+    own_selector: bool,
+}
+
+impl ScalePaths {
+    /// Reads `subresources.scale` of a version of a definition.
+    pub(crate) fn read(scale: &Value) -> Option<Self> {
+        let text = |field: &str| scale[field].as_str().map(str::to_owned);
+        Some(Self {
+            spec: text("specReplicasPath")?,
+            status: text("statusReplicasPath").unwrap_or_default(),
+            selector: text("labelSelectorPath").filter(|path| !path.is_empty()),
+            own_selector: false,
+        })
+    }
+}
+
+/// The paths of the workloads.
+pub(super) fn of_builtin() -> ScalePaths {
+    ScalePaths {
+        spec: ".spec.replicas".to_owned(),
+        status: ".status.replicas".to_owned(),
+        selector: None,
+        own_selector: true,
+    }
+}
+
+/// The paths that the definition in force declares, if it does.
+pub(super) fn of_custom(call: &Call<'_>) -> Option<ScalePaths> {
+    call.kind.custom.as_ref()?.version.scale.clone()
+}
+
+/// A JSON path as a JSON pointer.
+fn pointer(path: &str) -> String {
+    path.replace('.', "/")
+}
+
+impl ApiServer {
+    /// Reads or writes the scale of the object of a call.
+    pub(super) fn scale(&mut self, call: &mut Call<'_>, paths: &ScalePaths) -> Outcome<Reply> {
+        let entry = self.entry(call)?;
+        let object = if call.kind.custom.is_some() {
+            Self::served(&call.kind, entry)
+        } else {
+            Self::written_form(&call.kind, entry)
+        };
+        let current = shown(&object, paths)?;
+        let applies =
+            call.request.method == Method::Patch && PatchType::of(call.request) == Some(PatchType::Apply);
+        let mut scale = match call.request.method {
+            Method::Get => return Ok(Reply::value(200, current)),
+            Method::Put => read(call, &[("autoscaling", "v1")], "Scale")?,
+            Method::Patch if applies => self.apply_scale(call, &object, &current)?,
+            Method::Patch => patched(call, &current)?,
+            _ => return Err(Refused::method_not_allowed()),
+        };
+        typed::decode_as("autoscaling", "v1", "Scale", &mut scale).map_err(|why| {
+            Refused::bad_request(format!("Scale in version \"v1\" cannot be handled as a Scale: {why}"))
+        })?;
+        let wanted = scale["spec"]["replicas"].as_i64().unwrap_or(0);
+        if wanted < 0 {
+            let why = "must be greater than or equal to 0";
+            let error = FieldError::invalid("spec.replicas", wanted, why);
+            return Err(Refused::invalid("autoscaling", "Scale", &call.path.name, &[error], &self.profile));
+        }
+        let mut next = (*object).clone();
+        for field in ["name", "namespace", "uid", "resourceVersion"] {
+            if let Some(value) = scale["metadata"].get(field) {
+                next["metadata"][field] = value.clone();
+            }
+        }
+        write(&mut next, &paths.spec, wanted);
+        let reply = self.update_object(call, next)?;
+        match &reply.body {
+            ReplyBody::Object(object) => Ok(Reply::value(reply.code, shown(object, paths)?)),
+            _ => Ok(reply),
+        }
+    }
+}
+
+/// The Scale of an object.
+fn shown(object: &Value, paths: &ScalePaths) -> Outcome<Value> {
+    let number = |path: &str| object.pointer(&pointer(path)).and_then(Value::as_i64);
+    let Some(replicas) = number(&paths.spec) else {
+        let why = format!("the spec replicas field \"{}\" does not exist", paths.spec);
+        return Err(Refused::internal(why));
+    };
+    let mut own = json!({});
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = object["metadata"].get(field) {
+            own[field] = value.clone();
+        }
+    }
+    let mut scale = json!({
+        "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": own,
+        "spec": { "replicas": replicas },
+        "status": { "replicas": number(&paths.status).unwrap_or(0) },
+    });
+    let selector = match &paths.selector {
+        Some(path) => object.pointer(&pointer(path)).and_then(Value::as_str).unwrap_or_default().to_owned(),
+        None if paths.own_selector => selector::text(&object["spec"]["selector"]),
+        None => String::new(),
+    };
+    if !selector.is_empty() {
+        scale["status"]["selector"] = json!(selector);
+    }
+    if replicas == 0 {
+        scale["spec"] = json!({});
+    }
+    Ok(scale)
+}
+
+/// Sets a number at a path; what is on the way is there, for the number was.
+fn write(object: &mut Value, path: &str, number: i64) {
+    if let Some(place) = object.pointer_mut(&pointer(path)) {
+        *place = json!(number);
+    }
+}

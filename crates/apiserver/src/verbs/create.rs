@@ -1,0 +1,193 @@
+//! Creating objects.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::rfc3339;
+
+use super::validation;
+use crate::admission::{Attributes, Operation};
+use crate::call::Call;
+use crate::crd;
+use crate::decode;
+use crate::etcd;
+use crate::kinds::{Generation, strategy};
+use crate::metadata;
+use crate::profile::since;
+use crate::reply::Reply;
+use crate::schema::default;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+use crate::store::Stored;
+
+/// The longest prefix that a generated name keeps: 63 less the five letters.
+const PREFIX_LIMIT: usize = 58;
+/// How many names are tried before one is free (`maxNameGenerationCreateAttempts`).
+const NAMES_TRIED: usize = 8;
+
+impl ApiServer {
+    pub(crate) fn create(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        check_creatable(call)?;
+        let body = decode::body(call)?;
+        let object = decode::object(call, body, &self.profile)?;
+        self.create_object(call, object)
+    }
+
+    /// Creates a decoded object, also for updates of kinds that may be created by one.
+    pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        validation::match_namespace(call, &mut object)?;
+        let owners = self.owners(call, &object, None);
+        self.admit_create(call, &object)?;
+        let given = metadata::text(&object, "name").to_owned();
+        let namespace = metadata::text(&object, "namespace").to_owned();
+        let attributes =
+            |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
+        self.give_service_account(call, &mut object)?;
+        self.constrain_pod(call, &mut object)?;
+        self.mutate(call, attributes(&given), Some(&mut object))?;
+        // The owners of its fields are nobody else's to change.
+        Stored::take_owners(&mut object);
+        self.check_escalation(call, &object, None)?;
+        self.make_name(call, &mut object, &namespace);
+        self.prioritise(&kind, &mut object)?;
+        let name = metadata::text(&object, "name").to_owned();
+        call.new_name = Some(name.clone());
+        let version = metadata::text(&object, "resourceVersion").to_owned();
+        self.begin_metadata(call, &mut object);
+        if kind.custom.is_none() {
+            let context =
+                strategy::Context { minor: self.profile.minor, now: call.now, user: call.request.user };
+            strategy::prepare_create(&kind, &mut object, context);
+        } else if kind.rules.status {
+            strategy::take(&mut object, &Value::Null, "status");
+        }
+        if kind.table == self.crd_table {
+            crd::lifecycle::prepare_create(&mut object, &self.profile);
+        }
+        validation::created(&kind, &object, &self.profile)?;
+        self.allocate(&kind, &mut object)?;
+        if let Some(custom) = &kind.custom {
+            default::fill(&mut object, &custom.version.schema);
+        }
+        call.warnings.extend(validation::warnings(&kind, &object, None, &self.profile));
+        if !version.is_empty() && version != "0" {
+            return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
+        }
+        self.validate(call, attributes(&name), Some((&object, owners.entries.as_deref())))?;
+        let key = kind.key(&namespace, &name);
+        if let Some(existing) = self.store.get(kind.table, &namespace, &name) {
+            // The database measures a request before it looks at its keys.
+            if !call.dry_run {
+                etcd::check(&kind, &key, &object, &owners)?;
+            }
+            let generated = !metadata::text(&object, "generateName").is_empty();
+            let mut refused = Refused::already_exists(&kind.resource, &name);
+            if generated {
+                refused = Refused::no_unique_name(&kind.resource, &name);
+            }
+            if metadata::is_terminating(&existing.served()) {
+                refused.message = format!("object is being deleted: {}", refused.message);
+            }
+            return Err(refused);
+        }
+        if call.dry_run {
+            return Ok(Reply::object(201, Self::shown_to(&kind, &Stored::new(object, owners.entries))));
+        }
+        let object = self.settled(call, object, owners.entries.as_deref())?;
+        etcd::check(&kind, &key, &object, &owners)?;
+        let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
+        let reply = Self::just_stored(&kind, &stored);
+        call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
+        self.written(&kind, &key, None, call.now);
+        Ok(Reply::object(201, reply))
+    }
+
+    /// Makes a name of a `generateName`, and another one where that is taken already.
+    fn make_name(&mut self, call: &mut Call<'_>, object: &mut Value, namespace: &str) {
+        let prefix = metadata::text(object, "generateName").to_owned();
+        if !metadata::text(object, "name").is_empty() || prefix.is_empty() {
+            return;
+        }
+        let mut kept = prefix.len().min(PREFIX_LIMIT);
+        while !prefix.is_char_boundary(kept) {
+            kept -= 1;
+        }
+        let tries = if self.profile.minor >= since::GENERATED_NAMES_RETRIED { NAMES_TRIED } else { 1 };
+        let mut name = String::new();
+        for _ in 0..tries {
+            let drawn = call.attempt.names.pop();
+            name = drawn.unwrap_or_else(|| format!("{}{}", &prefix[..kept], self.suffixes.suffix(5)));
+            if self.store.get(call.kind.table, namespace, &name).is_none() {
+                break;
+            }
+        }
+        metadata::of(object).insert("name".to_owned(), json!(name));
+        call.attempt.names.push(name);
+    }
+
+    /// The namespace must be there and not going away; nor may the definition be.
+    fn admit_create(&self, call: &Call<'_>, object: &Value) -> Outcome<()> {
+        let resource = &call.kind.resource;
+        let name = match metadata::text(object, "name") {
+            "" => metadata::text(object, "generateName"),
+            name => name,
+        };
+        if resource.namespaced {
+            let namespace = &*call.path.namespace;
+            let Some(found) = self.store.get(self.namespace_table, "", namespace) else {
+                return Err(Refused::not_found(&windtunnel_core::resources::NAMESPACES, namespace));
+            };
+            if metadata::is_terminating(&found.served()) {
+                let why = format!(
+                    "unable to create new content in namespace {namespace} because it is being terminated"
+                );
+                let mut refused = Refused::forbidden(resource, name, &why);
+                if let Some(details) = &mut refused.details {
+                    details["causes"] = json!([{
+                        "reason": "NamespaceTerminating",
+                        "message": format!("namespace {namespace} is being terminated"),
+                        "field": "metadata.namespace",
+                    }]);
+                }
+                return Err(refused);
+            }
+        }
+        if call.kind.custom.as_ref().is_some_and(|custom| custom.family.terminating) {
+            let why = "create not allowed while custom resource definition is terminating";
+            return Err(Refused::forbidden(resource, name, why));
+        }
+        Ok(())
+    }
+
+    /// What the server sets on new objects, whatever the client says.
+    fn begin_metadata(&mut self, call: &mut Call<'_>, object: &mut Value) {
+        let uid = call.attempt.uid.get_or_insert_with(|| self.uids.uuid()).clone();
+        let counts = call.kind.rules.generation != Generation::None;
+        let metadata = metadata::of(object);
+        for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {
+            metadata.remove(field);
+        }
+        metadata.insert("uid".to_owned(), json!(uid));
+        metadata.insert("creationTimestamp".to_owned(), json!(rfc3339(call.now)));
+        if counts {
+            metadata.insert("generation".to_owned(), json!(1));
+        }
+    }
+}
+
+fn check_creatable(call: &Call<'_>) -> Outcome<()> {
+    let resource = &call.kind.resource;
+    if !call.path.subresource.is_empty() {
+        call.check_subresource()?;
+        return Err(if call.kind.custom.is_some() {
+            Refused::not_supported(resource, "create")
+        } else {
+            Refused::method_not_allowed()
+        });
+    }
+    if !call.path.name.is_empty() || (resource.namespaced && call.path.namespace.is_empty()) {
+        return Err(Refused::method_not_allowed());
+    }
+    Ok(())
+}

@@ -1,0 +1,297 @@
+//! Deleting objects: preconditions, grace, finalizers.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::Key;
+use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
+
+use crate::admission::{Attributes, Operation};
+use crate::call::Call;
+use crate::crd::lifecycle;
+use crate::held::Held;
+use crate::kinds::{Dependents, Kind};
+use crate::metadata;
+use crate::options;
+use crate::options::Deletion;
+use crate::reply::{List, Reply, ReplyBody};
+use crate::selector::Selector;
+use crate::server::ApiServer;
+use crate::status;
+use crate::status::{Outcome, Refused};
+use crate::store::Stored;
+
+/// Finalizers that stand for a propagation policy.
+const PROPAGATION: [&str; 2] = ["foregroundDeletion", "orphan"];
+
+impl ApiServer {
+    pub(crate) fn delete(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        if !call.path.subresource.is_empty() {
+            call.check_subresource()?;
+            return Err(if kind.custom.is_some() {
+                Refused::not_supported(&kind.resource, "delete")
+            } else {
+                Refused::method_not_allowed()
+            });
+        }
+        let mut options = Deletion::read(call.request, &self.profile)?;
+        options.dry_run |= call.dry_run;
+        call.dry_run = options.dry_run;
+        warn_of_orphans(call, &options);
+        self.keep_namespace(&kind, &call.path.name)?;
+        let entry = self.entry(call)?;
+        let object = Self::written_form(&kind, entry);
+        call.before = Some(object.clone());
+        check_preconditions(&kind, &call.key(), &object, &options)?;
+        self.keep_configuration(&kind, &call.path.name)?;
+        self.admit_deletion(call, &call.key(), &object)?;
+        let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
+        if reply.removed.is_none()
+            && let ReplyBody::Object(after) = &reply.body
+        {
+            call.after = Some(after.clone());
+        }
+        Ok(reply)
+    }
+
+    pub(crate) fn delete_collection(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        if kind.resource.namespaced && call.path.namespace.is_empty() {
+            return Err(Refused::method_not_allowed());
+        }
+        options::list::check(&call.request.query, false, &self.profile)?;
+        let selector = Selector::read(&kind, &call.request.query)?;
+        let mut options = Deletion::read(call.request, &self.profile)?;
+        options.dry_run |= call.dry_run;
+        call.dry_run = options.dry_run;
+        warn_of_orphans(call, &options);
+        let chosen: Vec<(Key, Stored)> = self
+            .store
+            .list(kind.table, &call.path.namespace)
+            .map(|(namespace, name, entry)| (kind.key(namespace, name), Self::written_form(&kind, entry)))
+            .filter(|(_, object)| selector.matches(object))
+            .collect();
+        // All are asked about before the first goes: a webhook that is called makes the request begin anew.
+        for (key, object) in &chosen {
+            self.admit_deletion(call, key, object)?;
+        }
+        for (key, object) in &chosen {
+            self.delete_object(&kind, key, object, &options, call.now)?;
+        }
+        let list = List {
+            api_version: kind.resource.api_version(),
+            kind: kind.list_kind.clone(),
+            metadata: json!({}),
+            items: chosen.iter().map(|(_, object)| Held::Shown(Self::shown_to(&kind, object))).collect(),
+            typed_items: kind.custom.is_some(),
+            metadata_only: None,
+        };
+        Ok(Reply::new(200, ReplyBody::List(list)))
+    }
+
+    fn admit_deletion(&self, call: &mut Call<'_>, key: &Key, object: &Stored) -> Outcome<()> {
+        if call.kind.conversion().is_some() {
+            // Marking an object changes nothing that its conversion depends on.
+            self.settled(call, (**object).clone(), object.owners().map(|owners| &**owners))?;
+        }
+        let (name, namespace) = (&*key.name, &*key.namespace);
+        let shown = self.admission.shown(object);
+        let attributes = Attributes { operation: Operation::Delete, name, namespace, old: Some(&shown) };
+        self.mutate(call, attributes, None)?;
+        self.validate(call, attributes, None)
+    }
+
+    pub(crate) fn delete_object(
+        &mut self,
+        kind: &Arc<Kind>,
+        key: &Key,
+        object: &Stored,
+        options: &Deletion,
+        now: Time,
+    ) -> Outcome<Reply> {
+        check_preconditions(kind, key, object, options)?;
+        let (finalizers, changed) = finalizers_after(kind, object, options);
+        let grace = grace(kind, object, options);
+        let namespace_held = kind.table == self.namespace_table
+            && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
+        if finalizers.is_empty() && grace == 0 && !namespace_held {
+            let removed =
+                if options.dry_run { Some(object.clone()) } else { self.remove_object(kind, key, now) };
+            if answers_with_object(kind) {
+                let last = last_state(kind, object, now);
+                return Ok(Reply { removed, ..Reply::object(200, Self::shown_to(kind, &last)) });
+            }
+            let body = status::deleted(&kind.resource, &key.name, metadata::text(object, "uid"));
+            return Ok(Reply { removed, ..Reply::value(200, body) });
+        }
+        let marked = metadata::is_terminating(object);
+        let shorter =
+            object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|old| grace < old);
+        if marked && !shorter && !changed {
+            return Ok(Reply::object(200, Self::shown_to(kind, object)));
+        }
+        let mut next = (**object).clone();
+        mark(&mut next, &finalizers, grace, marked, now);
+        if kind.table == self.namespace_table {
+            next["status"]["phase"] = json!("Terminating");
+            metadata::of(&mut next).remove("deletionGracePeriodSeconds");
+        }
+        if kind.table == self.crd_table && !marked {
+            lifecycle::prepare_deletion(&mut next, now);
+        }
+        if options.dry_run {
+            return Ok(Reply::object(200, Self::shown_to(kind, &object.with(next))));
+        }
+        let stored = self.store.rewrite(kind.table, key, kind.epoch(), Self::to_storage(kind, next));
+        self.written(kind, key, Some(object), now);
+        Ok(Reply::object(200, Self::just_stored(kind, &stored)))
+    }
+
+    /// Deletes an object on the server's own account.
+    pub(crate) fn delete_internally(&mut self, kind: &Arc<Kind>, namespace: &str, name: &str, now: Time) {
+        let Some(entry) = self.store.get(kind.table, namespace, name) else { return };
+        let object = entry.served();
+        let key = kind.key(namespace, name);
+        // Without preconditions nothing can be refused.
+        let _ = self.delete_object(kind, &key, &object, &Deletion::default(), now);
+    }
+
+    /// Takes an object out of the store, and its definition with the last one.
+    pub(crate) fn remove_object(&mut self, kind: &Kind, key: &Key, now: Time) -> Option<Stored> {
+        let removed = self.store.remove(kind.table, key, kind.epoch());
+        if kind.custom.is_some() {
+            self.definition_emptied(kind, now);
+        } else if kind.table == self.event_table {
+            self.event_written(key, now);
+        }
+        self.derive(kind);
+        removed
+    }
+}
+
+/// Core kinds whose deletion is answered with their last state (`ReturnDeletedObject`); those of storage are, too.
+const ANSWERED_WITH_OBJECT: [&str; 7] = [
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "pods",
+    "podtemplates",
+    "resourcequotas",
+    "serviceaccounts",
+    "services",
+];
+
+fn answers_with_object(kind: &Kind) -> bool {
+    let plural = &*kind.resource.plural;
+    match &*kind.resource.group {
+        "" => ANSWERED_WITH_OBJECT.contains(&plural),
+        group => group == "storage.k8s.io" && kind.custom.is_none() && plural != "csistoragecapacities",
+    }
+}
+
+/// What is answered of an object that is gone: a pod was marked before it went.
+fn last_state(kind: &Kind, object: &Stored, now: Time) -> Stored {
+    if !kind.is("", "pods") {
+        return object.clone();
+    }
+    let mut last = (**object).clone();
+    mark(&mut last, &[], 0, metadata::is_terminating(object), now);
+    object.with(last)
+}
+
+/// Warns a client that deletes a Job and does not say what becomes of its pods.
+fn warn_of_orphans(call: &mut Call<'_>, options: &Deletion) {
+    if call.kind.is("batch", "jobs") && options.propagation.is_none() {
+        call.warnings.push(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
+             remove them or set propagationPolicy=Orphan to suppress this warning"
+                .to_owned(),
+        );
+    }
+}
+
+fn check_preconditions(kind: &Kind, key: &Key, object: &Value, options: &Deletion) -> Outcome<()> {
+    let conflict = |text: &str| Err(Refused::conflict(&kind.resource, &kind.resource.kind, &key.name, text));
+    let uid = metadata::text(object, "uid");
+    if let Some(asked) = options.uid.as_deref().filter(|asked| *asked != uid) {
+        return conflict(&format!(
+            "the UID in the precondition ({asked}) does not match the UID in record ({uid}). The object might have \
+             been deleted and then recreated"
+        ));
+    }
+    let version = metadata::text(object, "resourceVersion");
+    if let Some(asked) = options.resource_version.as_deref().filter(|asked| *asked != version) {
+        return conflict(&format!(
+            "the ResourceVersion in the precondition ({asked}) does not match the ResourceVersion in record \
+             ({version}). The object might have been modified"
+        ));
+    }
+    Ok(())
+}
+
+/// The finalizers once the propagation policy has had its say, and whether that changed them.
+fn finalizers_after(kind: &Kind, object: &Value, options: &Deletion) -> (Vec<String>, bool) {
+    let before: Vec<String> = metadata::finalizers(object).into_iter().map(str::to_owned).collect();
+    let mut after = before.clone();
+    let is_set = before.iter().any(|name| PROPAGATION.contains(&name.as_str()));
+    let policy = match (kind.rules.dependents, options.propagation) {
+        (Dependents::Unsupported, _) => Some(""),
+        (Dependents::Orphaned, None) if !is_set => Some("orphan"),
+        (_, given) => given,
+    };
+    if let Some(policy) = policy {
+        after.retain(|name| !PROPAGATION.contains(&name.as_str()));
+        if !policy.is_empty() {
+            after.push(policy.to_owned());
+        }
+    }
+    let definition = kind.is("apiextensions.k8s.io", "customresourcedefinitions");
+    if definition
+        && !metadata::is_terminating(object)
+        && !after.iter().any(|name| name == lifecycle::FINALIZER)
+    {
+        after.push(lifecycle::FINALIZER.to_owned());
+    }
+    let changed = after != before;
+    (after, changed)
+}
+
+/// Seconds until the object may go: only pods that were scheduled and have not ended get any.
+fn grace(kind: &Kind, object: &Value, options: &Deletion) -> i64 {
+    if !kind.is("", "pods") {
+        return 0;
+    }
+    let scheduled = object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
+    let ended = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    if !scheduled || ended {
+        return 0;
+    }
+    let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+    options.grace.unwrap_or(own).max(0)
+}
+
+/// Marks an object for deletion, or shortens the grace of one that is marked.
+fn mark(object: &mut Value, finalizers: &[String], grace: i64, marked: bool, now: Time) {
+    let generation = object["metadata"]["generation"].as_i64().filter(|count| *count > 0 && !marked);
+    let metadata = metadata::of(object);
+    // Who shortens a grace that is under way counts from its beginning.
+    let begun = metadata
+        .get("deletionTimestamp")
+        .and_then(Value::as_str)
+        .filter(|_| marked)
+        .and_then(parse_rfc3339)
+        .zip(metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64))
+        .and_then(|(ends, grace)| ends.checked_sub(SignedDuration::from_secs(grace)).ok());
+    let ends = begun.unwrap_or(now).checked_add(SignedDuration::from_secs(grace)).unwrap_or(now);
+    metadata.insert("deletionTimestamp".to_owned(), json!(rfc3339(ends)));
+    metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
+    if finalizers.is_empty() {
+        metadata.remove("finalizers");
+    } else {
+        metadata.insert("finalizers".to_owned(), json!(finalizers));
+    }
+    if let Some(count) = generation {
+        metadata.insert("generation".to_owned(), json!(count.saturating_add(1)));
+    }
+}

@@ -1,0 +1,177 @@
+//! Server-side apply as a verb: it updates what is there, and creates what is not.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windtunnel_core::Resource;
+use windtunnel_core::yaml;
+use windtunnel_core::yaml::YamlError;
+
+use crate::apply::{Applied, KUBECTL, LAST_APPLIED, Managers};
+use crate::body;
+use crate::call::{Call, Owners};
+use crate::decode;
+use crate::gotext;
+use crate::gotext::json_type;
+use crate::metadata;
+use crate::options::FieldValidation;
+use crate::reply::Reply;
+use crate::request::Body;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+use crate::verbs::update;
+
+/// Metadata that is the server's to set on new objects, whatever is applied (`WipeObjectMetaSystemFields`).
+const SYSTEM: [&str; 5] =
+    ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink"];
+
+impl ApiServer {
+    pub(super) fn apply_patch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        let live = match self.entry(call) {
+            Ok(entry) => Some(Self::served(&kind, entry)),
+            Err(refused) if !call.path.subresource.is_empty() => return Err(refused),
+            Err(_) => None,
+        };
+        let config = configuration(call, &kind.resource)?;
+        let is_new = live.is_none();
+        let managers = live.as_ref().map(Managers::stored).unwrap_or_default();
+        let base = live.map_or_else(
+            || json!({ "apiVersion": kind.resource.api_version(), "kind": kind.resource.kind }),
+            |live| (*live).clone(),
+        );
+        let force = call.options.force;
+        let applied = self.tracker(call).apply(&base, &config, managers, is_new, force)?;
+        let Applied { object, managers } = applied;
+        tell_repeated(call)?;
+        let mut object = object.unwrap_or(base);
+        note_last_applied(call, &mut object, &config);
+        if is_new {
+            check_new(call, &mut object)?;
+        }
+        // What the kind does not know was refused already, in other words.
+        call.options.field_validation = FieldValidation::Ignore;
+        let object = decode::object(call, object, &self.profile)?;
+        call.owners = Owners::Decided(managers);
+        if is_new {
+            self.check_create_on_update(call)?;
+            return self.create_object(call, object);
+        }
+        self.update_object(call, object)
+    }
+}
+
+/// What is applied: an object of the type that the path stands for, which says nothing of owners.
+pub(crate) fn configuration(call: &mut Call<'_>, resource: &Resource) -> Outcome<Value> {
+    let config = read(call)?;
+    let text = |field: &str| config[field].as_str().unwrap_or_default();
+    let (given, version) = (text("kind"), text("apiVersion"));
+    if given != resource.kind || version != resource.api_version() {
+        let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
+        return Err(Refused::bad_request(format!("invalid object type: {group}/{version}, Kind={given}")));
+    }
+    if config["metadata"].get("managedFields").is_some_and(Value::is_array) {
+        return Err(Refused::bad_request("metadata.managedFields must be nil"));
+    }
+    Ok(config)
+}
+
+/// The body: YAML, and so JSON as well. Keys that it has more than once go into the call.
+fn read(call: &mut Call<'_>) -> Outcome<Value> {
+    let wrong = |why: String| Refused::bad_request(format!("error decoding YAML: {why}"));
+    let value = match &call.request.body {
+        Body::Value(value) => (*value).clone(),
+        Body::Empty | Body::Delete(_) => json!({}),
+        Body::Bytes(bytes) => {
+            body::check_size(bytes)?;
+            // Most clients send JSON, which is read faster as what it is.
+            match bytes.json() {
+                Ok((value, repeated)) if repeated.is_empty() => value,
+                _ => {
+                    let text = String::from_utf8_lossy(bytes);
+                    let (value, repeated) = lenient(&text).map_err(|error| {
+                        let why = body::yaml_error(&error, &text);
+                        wrong(format!("error converting YAML to JSON: {why}"))
+                    })?;
+                    call.duplicates = repeated;
+                    value
+                }
+            }
+        }
+    };
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Null => Ok(json!({})),
+        other => Err(wrong(format!(
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type \
+             map[string]interface {{}}",
+            json_type(&other)
+        ))),
+    }
+}
+
+/// Reads YAML in which keys may stand more than once; each that does is told as the parser does.
+fn lenient(text: &str) -> Result<(Value, Vec<String>), YamlError> {
+    let first = match yaml::from_str(text) {
+        Ok(value) => return Ok((value, Vec::new())),
+        Err(error) => error,
+    };
+    let (value, repeated) = yaml::lenient(text).map_err(|_| first)?;
+    let told = repeated.into_iter().map(|(line, key)| {
+        let key = match &key.kind {
+            yaml::Kind::Text(text) => gotext::quote(text),
+            _ => key.scalar().unwrap_or_default().to_owned(),
+        };
+        format!("line {line}: key {key} already set in map")
+    });
+    Ok((value, told.collect()))
+}
+
+/// Warns of keys that stand more than once, or refuses them, once it is clear what the apply comes to.
+pub(crate) fn tell_repeated(call: &mut Call<'_>) -> Outcome<()> {
+    let repeated = std::mem::take(&mut call.duplicates);
+    match call.options.field_validation {
+        _ if repeated.is_empty() => {}
+        FieldValidation::Ignore => {}
+        FieldValidation::Warn => call.warnings.extend(repeated),
+        FieldValidation::Strict => {
+            let why = repeated.join("\n  ");
+            return Err(Refused::bad_request(format!(
+                "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {why}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Checks what a new object is called, and drops what the server sets.
+fn check_new(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
+    let (resource, name) = (&call.kind.resource, &*call.path.name);
+    let uid = metadata::text(object, "uid");
+    if !uid.is_empty() {
+        let text = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
+        return Err(Refused::conflict(resource, &resource.plural, name, &text));
+    }
+    update::check_name(call, object)?;
+    let metadata = metadata::of(object);
+    for field in SYSTEM {
+        metadata.remove(field);
+    }
+    Ok(())
+}
+
+/// Keeps the annotation of the client's own apply true, if there is one and it is `kubectl` that applies.
+fn note_last_applied(call: &Call<'_>, object: &mut Value, config: &Value) {
+    let noted = object["metadata"]["annotations"].get(LAST_APPLIED).and_then(Value::as_str);
+    if call.request.query.get("fieldManager") != KUBECTL || noted.is_none_or(str::is_empty) {
+        return;
+    }
+    let mut config = config.clone();
+    if let Some(Value::Object(annotations)) = config["metadata"].get_mut("annotations") {
+        annotations.remove(LAST_APPLIED);
+    }
+    let text = format!("{config}\n");
+    object["metadata"]["annotations"][LAST_APPLIED] = json!(text);
+}

@@ -1,0 +1,96 @@
+//! What a write of a built-in kind needs of other objects: the priority of a pod, the addresses of a service.
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::Time;
+use windtunnel_core::{Identity, Resource, Write};
+
+use crate::kinds::strategy::service;
+use crate::kinds::{Kind, validation};
+use crate::metadata;
+use crate::request::Request;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+
+const PRIORITY_CLASSES: Resource =
+    Resource::cluster("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses");
+
+/// What pods take from a PriorityClass.
+#[derive(Debug, Clone)]
+pub(crate) struct PriorityClass {
+    value: i64,
+    preemption: String,
+    is_default: bool,
+}
+
+impl ApiServer {
+    /// Reads the priority classes anew if `kind` is theirs.
+    pub(crate) fn priority_classes_written(&mut self, kind: &Kind) {
+        if !kind.is(&PRIORITY_CLASSES.group, &PRIORITY_CLASSES.plural) {
+            return;
+        }
+        let all = self.store.list(kind.table, "");
+        let classes = all.map(|(_, name, entry)| {
+            let class = entry.served();
+            let preemption = class["preemptionPolicy"].as_str().unwrap_or("PreemptLowerPriority").to_owned();
+            let value = class["value"].as_i64().unwrap_or(0);
+            (name.to_owned(), PriorityClass { value, preemption, is_default: class["globalDefault"] == true })
+        });
+        self.priority_classes = classes.collect();
+    }
+
+    /// Creates the priority classes that every cluster has.
+    pub(crate) fn create_system_priority_classes(&mut self, now: Time) {
+        let admin = Identity::admin();
+        for class in validation::system_priority_classes() {
+            let write = Write::create(&PRIORITY_CLASSES, class);
+            self.handle(&Request::from_write(&write, &admin), now);
+        }
+    }
+
+    /// Gives a pod the priority of its class (admission plugin `Priority`).
+    pub(super) fn prioritise(&self, kind: &Kind, object: &mut Value) -> Outcome<()> {
+        if !kind.is("", "pods") {
+            return Ok(());
+        }
+        let name = object["spec"]["priorityClassName"].as_str().unwrap_or_default();
+        let class = if name.is_empty() {
+            self.priority_classes.iter().find(|(_, class)| class.is_default)
+        } else {
+            self.priority_classes.get_key_value(name)
+        };
+        if class.is_none() && !name.is_empty() {
+            let pod = metadata::text(object, "name");
+            let why = format!("no PriorityClass with name {name} was found");
+            return Err(Refused::forbidden(&kind.resource, pod, &why));
+        }
+        let priority = json!(class.map_or(0, |(_, class)| class.value));
+        let policy = json!(class.map_or("PreemptLowerPriority", |(_, class)| &class.preemption));
+        let default = class.map(|(name, _)| name.clone());
+        let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return Ok(()) };
+        if let Some(given) = spec.get("priority").filter(|given| **given != priority) {
+            let why = format!(
+                "the integer value of priority ({given}) must not be provided in pod spec; priority admission \
+                 controller computed {priority} from the given PriorityClass name"
+            );
+            let pod = metadata::text(object, "name").to_owned();
+            return Err(Refused::forbidden(&kind.resource, &pod, &why));
+        }
+        spec.insert("priority".to_owned(), priority);
+        spec.entry("preemptionPolicy").or_insert(policy);
+        if let Some(default) = default {
+            spec.insert("priorityClassName".to_owned(), json!(default));
+        }
+        Ok(())
+    }
+
+    /// Gives a service the addresses and ports that it needs.
+    pub(super) fn allocate(&mut self, kind: &Kind, object: &mut Value) -> Outcome<()> {
+        if !kind.is("", "services") {
+            return Ok(());
+        }
+        self.taken_by_services.follow(self.store.table(kind.table));
+        service::allocate(object, &mut self.taken_by_services).map_err(|error| {
+            Refused::invalid("", "Service", metadata::text(object, "name"), &[error], &self.profile)
+        })
+    }
+}

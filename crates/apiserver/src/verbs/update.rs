@@ -1,0 +1,352 @@
+//! Replacing objects: the common path of updates and patches.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use windtunnel_core::Key;
+use windtunnel_core::clock::Time;
+
+use super::validation::Written;
+use super::{owners, validation};
+use crate::admission::{Attributes, Operation};
+use crate::call::Call;
+use crate::crd;
+use crate::decode;
+use crate::delta::Delta;
+use crate::etcd;
+use crate::field::{Cause, FieldError, Shown};
+use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
+use crate::metadata;
+use crate::options;
+use crate::reply::Reply;
+use crate::schema::default;
+use crate::server::ApiServer;
+use crate::status::{Outcome, Refused};
+use crate::store::{Entry, Owned, Stored};
+
+/// Metadata that an update keeps whatever it says.
+const KEPT: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];
+/// Metadata that an update keeps if it says nothing.
+const KEPT_IF_ABSENT: [&str; 3] = ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"];
+
+impl ApiServer {
+    pub(crate) fn update(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        call.check_subresource()?;
+        self.hold_against(call);
+        let body = decode::body(call)?;
+        let object = decode::object(call, body, &self.profile)?;
+        self.update_object(call, object)
+    }
+
+    /// Replaces the object of the call by a decoded one.
+    pub(crate) fn update_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        check_name(call, &object)?;
+        if object["metadata"].get("namespace").is_some() != kind.resource.namespaced {
+            call.delta = None;
+        }
+        validation::match_namespace(call, &mut object)?;
+        let entry = match self.entry(call) {
+            Ok(entry) => entry.clone(),
+            Err(_) if kind.rules.create_on_update && call.path.subresource.is_empty() => {
+                self.check_create_on_update(call)?;
+                return self.create_object(call, object);
+            }
+            Err(refused) => return Err(refused),
+        };
+        let old = call.known.take().unwrap_or_else(|| Self::written_form(&kind, &entry));
+        call.before = Some(old.clone());
+        let (name, namespace) = (call.path.name.clone(), call.path.namespace.clone());
+        let shown = self.admission.shown(&old);
+        let attributes = Attributes {
+            operation: Operation::Update,
+            name: &name,
+            namespace: &namespace,
+            old: Some(&shown),
+        };
+        let mut delta = call.delta.take().unwrap_or_else(|| self.delta(call, &old, &object));
+        let before = owners::Before { object: &old, delta: &delta, known: entry.owners() };
+        let owners = self.owners(call, &object, Some(before));
+        self.mutate(call, attributes, Some(&mut object))?;
+        if self.admission.may_mutate() {
+            // The owners of its fields are nobody else's to change.
+            Stored::take_owners(&mut object);
+            delta = self.delta(call, &old, &object);
+        }
+        let status = delta.field(&object, "status");
+        self.check_versions(call, &mut object, &old)?;
+        prepare(call, &mut object, &old);
+        self.check_escalation(call, &object, Some(&old))?;
+        if kind.table == self.crd_table && call.path.subresource.is_empty() {
+            crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
+        }
+        let owners = owners::settled(&object, owners, &old);
+        count_generation(&kind, &mut object, &old);
+        // Another version of a kind may have another schema.
+        let has_one_version = kind.custom.as_ref().is_some_and(|custom| custom.family.has_one_version);
+        let was_checked = has_one_version && entry.is_of(kind.epoch()) && self.tolerated_nothing(&entry);
+        let part = call.writes_part().then_some(Written { object: &delta, status, was_checked });
+        validation::updated(&kind, &object, &old, part, &self.profile, &mut call.warnings)?;
+        if call.path.subresource.is_empty() {
+            self.allocate(&kind, &mut object)?;
+            call.warnings.extend(validation::warnings(&kind, &object, Some(&old), &self.profile));
+        }
+        self.validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
+        self.store_update(call, &kind, object, owners, &entry, &old)
+    }
+
+    /// Has the body of an update held against the object: what stays as it was has been decoded before. For custom resources only where
+    /// somebody will ask how they differ.
+    pub(super) fn hold_against(&self, call: &mut Call<'_>) {
+        let is_held = match &call.kind.custom {
+            None => call.kind.is_storage(),
+            // Where defaults are filled in, it would have to be done again afterwards.
+            Some(custom) => !custom.version.schema.has_defaults && self.asks_for_delta(call),
+        };
+        let entry = self.entry(call).ok().filter(|entry| is_held && entry.is_of(call.kind.epoch()));
+        call.known = entry.map(|entry| Self::written_form(&call.kind, entry));
+    }
+
+    /// How an object differs from what it was, where somebody will ask.
+    fn delta(&self, call: &Call<'_>, old: &Value, object: &Value) -> Delta {
+        if self.asks_for_delta(call) { Delta::between(old, object) } else { Delta::Other }
+    }
+
+    /// Who keeps the owners of fields does, and who checks the status of a custom resource.
+    fn asks_for_delta(&self, call: &Call<'_>) -> bool {
+        self.managed_fields || call.kind.custom.is_some() && call.writes_part()
+    }
+
+    /// The uid and the resource version that the client knew.
+    fn check_versions(&self, call: &Call<'_>, object: &mut Value, old: &Value) -> Outcome<()> {
+        let (resource, name) = (&call.kind.resource, &*call.path.name);
+        let uid = metadata::text(object, "uid");
+        let actual = metadata::text(old, "uid");
+        if !uid.is_empty() && uid != actual {
+            let key = if call.path.namespace.is_empty() {
+                String::new()
+            } else {
+                format!("{}/", call.path.namespace)
+            };
+            let text = format!(
+                "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}{name}, ResourceVersion: 0, \
+                 AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}",
+                resource.plural
+            );
+            return Err(Refused::conflict(resource, &resource.plural, name, &text));
+        }
+        let version =
+            options::version(metadata::text(object, "resourceVersion")).map_err(Refused::internal)?;
+        let current = metadata::text(old, "resourceVersion");
+        match version.filter(|version| *version != 0) {
+            None if !call.kind.rules.unconditional_update => {
+                let error = FieldError {
+                    cause: Cause::Invalid,
+                    field: "metadata.resourceVersion".to_owned(),
+                    value: Shown::Unsigned(0),
+                    detail: "must be specified for an update".to_owned(),
+                };
+                Err(Refused::invalid(&resource.group, &resource.plural, name, &[error], &self.profile))
+            }
+            None => {
+                metadata::of(object).insert("resourceVersion".to_owned(), json!(current));
+                Ok(())
+            }
+            Some(version) if version.to_string() == current => Ok(()),
+            Some(_) => Err(Refused::modified(resource, name)),
+        }
+    }
+
+    fn store_update(
+        &mut self,
+        call: &mut Call<'_>,
+        kind: &Arc<Kind>,
+        object: Value,
+        owners: Owned,
+        entry: &Entry,
+        old: &Stored,
+    ) -> Outcome<Reply> {
+        let key = call.key();
+        if self.is_last_update(kind, &object) {
+            if !call.dry_run {
+                self.remove_object(kind, &key, call.now);
+            }
+            let last = Stored::new(object, owners.entries);
+            let shown = Self::shown_to(kind, &last);
+            return Ok(Reply { removed: Some(last), ..Reply::object(200, shown) });
+        }
+        let object = self.settled(call, object, owners.entries.as_deref())?;
+        if is_same(&object, &owners, &entry.stored()) {
+            call.after = Some(old.clone());
+            return Ok(Reply::object(200, Self::shown_to(kind, old)));
+        }
+        if call.dry_run {
+            return Ok(Reply::object(200, Self::just_stored(kind, &Stored::new(object, owners.entries))));
+        }
+        etcd::check(kind, &key, &object, &owners)?;
+        let stored = self.store.put(kind.table, &key, kind.epoch(), object, owners);
+        let reply = Self::just_stored(kind, &stored);
+        call.after = Some(if kind.custom.is_none() { stored } else { reply.clone() });
+        self.written(kind, &key, Some(old), call.now);
+        Ok(Reply::object(200, reply))
+    }
+
+    /// What writes of some kinds set in motion at once; `old` is what was there before.
+    pub(crate) fn written(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
+        if kind.table == self.crd_table {
+            self.definition_written(key, old, now);
+        } else if kind.table == self.event_table {
+            self.event_written(key, now);
+        }
+        self.derive(kind);
+    }
+
+    /// Makes anew what is kept beside the store of the objects of a kind.
+    pub(crate) fn derive(&mut self, kind: &Kind) {
+        self.admission_written(kind);
+        self.priority_classes_written(kind);
+    }
+
+    /// Whether the update takes away the last thing that held a terminating object.
+    fn is_last_update(&self, kind: &Kind, object: &Value) -> bool {
+        let namespace_held = kind.table == self.namespace_table
+            && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
+        let grace = object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
+        metadata::is_terminating(object)
+            && metadata::finalizers(object).is_empty()
+            && grace == 0
+            && !namespace_held
+    }
+}
+
+/// The name of the object must be that of the path.
+pub(super) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
+    let (name, url) = (metadata::text(object, "name"), &*call.path.name);
+    if name.is_empty() {
+        let why = "was undeterminable: name must be provided";
+        return Err(Refused::bad_request(format!("the name of the object ({url} based on URL) {why}")));
+    }
+    if name != url {
+        let why = "does not match the name on the URL";
+        return Err(Refused::bad_request(format!("the name of the object ({name}) {why} ({url})")));
+    }
+    Ok(())
+}
+
+/// Takes from the stored object what the endpoint does not write.
+fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
+    let kind = &*call.kind;
+    keep_metadata(metadata::of(object), &old["metadata"]);
+    match &*call.path.subresource {
+        "status" => only_status(kind, object, old),
+        // These were made of the stored object already.
+        "approval" | "ephemeralcontainers" | "resize" => {}
+        "finalize" => {
+            let finalizers = object["spec"]["finalizers"].take();
+            *object = old.clone();
+            match (finalizers, object["spec"].as_object_mut()) {
+                (Value::Null, Some(spec)) => {
+                    spec.remove("finalizers");
+                }
+                (finalizers, _) => object["spec"]["finalizers"] = finalizers,
+            }
+        }
+        _ if kind.custom.is_none() => strategy::prepare_update(kind, object, old),
+        _ if kind.rules.status => strategy::take(object, old, "status"),
+        _ => {}
+    }
+}
+
+/// Takes from the stored metadata what no update changes.
+fn keep_metadata(metadata: &mut Map<String, Value>, old: &Value) {
+    for (fields, always) in [(KEPT, true), (KEPT_IF_ABSENT, false)] {
+        for field in fields {
+            match old.get(field) {
+                Some(value) if always && metadata.get(field) == Some(value) => {}
+                Some(value) if always || !metadata.contains_key(field) => {
+                    metadata.insert(field.to_owned(), value.clone());
+                }
+                None if always => {
+                    metadata.remove(field);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Leaves of a status write the status and what the kind lets through of the metadata.
+fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
+    let written: &[&str] = match kind.rules.status_metadata {
+        StatusMetadata::Ignored => &["status"],
+        StatusMetadata::Taken | StatusMetadata::TakenButLabels => &["status", "metadata"],
+    };
+    restore(object, old, written);
+    if kind.rules.status_metadata == StatusMetadata::TakenButLabels {
+        let metadata = metadata::of(object);
+        match old["metadata"].get("labels") {
+            Some(labels) => metadata.insert("labels".to_owned(), labels.clone()),
+            None => metadata.remove("labels"),
+        };
+    }
+    if let Some(custom) = &kind.custom {
+        default::fill(object, &custom.version.schema);
+    }
+}
+
+/// Gives an object the top-level fields of another, but for those that are written. Most are the same already: they stay
+/// where they are.
+fn restore(object: &mut Value, old: &Value, written: &[&str]) {
+    let is_written = |name: &str| written.contains(&name);
+    if !is_written("metadata")
+        && let Some(before) = old["metadata"].as_object()
+    {
+        take_over(metadata::of(object), before, |_| false);
+    }
+    if let (Some(fields), Some(before)) = (object.as_object_mut(), old.as_object()) {
+        take_over(fields, before, |name| name == "metadata" || is_written(name));
+    }
+}
+
+/// Makes the entries of a map those of another, but for some that stay as they are.
+fn take_over(map: &mut Map<String, Value>, other: &Map<String, Value>, stays: impl Fn(&str) -> bool) {
+    let given = map.iter().filter(|(name, _)| !stays(name));
+    if given.eq(other.iter().filter(|(name, _)| !stays(name))) {
+        return;
+    }
+    map.retain(|name, _| stays(name) || other.contains_key(name));
+    for (name, value) in other.iter().filter(|(name, _)| !stays(name)) {
+        if map.get(name) != Some(value) {
+            map.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+/// Whether two objects are the same. What writes change most stands at the end of the alphabet, so that is looked at first.
+fn is_same(object: &Value, owners: &Owned, other: &Stored) -> bool {
+    let (Some(one), Some(two)) = (object.as_object(), other.as_object()) else { return *object == **other };
+    let same = one.len() == two.len() && one.iter().rev().eq(two.iter().rev());
+    same && owners.entries.as_ref() == other.owners()
+}
+
+/// Counts changes of the specification.
+fn count_generation(kind: &Kind, object: &mut Value, old: &Value) {
+    if kind.rules.generation == Generation::None {
+        return;
+    }
+    let Some(generation) = old["metadata"]["generation"].as_i64() else { return };
+    let relevant =
+        |name: &str| name != "metadata" && name != "apiVersion" && !(kind.rules.status && name == "status");
+    let annotations = kind.rules.generation == Generation::SpecificationAndAnnotations
+        && object["metadata"]["annotations"] != old["metadata"]["annotations"];
+    if differ(object, old, relevant) || annotations {
+        object["metadata"]["generation"] = json!(generation.saturating_add(1));
+    }
+}
+
+/// Whether two objects differ in a top-level field that matters.
+fn differ(one: &Value, other: &Value, matters: impl Fn(&str) -> bool) -> bool {
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return one != other };
+    let of = |map: &'_ serde_json::Map<String, Value>| map.keys().filter(|name| matters(name)).count();
+    of(one) != of(other) || one.iter().any(|(name, value)| matters(name) && other.get(name) != Some(value))
+}

@@ -1,0 +1,218 @@
+//! What is checked of an object before it is stored.
+
+use serde_json::Value;
+
+use crate::admission::policy;
+use crate::admission::webhook::configuration;
+use crate::call::Call;
+use crate::crd;
+use crate::delta::Delta;
+use crate::field::FieldError;
+use crate::gotext;
+use crate::kinds::validation as builtin;
+use crate::kinds::{Custom, Kind};
+use crate::metadata;
+use crate::names::NameRule;
+use crate::profile::{Profile, StatusScope};
+use crate::schema::ratchet::Before;
+use crate::schema::rules;
+use crate::schema::rules::Judged;
+use crate::schema::{embedded, list_type, validate};
+use crate::status::{Outcome, Refused};
+
+/// The namespace of the path is the object's.
+pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
+    if !call.kind.resource.namespaced {
+        metadata::of(object).remove("namespace");
+        return Ok(());
+    }
+    let given = metadata::text(object, "namespace");
+    if !given.is_empty() && given != call.path.namespace {
+        return Err(Refused::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    if given.is_empty() {
+        metadata::of(object).insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
+    }
+    Ok(())
+}
+
+/// Checks a new object.
+pub(crate) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome<()> {
+    let names = match kind.rules.names {
+        NameRule::Service if !profile.relaxed_service_names => NameRule::StrictService,
+        rule => rule,
+    };
+    let mut errors = metadata::check(object, names, profile);
+    if let Some(custom) = &kind.custom {
+        let context = validate::Context { profile, field_prefix: "" };
+        errors.extend(validate::validate(object, None, &custom.version.schema, context));
+        errors.extend(beyond_schema(custom, object, None, None));
+        let judged = Judged { object, old: None, ratchets: false };
+        let version = &custom.version;
+        errors.extend(rules::check(version.rules(), &version.schema, judged, &errors, profile).0);
+    } else {
+        errors.extend(builtin::check(kind, object, None, false, profile));
+    }
+    if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        errors.extend(crd::validation::check(object, None, profile));
+    } else if configuration::is_configuration(kind) {
+        errors.extend(configuration::check(kind, object, None, profile));
+    } else if policy::is_policy(kind) {
+        errors.extend(policy::check::check(kind, object, None, profile));
+    }
+    finish(kind, object, &errors, profile)
+}
+
+/// A status that is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written<'a> {
+    /// How its object differs from what it was.
+    pub(super) object: &'a Delta,
+    /// How it differs itself.
+    pub(super) status: &'a Delta,
+    /// Whether what it was was checked by the schema in force: of that, what stays as it is need not be looked at again.
+    pub(super) was_checked: bool,
+}
+
+/// Checks an updated object, or a written status. What is tolerated goes into `warnings`.
+pub(super) fn updated(
+    kind: &Kind,
+    object: &Value,
+    old: &Value,
+    status: Option<Written<'_>>,
+    profile: &Profile,
+    warnings: &mut Vec<String>,
+) -> Outcome<()> {
+    let mut errors = metadata_of_update(kind, object, old, profile);
+    if let Some(custom) = &kind.custom {
+        errors.extend(custom_update(custom, object, old, status, profile, warnings));
+    } else {
+        errors.extend(builtin::check(kind, object, Some(old), status.is_some(), profile));
+    }
+    if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        errors.extend(if status.is_some() {
+            crd::validation::check_status(object)
+        } else {
+            crd::validation::check(object, Some(old), profile)
+        });
+    } else if configuration::is_configuration(kind) {
+        errors.extend(configuration::check(kind, object, Some(old), profile));
+    } else if policy::is_policy(kind) {
+        errors.extend(policy::check::check(kind, object, Some(old), profile));
+    }
+    finish(kind, object, &errors, profile)
+}
+
+/// What clients are warned of in an object that is accepted (`WarningsOnCreate`, `WarningsOnUpdate`).
+pub(super) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<String> {
+    let mut warnings = metadata::finalizer_warnings(object);
+    if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        warnings.extend(crd::format_warnings(object, old, profile.minor));
+    }
+    warnings
+}
+
+fn custom_update(
+    custom: &Custom,
+    object: &Value,
+    old: &Value,
+    status: Option<Written<'_>>,
+    profile: &Profile,
+    warnings: &mut Vec<String>,
+) -> Vec<FieldError> {
+    let schema = &custom.version.schema;
+    let ratchets = if status.is_some() { profile.ratchets_status } else { profile.ratchets_objects };
+    let status_only = status.filter(|_| profile.status_scope == StatusScope::StatusOnly);
+    let mut errors = if let Some(Written { status: delta, was_checked, .. }) = status_only {
+        let field_prefix = if profile.status_in_field { "status" } else { "" };
+        let context = validate::Context { profile, field_prefix };
+        match (object.get("status"), schema.properties.get("status")) {
+            (Some(value), Some(schema)) => {
+                let before = if was_checked { Before::checked } else { Before::new };
+                let old = old.get("status").filter(|_| ratchets || was_checked);
+                let old = old.map(|old| before(old, delta));
+                validate::validate(value, old, schema, context)
+            }
+            _ => Vec::new(),
+        }
+    } else {
+        let context = validate::Context { profile, field_prefix: "" };
+        let checked = status.filter(|status| status.was_checked);
+        let old =
+            checked.map(|status| Before::checked(old, status.object)).or(ratchets.then_some(old.into()));
+        validate::validate(object, old, schema, context)
+    };
+    errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.status)));
+    let judged = Judged { object, old: Some(old), ratchets };
+    let (broken, tolerated) = rules::check(custom.version.rules(), schema, judged, &errors, profile);
+    errors.extend(broken);
+    warnings.extend(tolerated);
+    errors
+}
+
+/// Embedded objects, and lists that are sets or maps; duplicates are tolerated while the stored object has some, so that
+/// those need not be found which it has.
+fn beyond_schema(
+    custom: &Custom,
+    object: &Value,
+    old: Option<&Value>,
+    status: Option<&Delta>,
+) -> Vec<FieldError> {
+    let schema = &custom.version.schema;
+    let mut errors = embedded::check(object, schema);
+    let duplicates = list_type::check(object, status, schema);
+    let tolerated = || old.is_some_and(|old| !list_type::check(old, None, schema).is_empty());
+    if !duplicates.is_empty() && !tolerated() {
+        errors.extend(duplicates);
+    }
+    errors
+}
+
+fn metadata_of_update(kind: &Kind, object: &Value, old: &Value, profile: &Profile) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let (new_time, old_time) =
+        (metadata::text(object, "deletionTimestamp"), metadata::text(old, "deletionTimestamp"));
+    if new_time != old_time {
+        errors.push(FieldError::invalid("metadata.deletionTimestamp", new_time, "field is immutable"));
+    }
+    if metadata::is_terminating(old) {
+        let before = metadata::finalizers(old);
+        let mut added: Vec<&str> =
+            metadata::finalizers(object).into_iter().filter(|name| !before.contains(name)).collect();
+        added.sort_unstable();
+        if !added.is_empty() {
+            let quoted: Vec<String> = added.into_iter().map(gotext::quote).collect();
+            let why = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                quoted.join(", ")
+            );
+            errors.push(FieldError::forbidden("metadata.finalizers", why));
+        }
+    }
+    // The server checks this twice, and shows both in the causes.
+    errors.extend(errors.clone());
+    // What stays as it was has been checked.
+    if !metadata::has_same_maps(object, old) {
+        let found = metadata::check_maps(object, profile);
+        errors.extend(std::iter::repeat_n(found, looks_at_metadata(kind)).flatten());
+    }
+    errors
+}
+
+/// How often the server looks at the metadata of an update, which shows in the causes: twice for all kinds (`validateCommonFields`),
+/// once as what is updated, and of most built-in kinds once more as of a new object.
+fn looks_at_metadata(kind: &Kind) -> usize {
+    let resource = &kind.resource;
+    let is_workload = matches!(&*resource.group, "apps" | "batch") || kind.is("", "pods");
+    if kind.custom.is_some() || is_workload { 3 } else { 4 }
+}
+
+fn finish(kind: &Kind, object: &Value, errors: &[FieldError], profile: &Profile) -> Outcome<()> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let resource = kind.stored_as();
+    Err(Refused::invalid(&resource.group, &resource.kind, metadata::text(object, "name"), errors, profile))
+}

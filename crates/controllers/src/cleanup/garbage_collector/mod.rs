@@ -1,0 +1,263 @@
+//! The garbage collector: objects of any kind go when the last of their owners is gone.
+//!
+//! It carries out what a deletion leaves to it: in the background (dependents go after their owner), in the foreground
+//! (finalizer `foregroundDeletion`: the owner stays until the dependents that block it are gone) and as orphans (finalizer
+//! `orphan`: dependents lose the owner, and stay). An index of dependents by the uid of their owners makes a change cost
+//! what hangs on it.
+
+mod references;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::Time;
+use windtunnel_core::{
+    Change, ChangeKind, DeleteOptions, Identity, Key, Object, Propagation, Resource, View, Write,
+};
+
+use self::references::{Owners, is_waiting, keeps, owner, owners};
+use crate::workqueue::{Reconcile, WorkQueue};
+use crate::{Actor, Input, Interest, Step};
+
+/// The finalizer of an owner that waits until its dependents are gone.
+const FOREGROUND: &str = "foregroundDeletion";
+/// The finalizer of an owner whose dependents are to stay.
+const ORPHAN: &str = "orphan";
+
+/// The garbage collector of kube-controller-manager.
+#[derive(Debug, Clone, Default)]
+pub struct GarbageCollector {
+    queue: WorkQueue,
+    /// The objects that name an owner of this uid.
+    dependents: BTreeMap<String, BTreeSet<Key>>,
+    started: bool,
+}
+
+impl GarbageCollector {
+    /// A collector that has not looked at anything yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        if !std::mem::replace(&mut self.started, true) {
+            self.look_at_all(input.view);
+        }
+        for change in input.changes {
+            self.follow(change, input.view);
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    /// Indexes all objects, and lets those go into the queue that it has something to do with.
+    fn look_at_all(&mut self, view: &View) {
+        let mut looked_at = Vec::new();
+        for (key, object) in view.objects() {
+            let owned = !owners(object).is_empty();
+            if owned {
+                self.index(&key, object);
+            }
+            if owned || object.is_terminating() {
+                looked_at.push((key, object));
+            }
+        }
+        for (key, object) in looked_at {
+            if object.is_terminating() || self.judge(&key, object, view).is_some() {
+                self.queue.add(key);
+            }
+        }
+    }
+
+    /// Takes a change in: its object, what hangs on it, and the owners that may have waited for it.
+    fn follow(&mut self, change: &Change, view: &View) {
+        let is_gone = change.kind == ChangeKind::Deleted;
+        let object = &change.object;
+        let old = change.old.as_ref().or(is_gone.then_some(object));
+        if let Some(old) = old {
+            self.forget(&change.key, old);
+        }
+        if !is_gone {
+            self.index(&change.key, object);
+            self.queue.add(change.key.clone());
+        }
+        if is_gone || object.is_terminating() && !old.is_some_and(Object::is_terminating) {
+            self.bereave(object.uid());
+        }
+        if let Some(old) = old.filter(|old| is_gone || owners(old) != owners(object)) {
+            self.tell_owners(old, view);
+        }
+    }
+
+    fn index(&mut self, key: &Key, object: &Object) {
+        for owner in owners(object) {
+            self.dependents.entry(uid(owner).to_owned()).or_default().insert(key.clone());
+        }
+    }
+
+    fn forget(&mut self, key: &Key, object: &Object) {
+        for owner in owners(object) {
+            if let Some(dependents) = self.dependents.get_mut(uid(owner)) {
+                dependents.remove(key);
+                if dependents.is_empty() {
+                    self.dependents.remove(uid(owner));
+                }
+            }
+        }
+    }
+
+    /// Looks at what hangs on an owner that is gone, or on its way out.
+    fn bereave(&mut self, owner: &str) {
+        for dependent in self.dependents.get(owner).into_iter().flatten() {
+            self.queue.add(dependent.clone());
+        }
+    }
+
+    /// Looks at the owners that may have waited for an object.
+    fn tell_owners(&mut self, object: &Object, view: &View) {
+        for reference in owners(object) {
+            if let Some((key, found)) = owner(reference, object.namespace(), view).into_found()
+                && found.is_terminating()
+            {
+                self.queue.add(key);
+            }
+        }
+    }
+
+    /// The dependents of an object, by what the index knows, that still name it.
+    fn dependents<'v>(&self, of: &Object, view: &'v View) -> Vec<(&Key, &'v Object)> {
+        let keys = self.dependents.get(of.uid()).into_iter().flatten();
+        keys.filter_map(|key| Some((key, view.get_key(key)?))).collect()
+    }
+
+    /// Takes the owner out of its dependents, then lets it go.
+    fn orphan_dependents(&self, key: &Key, owner: &Object, view: &View) -> Vec<Write> {
+        let dependents = self.dependents(owner, view);
+        let mut writes: Vec<Write> = dependents
+            .into_iter()
+            .map(|(key, dependent)| with_owners(key, dependent, |reference| uid(reference) != owner.uid()))
+            .collect();
+        if writes.is_empty() {
+            writes.push(without_finalizer(key, owner, ORPHAN));
+        }
+        writes
+    }
+
+    /// Whether no dependent of a deleted owner blocks it any more.
+    fn may_go(&self, owner: &Object, view: &View) -> bool {
+        !self.dependents(owner, view).iter().any(|(_, dependent)| {
+            owners(dependent)
+                .iter()
+                .any(|reference| uid(reference) == owner.uid() && reference["blockOwnerDeletion"] == true)
+        })
+    }
+
+    /// What becomes of an object by the state of its owners.
+    fn judge(&self, key: &Key, object: &Object, view: &View) -> Option<Write> {
+        let Owners { solid, waiting, dangling } = Owners::of(object, view);
+        if dangling.is_empty() && waiting.is_empty() {
+            return None;
+        }
+        if !solid.is_empty() {
+            return Some(with_owners(key, object, |reference| solid.contains(&uid(reference))));
+        }
+        let dependents = self.dependents(object, view);
+        if !waiting.is_empty() && !dependents.is_empty() {
+            // In a circle nobody may wait for the other.
+            if dependents.iter().any(|(_, dependent)| is_waiting(dependent)) && blocks(object) {
+                return Some(unblocked(key, object));
+            }
+            return Some(deletion(key, object, Propagation::Foreground));
+        }
+        let policy = match object {
+            _ if keeps(object, ORPHAN) => Propagation::Orphan,
+            _ if keeps(object, FOREGROUND) => Propagation::Foreground,
+            _ => Propagation::Background,
+        };
+        Some(deletion(key, object, policy))
+    }
+}
+
+fn uid(reference: &Value) -> &str {
+    reference["uid"].as_str().unwrap_or_default()
+}
+
+fn blocks(object: &Object) -> bool {
+    owners(object).iter().any(|reference| reference["blockOwnerDeletion"] == true)
+}
+
+fn deletion(key: &Key, object: &Object, policy: Propagation) -> Write {
+    let options = DeleteOptions {
+        uid: Some(object.uid().to_owned()),
+        propagation: Some(policy),
+        ..DeleteOptions::default()
+    };
+    Write::delete_with(&Resource::of(key, object), &key.namespace, &key.name, options)
+}
+
+/// Changes metadata of an object that nobody has changed meanwhile.
+fn patch(key: &Key, object: &Object, field: &str, list: &[Value]) -> Write {
+    let patch = json!({ "metadata": { "resourceVersion": object.resource_version(), field: list } });
+    Write::merge_patch(&Resource::of(key, object), &key.namespace, &key.name, patch)
+}
+
+fn without_finalizer(key: &Key, object: &Object, finalizer: &str) -> Write {
+    let mut finalizers = object.list("/metadata/finalizers").to_vec();
+    finalizers.retain(|name| name != finalizer);
+    patch(key, object, "finalizers", &finalizers)
+}
+
+fn with_owners(key: &Key, object: &Object, stays: impl Fn(&Value) -> bool) -> Write {
+    let mut references = owners(object).to_vec();
+    references.retain(stays);
+    patch(key, object, "ownerReferences", &references)
+}
+
+fn unblocked(key: &Key, object: &Object) -> Write {
+    let mut references = owners(object).to_vec();
+    for reference in &mut references {
+        reference["blockOwnerDeletion"] = json!(false);
+    }
+    patch(key, object, "ownerReferences", &references)
+}
+
+impl Reconcile for GarbageCollector {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, _now: Time) -> Vec<Write> {
+        let Some(object) = view.get_key(key) else { return Vec::new() };
+        if !object.is_terminating() {
+            return self.judge(key, object, view).into_iter().collect();
+        }
+        if keeps(object, ORPHAN) {
+            return self.orphan_dependents(key, object, view);
+        }
+        if keeps(object, FOREGROUND) && self.may_go(object, view) {
+            return vec![without_finalizer(key, object, FOREGROUND)];
+        }
+        Vec::new()
+    }
+}
+
+impl Actor for GarbageCollector {
+    fn name(&self) -> &'static str {
+        "garbage-collector"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account("kube-system", "generic-garbage-collector")
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![Interest::Ownership]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        self.reconcile(input)
+    }
+}

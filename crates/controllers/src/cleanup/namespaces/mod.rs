@@ -1,0 +1,133 @@
+//! The namespace controller: it empties namespaces that are being deleted, tells in their conditions what is left, and gives
+//! them free.
+//!
+//! It looks at a namespace some seconds after its deletion and again after half of what the rest is expected to take, as the
+//! real one does; it is not told of each object that goes.
+
+mod content;
+
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+use serde_json::Value;
+use windtunnel_core::clock::Time;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::NAMESPACES;
+use windtunnel_core::{Identity, Key, Object, View, Write};
+
+use self::content::Content;
+use crate::workqueue::{Reconcile, WorkQueue};
+use crate::{Actor, Input, Interest, Step};
+
+/// Pause before a namespace is looked at: what was created in the last moment shows meanwhile.
+const PAUSE: SignedDuration = SignedDuration::from_secs(5);
+/// The finalizer that this controller takes away.
+const FINALIZER: &str = "kubernetes";
+
+/// The namespace controller of kube-controller-manager.
+#[derive(Debug, Clone, Default)]
+pub struct NamespaceController {
+    queue: WorkQueue,
+    started: bool,
+}
+
+impl NamespaceController {
+    /// A controller that has not looked at anything yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        if !std::mem::replace(&mut self.started, true) {
+            for namespace in input.view.list(&NAMESPACES) {
+                self.expect(namespace, None, input.now);
+            }
+        }
+        for change in input.changes {
+            self.expect(&change.object, change.old.as_ref(), input.now);
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    /// Looks at a namespace that has begun to terminate.
+    fn expect(&mut self, namespace: &Object, old: Option<&Object>, now: Time) {
+        if namespace.is_terminating() && !old.is_some_and(Object::is_terminating) {
+            self.queue.add_at(NAMESPACES.key("", namespace.name()), now + PAUSE);
+        }
+    }
+}
+
+/// The namespace without the finalizer.
+fn finalized(namespace: &Object) -> Write {
+    let mut value = namespace.to_value();
+    if let Some(finalizers) = value["spec"]["finalizers"].as_array_mut() {
+        finalizers.retain(|name| name != FINALIZER);
+    }
+    Write::finalize(value)
+}
+
+/// Writes the conditions, if they differ from those in the API.
+fn told(namespace: &Object, conditions: &[Condition], now: Time) -> Option<Write> {
+    let before = namespace.list("/status/conditions");
+    let mut list: Vec<Value> = before.to_vec();
+    for condition in conditions {
+        condition::set(&mut list, condition, now);
+    }
+    if list == before {
+        return None;
+    }
+    let mut value = namespace.to_value();
+    value["status"]["conditions"] = Value::Array(list);
+    Some(Write::update_status(&NAMESPACES, value))
+}
+
+impl Reconcile for NamespaceController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(namespace) = view.get_key(key).filter(|found| found.is_terminating()) else {
+            return Vec::new();
+        };
+        if !namespace.list("/spec/finalizers").iter().any(|name| name == FINALIZER) {
+            return Vec::new();
+        }
+        let content = Content::of(&key.name, view);
+        if content.is_empty() {
+            return vec![finalized(namespace)];
+        }
+        let mut writes = content.deletions();
+        if writes.is_empty() {
+            // What goes by itself is waited for; what it told of the rest may have to be told anew.
+            self.queue.add_at(key.clone(), now + content.pause(now));
+            writes.extend(told(namespace, &content.conditions(), now));
+        }
+        writes
+    }
+}
+
+impl Actor for NamespaceController {
+    fn name(&self) -> &'static str {
+        "namespace-controller"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account("kube-system", "namespace-controller")
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![Interest::Kind(NAMESPACES)]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut step = self.reconcile(input);
+        if let Some(namespace) = self.queue.waiting() {
+            step.why = format!("content of {namespace} is on its way out").into();
+        }
+        step
+    }
+}

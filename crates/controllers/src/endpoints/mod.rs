@@ -1,0 +1,55 @@
+//! The addresses behind Services: as EndpointSlices, and as the Endpoints of old.
+//!
+//! Both controllers look at a Service again when it or one of its pods changes. What they share is who serves
+//! ([`serving`]); how it is written down differs.
+
+mod legacy;
+mod serving;
+mod slices;
+
+#[cfg(test)]
+mod tests;
+
+use windtunnel_core::resources::{PODS, SERVICES};
+use windtunnel_core::{Object, Resource, View};
+
+pub use self::legacy::EndpointsController;
+use self::serving::selects;
+pub use self::slices::EndpointSliceController;
+use super::Input;
+use super::workqueue::WorkQueue;
+
+/// Looks at the Services that changed, whose pods did, or whose object of kind `told` did, which `service_of` it is.
+fn notice(
+    queue: &mut WorkQueue,
+    first: bool,
+    input: &Input<'_>,
+    told: &Resource,
+    service_of: impl Fn(&Object) -> Option<&str>,
+) {
+    if first {
+        input.view.list(&SERVICES).for_each(|service| queue.add(SERVICES.key_of(service)));
+    }
+    for change in input.changes {
+        if change.key.is(&SERVICES) {
+            queue.add(change.key.clone());
+        } else if change.key.is(&PODS) {
+            for pod in std::iter::once(&change.object).chain(&change.old) {
+                add_services_of(queue, pod, input.view);
+            }
+        } else if change.key.is(told)
+            && let Some(service) = service_of(&change.object)
+        {
+            queue.add(SERVICES.key(&change.key.namespace, service));
+        }
+    }
+    queue.answered(input.answers, input.now);
+}
+
+fn add_services_of(queue: &mut WorkQueue, pod: &Object, view: &View) {
+    for service in view.list_in(&SERVICES, pod.namespace()) {
+        if selects(service, pod) {
+            queue.add(SERVICES.key_of(service));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Which pods serve a Service, and at which ports.
+
+use serde_json::{Map, Value, json};
+use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::resources::PODS;
+use windtunnel_core::{Object, View, condition};
+
+/// The annotation with the time of the change that the addresses follow.
+pub(super) const TRIGGER: &str = "endpoints.kubernetes.io/last-change-trigger-time";
+/// The label of what belongs to a Service that has no address of its own.
+const HEADLESS: &str = "service.kubernetes.io/headless";
+
+/// One pod behind a Service.
+pub(super) struct Server<'v> {
+    pub(super) pod: &'v Object,
+    /// The ports at which it serves, with the numbers that names mean in it.
+    pub(super) ports: Vec<Value>,
+}
+
+impl Server<'_> {
+    /// Whether its probes are answered.
+    pub(super) fn is_ready(&self) -> bool {
+        condition::is_true(self.pod, "Ready")
+    }
+
+    /// Its name in the domain of the Service, where it has one.
+    pub(super) fn hostname(&self, service: &Object) -> Option<&str> {
+        let of_service = self.pod.text("/spec/subdomain") == service.name();
+        Some(self.pod.text("/spec/hostname")).filter(|name| of_service && !name.is_empty())
+    }
+
+    /// The reference to the pod.
+    pub(super) fn target(&self) -> Value {
+        let pod = self.pod;
+        json!({ "kind": "Pod", "namespace": pod.namespace(), "name": pod.name(), "uid": pod.uid() })
+    }
+}
+
+/// Whether the addresses of a Service are found by its selector. An empty one is as none.
+pub(super) fn is_managed(service: &Object) -> bool {
+    service["spec"]["selector"].as_object().is_some_and(|selector| !selector.is_empty())
+        && service["spec"]["type"] != "ExternalName"
+        && !service.is_terminating()
+}
+
+/// Whether the selector of a Service chooses a pod.
+pub(super) fn selects(service: &Object, pod: &Object) -> bool {
+    let labels = &pod["metadata"]["labels"];
+    service["spec"]["selector"].as_object().is_some_and(|selector| {
+        selector.iter().all(|(key, value)| labels.get(key).is_some_and(|label| label == value))
+    })
+}
+
+/// Whether a pod that is not ready is told as one that is.
+pub(super) fn publishes_all(service: &Object) -> bool {
+    service["spec"]["publishNotReadyAddresses"] == true
+}
+
+/// The pods behind a Service that have an address and have not ended, by name.
+pub(super) fn servers<'v>(service: &Object, view: &'v View) -> Vec<Server<'v>> {
+    let has_ended = |pod: &Object| matches!(pod.text("/status/phase"), "Succeeded" | "Failed");
+    let pods = view.list_in(&PODS, service.namespace()).filter(|pod| selects(service, pod));
+    let reachable = pods.filter(|pod| !pod.text("/status/podIP").is_empty() && !has_ended(pod));
+    reachable.map(|pod| Server { pod, ports: ports(service, pod) }).collect()
+}
+
+/// Those who serve at the same ports, together.
+pub(super) fn by_ports<'a, 'v>(servers: &'a [Server<'v>]) -> Vec<(&'a [Value], Vec<&'a Server<'v>>)> {
+    let mut groups: Vec<(&[Value], Vec<&Server<'_>>)> = Vec::new();
+    for server in servers {
+        match groups.iter_mut().find(|(ports, _)| *ports == server.ports) {
+            Some((_, group)) => group.push(server),
+            None => groups.push((&server.ports, vec![server])),
+        }
+    }
+    groups
+}
+
+/// The ports of a Service as they are in a pod. A name that no container of it has is left out.
+fn ports(service: &Object, pod: &Object) -> Vec<Value> {
+    let found = service.list("/spec/ports").iter().filter_map(|port| {
+        let number = number_in(pod, port)?;
+        let mut told = Map::new();
+        told.insert("name".to_owned(), json!(port["name"].as_str().unwrap_or_default()));
+        told.insert("port".to_owned(), json!(number));
+        told.insert("protocol".to_owned(), json!(protocol(port)));
+        if let Some(application) = port["appProtocol"].as_str() {
+            told.insert("appProtocol".to_owned(), json!(application));
+        }
+        Some(Value::Object(told))
+    });
+    found.collect()
+}
+
+fn number_in(pod: &Object, port: &Value) -> Option<i64> {
+    let target = &port["targetPort"];
+    if let Some(number) = target.as_i64().or_else(|| target.is_null().then(|| port["port"].as_i64())?) {
+        return Some(number);
+    }
+    let ports = pod.list("/spec/containers").iter().filter_map(|container| container["ports"].as_array());
+    let named = ports.flatten().find(|own| own["name"] == *target && protocol(own) == protocol(port));
+    named?["containerPort"].as_i64()
+}
+
+fn protocol(port: &Value) -> &str {
+    port["protocol"].as_str().unwrap_or("TCP")
+}
+
+/// The metadata that what is written for a Service takes over from it: labels with `own` ones, and when its pods last changed.
+pub(super) fn metadata(service: &Object, servers: &[Server<'_>], own: &[(&str, &str)]) -> Value {
+    let mut labels = service["metadata"]["labels"].as_object().cloned().unwrap_or_default();
+    labels.remove(HEADLESS);
+    if service["spec"]["clusterIP"] == "None" {
+        labels.insert(HEADLESS.to_owned(), json!(""));
+    }
+    labels.extend(own.iter().map(|(key, value)| ((*key).to_owned(), json!(value))));
+    let mut metadata = json!({ "namespace": service.namespace(), "labels": labels });
+    if let Some(at) = changed_at(service, servers) {
+        metadata["annotations"] = json!({ TRIGGER: rfc3339(at) });
+    }
+    metadata
+}
+
+/// When a pod of a Service last became ready or unready, or the Service was made.
+fn changed_at(service: &Object, servers: &[Server<'_>]) -> Option<Time> {
+    let turned = |server: &Server<'_>| {
+        let ready = condition::of(server.pod, "Ready")?;
+        windtunnel_core::clock::parse_rfc3339(ready["lastTransitionTime"].as_str()?)
+    };
+    servers.iter().filter_map(turned).chain(service.time("/metadata/creationTimestamp")).max()
+}

@@ -1,0 +1,102 @@
+//! How a pod ends before its time: by its deadline, or because it is deleted.
+
+use jiff::SignedDuration;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::PODS;
+use windtunnel_core::{DeleteOptions, Operation, Write};
+
+use super::status::{Container, State};
+use super::worker::{Look, draw};
+use crate::recorder::Notice;
+use crate::{Effect, PROGRAM};
+
+const DEADLINE_PASSED: &str = "Pod was active on the node longer than the specified deadline";
+
+impl Look<'_> {
+    pub(super) fn fail_by_deadline(&mut self) {
+        let now = self.site.now;
+        self.status.phase = "Failed";
+        "DeadlineExceeded".clone_into(&mut self.status.reason);
+        DEADLINE_PASSED.clone_into(&mut self.status.message);
+        self.tell(Notice::normal("DeadlineExceeded", DEADLINE_PASSED));
+        for container in &mut self.status.containers {
+            if let State::Running { since } = container.state {
+                container.state = State::ended(since, now, 137);
+                self.out.effects = vec![Effect::Kill { pod: self.key.clone() }];
+            }
+        }
+    }
+
+    /// Graceful deletion: SIGTERM, wait, SIGKILL at the end of the grace, and then remove the object.
+    pub(super) fn stop(&mut self) {
+        let now = self.site.now;
+        let runs =
+            |look: &Self| look.status.containers.iter().any(|c| c.is_running() && !look.has_ended(&c.name));
+        if runs(self) {
+            let at_once = self.pod.number("/metadata/deletionGracePeriodSeconds") == Some(0);
+            let stop_by = match self.memory.stop_by {
+                _ if at_once => now,
+                Some(stop_by) => stop_by,
+                None => self.terminate(),
+            };
+            if now < stop_by {
+                self.look_again(stop_by);
+                self.out.why = Some(format!("waiting for the processes of {} to end", self.key));
+                return;
+            }
+            self.out.effects.push(Effect::Kill { pod: self.key.clone() });
+        }
+        if self.memory.removed {
+            return;
+        }
+        if self.end_containers() {
+            self.write_status();
+        }
+        self.memory.removed = true;
+        let options = DeleteOptions {
+            grace_period_seconds: Some(0),
+            uid: Some(self.pod.uid().to_owned()),
+            ..DeleteOptions::default()
+        };
+        let delete = Write::delete_now(&PODS, self.pod.namespace(), self.pod.name());
+        self.out.writes.push(Write { operation: Operation::Delete(options), ..delete });
+    }
+
+    /// Sends SIGTERM and tells by when all must have ended: the grace, or a moment for pods that no program stands
+    /// for.
+    fn terminate(&mut self) -> Time {
+        self.out.effects.push(Effect::Terminate { pod: self.key.clone() });
+        for container in self.status.containers.iter().filter(|container| container.is_running()) {
+            let notice = Notice::normal("Killing", format!("Stopping container {}", container.name));
+            self.out.notices.push(notice);
+        }
+        // It counts from when it is known here: `deletionTimestamp` is by the clock of the API server.
+        let grace = self.pod.number("/metadata/deletionGracePeriodSeconds").unwrap_or(0);
+        let grace_end = after(self.site.now, SignedDuration::from_secs(grace));
+        let stop_by = if self.pod.annotation(PROGRAM) == Some("true") {
+            grace_end
+        } else {
+            grace_end.min(self.site.now + draw(&mut self.stream("stop", "", 0), (200, 2_000)))
+        };
+        *self.memory.stop_by.insert(stop_by)
+    }
+
+    /// Whether any was running until now.
+    fn end_containers(&mut self) -> bool {
+        let now = self.site.now;
+        let exited = &self.memory.exited;
+        let mut ended_any = false;
+        for container in &mut self.status.containers {
+            if let State::Running { since } = container.state {
+                let code = exited.get(&container.name).copied().unwrap_or(137);
+                container.state = State::ended(since, now, code);
+                ended_any = true;
+            }
+        }
+        if ended_any && !self.status.is_terminal() {
+            let well = self.status.containers.iter().all(Container::is_done);
+            self.status.phase = if well { "Succeeded" } else { "Failed" };
+        }
+        ended_any
+    }
+}

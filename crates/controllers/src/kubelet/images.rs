@@ -1,0 +1,162 @@
+//! How a waiting container's image comes to the node: tries, errors and back-off.
+
+use jiff::SignedDuration;
+
+use super::crash::payload_place;
+use super::environment;
+use super::pull::{self, Outcome, PullError, Pulling};
+use super::status::State;
+use super::worker::{Look, draw};
+use crate::recorder::Notice;
+
+/// Longest back-off between two pulls of an image.
+const BACK_OFF_MAX: SignedDuration = SignedDuration::from_secs(300);
+
+impl Look<'_> {
+    /// Brings the image of a waiting container to the node, and starts the container when it is there.
+    pub(super) fn pull(&mut self, index: usize) {
+        let (now, image) = (self.site.now, self.status.containers[index].image.clone());
+        if self.images.contains(&image) && !self.asks_again(index) {
+            if !self.is_unmade(index) {
+                let text = format!("Container image \"{image}\" already present on machine");
+                self.tell(Notice::normal("Pulled", text));
+            }
+            return self.start(index);
+        }
+        if let Some(error) = self.unpullable(index, &image) {
+            return self.refuse(index, &error);
+        }
+        let pulling = match self.memory.pulls.remove(&image) {
+            None => self.begin_pull(&image, 0),
+            Some(Pulling::Failed { retry_at, failures, .. }) if retry_at <= now => {
+                self.begin_pull(&image, failures)
+            }
+            Some(Pulling::Underway { since, until, outcome, failures }) if until <= now => match outcome {
+                Outcome::Arrives { .. } => {
+                    self.tell_of_arrival(&image, now.duration_since(since));
+                    self.images.insert(image);
+                    return self.start(index);
+                }
+                Outcome::Never => Pulling::Underway { since, until, outcome, failures },
+                Outcome::Fails(error) => self.fail_pull(index, &image, error, failures + 1),
+            },
+            Some(Pulling::Failed { error, quiet_at, retry_at, failures }) if quiet_at <= now => {
+                if !self.is_waiting_for(index, "ImagePullBackOff") {
+                    self.tell(Notice::normal("BackOff", format!("Back-off pulling image \"{image}\"")));
+                    self.tell(Notice::warning("Failed", "Error: ImagePullBackOff"));
+                }
+                let message = error.back_off_message(&image, self.site.minor);
+                let reason = "ImagePullBackOff".to_owned();
+                self.status.containers[index].leave_for(State::Waiting { reason, message });
+                Pulling::Failed { error, quiet_at, retry_at, failures }
+            }
+            Some(going_on) => going_on,
+        };
+        match &pulling {
+            Pulling::Underway { outcome: Outcome::Never, .. } => {}
+            Pulling::Underway { until, .. } => self.look_again(*until),
+            Pulling::Failed { quiet_at, retry_at, .. } => {
+                self.look_again(if *quiet_at > now { *quiet_at } else { *retry_at });
+            }
+        }
+        self.out.why = Some(format!("pulling {image} for {}", self.key));
+        self.memory.pulls.insert(image, pulling);
+    }
+
+    /// Why nobody even tries to pull the image of a container. Such a container has no back-off.
+    fn unpullable(&self, index: usize, image: &str) -> Option<PullError> {
+        let never = self.has_policy(index, "Never");
+        pull::misnamed(image).or_else(|| {
+            never.then(|| PullError {
+                reason: "ErrImageNeverPull",
+                message: format!("Container image \"{image}\" is not present with pull policy of Never"),
+            })
+        })
+    }
+
+    /// Whether the registry is asked though the image is here. One that was pulled for a container which the runtime could not
+    /// make is not asked for again.
+    fn asks_again(&self, index: usize) -> bool {
+        self.has_policy(index, "Always") && !self.is_unmade(index)
+    }
+
+    /// Whether the image is here and the container could not be made.
+    fn is_unmade(&self, index: usize) -> bool {
+        ["CreateContainerError", environment::LACKS_CONFIG].iter().any(|why| self.is_waiting_for(index, why))
+    }
+
+    fn has_policy(&self, index: usize, policy: &str) -> bool {
+        self.spec(index)["imagePullPolicy"] == policy
+    }
+
+    pub(super) fn is_waiting_for(&self, index: usize, wanted: &str) -> bool {
+        matches!(&self.status.containers[index].state, State::Waiting { reason, .. } if reason == wanted)
+    }
+
+    /// Has a container wait that nobody pulls an image for.
+    fn refuse(&mut self, index: usize, PullError { reason, message }: &PullError) {
+        self.out.why = Some(message.clone());
+        if !self.is_waiting_for(index, reason) {
+            let event = if *reason == "InvalidImageName" { "InspectFailed" } else { reason };
+            self.tell(Notice::warning(event, message.clone()));
+            self.tell(Notice::warning("Failed", format!("Error: {reason}")));
+        }
+        let (reason, message) = ((*reason).to_owned(), message.clone());
+        self.status.containers[index].leave_for(State::Waiting { reason, message });
+    }
+
+    /// Since Kubernetes 1.30 its size is told as well.
+    fn tell_of_arrival(&mut self, image: &str, took: SignedDuration) {
+        let took = in_seconds(took);
+        let mut text = format!("Successfully pulled image \"{image}\" in {took} ({took} including waiting)");
+        if self.site.minor >= 30 {
+            let size = self.site.streams.stream(&format!("image/{image}")).between(500_000_000, 600_000_000);
+            text += &format!(". Image size: {size} bytes.");
+        }
+        self.tell(Notice::normal("Pulled", text));
+    }
+
+    fn begin_pull(&mut self, image: &str, failures: u32) -> Pulling {
+        let environment = self.site.environment;
+        let found =
+            if self.wants_payload(image) { environment.payload(image) } else { environment.image(image) };
+        let outcome = pull::attempt(&found, self.site.view, image, self.site.minor);
+        // Layers take their time; a registry that has none, or none that is not here, says so at once.
+        let millis = match outcome {
+            Outcome::Arrives { .. } if self.images.contains(image) => (300, 900),
+            Outcome::Arrives { slowly: false } => (2_000, 8_000),
+            Outcome::Arrives { slowly: true } => (65_000, 100_000),
+            Outcome::Fails(_) | Outcome::Never => (300, 900),
+        };
+        self.tell(Notice::normal("Pulling", format!("Pulling image \"{image}\"")));
+        let since = self.site.now;
+        let until = since + draw(&mut self.stream("pull", image, failures), millis);
+        Pulling::Underway { since, until, outcome, failures }
+    }
+
+    /// Whether a container with this image is to take a payload out of it.
+    fn wants_payload(&self, image: &str) -> bool {
+        let mut specs =
+            ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|list| self.pod.list(list));
+        specs.any(|spec| spec["image"] == image && payload_place(spec).is_some())
+    }
+
+    /// The back-off starts at 10 s, doubles, and counts from the failure; the pod's own rhythm adds a little.
+    fn fail_pull(&mut self, index: usize, image: &str, error: PullError, failures: u32) -> Pulling {
+        let now = self.site.now;
+        self.tell(Notice::warning("Failed", format!("Failed to pull image \"{image}\": {}", error.told())));
+        self.tell(Notice::warning("Failed", format!("Error: {}", error.reason)));
+        let waiting = State::Waiting { reason: error.reason.to_owned(), message: error.message.clone() };
+        self.status.containers[index].leave_for(waiting);
+        let doubled = SignedDuration::from_secs(10_i64 << (failures - 1).min(5));
+        let mut stream = self.stream("back-off", image, failures);
+        let quiet_at = now + draw(&mut stream, (1_000, 3_000));
+        let retry_at = now + doubled.min(BACK_OFF_MAX) + draw(&mut stream, (0, 1_500));
+        Pulling::Failed { error, quiet_at, retry_at, failures }
+    }
+}
+
+/// A time below a minute as Go writes it, to the millisecond: `2.345s`.
+fn in_seconds(span: SignedDuration) -> String {
+    format!("{}s", f64::from(u32::try_from(span.as_millis()).unwrap_or(u32::MAX)) / 1_000.0)
+}

@@ -1,0 +1,88 @@
+//! The Lease by which a kubelet shows that it lives, renewed whether its node has anything to tell or not.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, after, rfc3339_micro};
+use windtunnel_core::resources::{LEASES, NODES};
+use windtunnel_core::{Key, View, Write};
+
+/// The namespace of the Leases of nodes.
+pub const NAMESPACE: &str = "kube-node-lease";
+/// How long a Lease is good (`nodeLeaseDurationSeconds`).
+const DURATION_SECONDS: i64 = 40;
+/// A quarter of that passes between renewals.
+const RENEWED_EVERY: SignedDuration = SignedDuration::from_secs(DURATION_SECONDS / 4);
+
+/// The Lease of one node.
+#[derive(Debug, Clone)]
+pub(super) struct NodeLease {
+    node: String,
+    renewed_at: Option<Time>,
+    every: SignedDuration,
+}
+
+impl NodeLease {
+    /// One that this process has not renewed yet. Between renewals passes so many times as long as usual.
+    pub(super) fn of(node: &str, stretch: i32) -> Self {
+        let every = RENEWED_EVERY.saturating_mul(stretch.max(1));
+        Self { node: node.to_owned(), renewed_at: None, every }
+    }
+
+    /// Where it stands.
+    pub(super) fn key(&self) -> Key {
+        LEASES.key(NAMESPACE, &self.node)
+    }
+
+    /// What to write now, and when to look again.
+    pub(super) fn look(&mut self, view: &View, now: Time) -> (Option<Write>, Time) {
+        if let Some(next) = self.renewed_at.map(|at| after(at, self.every)).filter(|next| *next > now) {
+            return (None, next);
+        }
+        self.renewed_at = Some(now);
+        let spec = json!({
+            "holderIdentity": self.node,
+            "leaseDurationSeconds": DURATION_SECONDS,
+            "renewTime": rfc3339_micro(now),
+        });
+        let write = match view.get_key(&self.key()) {
+            Some(there) => {
+                let mut lease = there.to_value();
+                lease["spec"] = spec;
+                if lease["metadata"]["ownerReferences"].is_null() {
+                    lease["metadata"]["ownerReferences"] = self.owners(view);
+                }
+                Write::update(&LEASES, lease)
+            }
+            None => Write::create(
+                &LEASES,
+                json!({
+                    "apiVersion": LEASES.api_version(),
+                    "kind": LEASES.kind,
+                    "metadata": {
+                        "name": self.node,
+                        "namespace": NAMESPACE,
+                        "ownerReferences": self.owners(view),
+                    },
+                    "spec": spec,
+                }),
+            ),
+        };
+        (Some(write), after(now, self.every))
+    }
+
+    /// The clock was set.
+    pub(super) fn leap(&mut self, by: SignedDuration) {
+        self.renewed_at = self.renewed_at.map(|at| after(at, by));
+    }
+
+    /// The Lease is refused: it is tried again as soon as it is looked at.
+    pub(super) fn refused(&mut self) {
+        self.renewed_at = None;
+    }
+
+    /// The node, with which it goes.
+    fn owners(&self, view: &View) -> Value {
+        let Some(node) = view.get(&NODES, "", &self.node) else { return Value::Null };
+        json!([{ "apiVersion": "v1", "kind": NODES.kind, "name": self.node, "uid": node.uid() }])
+    }
+}

@@ -1,0 +1,360 @@
+//! The kubelet of one node: it pulls images, runs the containers of its pods and tells how they are.
+//!
+//! A pod's sandbox takes a moment to be made, more where a network plug-in has a part in it, and the end of a process is
+//! seen within a second.
+//!
+//! Init containers, and all containers of pods that are not to be restarted always, end after about a second: well, unless
+//! it is said of their image that they do not. Sidecars (init containers with `restartPolicy: Always`) run on until the containers
+//! proper have ended.
+//! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]), or until their pod is told to fail. A pod annotated
+//! `windtunnel.dev/program: "true"` has a simulated program whose end is waited for in a graceful deletion; others
+//! end within two seconds of SIGTERM. Whether a process that is asked to start already runs is the runtime's to
+//! know: after a restart a kubelet may ask again.
+
+mod capacity;
+mod crash;
+mod ending;
+mod environment;
+mod images;
+pub mod lease;
+mod mirror;
+mod network;
+mod node;
+mod probe;
+mod pull;
+mod sandbox;
+mod status;
+mod stopped;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, resources};
+
+pub use self::capacity::measure;
+use self::lease::NodeLease;
+use self::mirror::StaticPods;
+pub use self::network::{MACHINE_NETWORK, POD_NETWORK, connect};
+use self::node::NodeStatus;
+pub use self::node::{ready_conditions, registered_conditions};
+use self::stopped::Stopped;
+use self::worker::{Memory, Site};
+use super::workqueue::WorkQueue;
+use super::{Actor, Effect, Input, Interest, Signal, Step};
+use crate::environment::NodeEnvironment;
+use crate::machine::{Boot, StaticPod};
+
+/// Minor of the kubelet while its Node object does not tell.
+const MINOR_DEFAULT: u32 = 27;
+
+/// The kubelet of one node.
+#[derive(Debug, Clone)]
+pub struct Kubelet {
+    name: String,
+    node: String,
+    environment: Arc<dyn NodeEnvironment>,
+    streams: Streams,
+    queue: WorkQueue,
+    pods: BTreeMap<Key, Memory>,
+    static_pods: StaticPods,
+    waits: BTreeMap<Key, String>,
+    images: BTreeSet<String>,
+    node_status: NodeStatus,
+    /// None where nobody wants to see that it lives.
+    lease: Option<NodeLease>,
+    started: bool,
+    /// What is there while it does not run.
+    stopped: Option<Stopped>,
+    /// What the runtime said before it ran.
+    missed: Vec<Signal>,
+}
+
+impl Kubelet {
+    /// The kubelet of `node`, freshly started: it knows of no image and no back-off.
+    pub fn new(node: &str, environment: Arc<dyn NodeEnvironment>, streams: &Streams) -> Self {
+        Self {
+            name: format!("kubelet/{node}"),
+            node: node.to_owned(),
+            lease: environment.lease_stretch().map(|stretch| NodeLease::of(node, stretch)),
+            environment,
+            streams: *streams,
+            queue: WorkQueue::default(),
+            pods: BTreeMap::new(),
+            static_pods: StaticPods::default(),
+            waits: BTreeMap::new(),
+            images: BTreeSet::new(),
+            node_status: NodeStatus::new(node, None),
+            started: false,
+            stopped: None,
+            missed: Vec::new(),
+        }
+    }
+
+    /// The kubelet of `node` after a start of its machine, with which all processes have ended.
+    pub fn booted(node: &str, boot: Boot, environment: Arc<dyn NodeEnvironment>, streams: &Streams) -> Self {
+        Self { node_status: NodeStatus::new(node, Some(boot)), ..Self::new(node, environment, streams) }
+    }
+
+    /// The same with these files on its machine to run pods from.
+    #[must_use]
+    pub fn with_static_pods(mut self, pods: &[StaticPod]) -> Self {
+        for pod in pods {
+            self.static_pods.put(pod, &self.node);
+        }
+        self
+    }
+
+    /// Finds its pods, and in their statuses the images that the node holds.
+    fn adopt(&mut self, view: &View) {
+        self.started = true;
+        let mine = |pod: &&Object| pod.text("/spec/nodeName") == self.node;
+        for pod in view.list(&resources::PODS).filter(mine) {
+            let statuses = ["/status/initContainerStatuses", "/status/containerStatuses"];
+            let images =
+                statuses.iter().flat_map(|list| pod.list(list)).filter_map(|one| one["imageID"].as_str());
+            self.images.extend(images.filter(|image| !image.is_empty()).map(str::to_owned));
+            let memory = memory_of(&mut self.pods, &resources::PODS.key_of(pod), pod, &self.node);
+            let boot = self.node_status.booted_at();
+            let ended = boot.into_iter().flat_map(|boot| worker::running_before(pod, boot));
+            memory.exited.extend(ended.map(|name| (name, 0)));
+            self.queue.add(resources::PODS.key_of(pod));
+        }
+        for mirror in self.static_pods.mirrors() {
+            self.queue.add(mirror.clone());
+        }
+        self.queue.add(resources::NODES.key("", &self.node));
+        self.queue_lease();
+    }
+
+    /// The clock was set. Nothing is due sooner or later by that.
+    fn leap(&mut self, by: SignedDuration) {
+        self.queue.leap(by);
+        self.node_status.leap(by);
+        self.lease.iter_mut().for_each(|lease| lease.leap(by));
+        self.pods.values_mut().for_each(|memory| memory.leap(by));
+    }
+
+    fn queue_lease(&mut self) {
+        if let Some(lease) = &self.lease {
+            self.queue.add(lease.key());
+        }
+    }
+
+    fn notice(&mut self, input: &Input<'_>, step: &mut Step) {
+        if let Some(node) = input.changes.iter().find(|change| change.key.is(&resources::NODES)) {
+            self.queue.add(node.key.clone());
+            if node.kind == ChangeKind::Added {
+                self.queue_lease();
+                self.static_pods.mirrors().cloned().for_each(|mirror| self.queue.add(mirror));
+            }
+        }
+        for change in input.changes.iter().filter(|change| change.key.is(&resources::PODS)) {
+            if change.kind == ChangeKind::Deleted {
+                self.notice_end(&change.object, step);
+            } else if change.object.text("/spec/nodeName") == self.node {
+                self.queue.add(change.key.clone());
+            }
+        }
+        for signal in std::mem::take(&mut self.missed).iter().chain(input.signals) {
+            match signal {
+                Signal::Exited { pod, container, code } => {
+                    if let Some(object) = input.view.get_key(pod) {
+                        let memory = memory_of(&mut self.pods, pod, object, &self.node);
+                        memory.exited.insert(container.clone(), *code);
+                        let missed = sandbox::until_missed(self.streams, object, container);
+                        self.queue.add_by(pod.clone(), input.now + missed);
+                    }
+                }
+                Signal::StaticPod(pod) => self.queue.add(self.static_pods.put(pod, &self.node)),
+                Signal::Terminate => {}
+            }
+        }
+        self.notice_accepted(input.answers);
+        for (pod, _) in self.queue.answered(input.answers, input.now) {
+            if let Some(lease) = self.lease.as_mut().filter(|_| pod.is(&resources::LEASES)) {
+                lease.refused();
+            } else if let Some(memory) = self.pods.get_mut(&pod) {
+                memory.sent = None;
+                memory.removed = false;
+            }
+        }
+    }
+
+    /// Notes the versions of pods that patches of their statuses have left behind.
+    fn notice_accepted(&mut self, answers: &[Answer]) {
+        for answer in answers.iter().filter(|answer| answer.write.subresource == Some("status")) {
+            let Ok(pod) = &answer.outcome else { continue };
+            let memory = self.pods.get_mut(&answer.write.key()).filter(|memory| memory.uid == pod.uid());
+            if let Some(sent) = memory.and_then(|memory| memory.sent.as_mut()) {
+                pod.resource_version().clone_into(&mut sent.left);
+            }
+        }
+    }
+
+    /// A pod is gone from the API.
+    fn notice_end(&mut self, pod: &Object, step: &mut Step) {
+        let key = resources::PODS.key_of(pod);
+        // One that others removed at once still has its processes.
+        let runs = self.pods.get(&key).is_some_and(|memory| !memory.removed);
+        if !self.static_pods.runs_on(pod) && runs {
+            step.effects.push(Effect::Kill { pod: key.clone() });
+        }
+        self.forget(&key);
+        if self.static_pods.has(&key) {
+            self.queue.add(key);
+        }
+    }
+
+    fn forget(&mut self, pod: &Key) {
+        self.pods.remove(pod);
+        self.waits.remove(pod);
+        self.queue.forget(pod);
+    }
+
+    /// Tells of the node.
+    fn look_at_node(&mut self, key: &Key, site: &Site<'_>, step: &mut Step) {
+        let Some(node) = site.view.get_key(key) else { return };
+        let (writes, next) = self.node_status.look(node, site.environment, site.streams, site.now);
+        for write in writes {
+            self.queue.ask(key, write, &mut step.writes);
+        }
+        if let Some(at) = next {
+            self.queue.add_at(key.clone(), at);
+        }
+    }
+
+    /// Shows that it lives.
+    fn look_at_lease(&mut self, key: &Key, site: &Site<'_>, step: &mut Step) {
+        // A machine without its node has nothing to show.
+        let Some(lease) =
+            self.lease.as_mut().filter(|_| site.view.get(&resources::NODES, "", &self.node).is_some())
+        else {
+            return;
+        };
+        let (write, next) = lease.look(site.view, site.now);
+        self.queue.add_at(key.clone(), next);
+        if let Some(write) = write {
+            self.queue.ask(key, write, &mut step.writes);
+        }
+    }
+
+    /// The address of a pod: that of the node for those on its network, for others one of the node's subnet.
+    fn address_of(&self, pod: &Object, site: &Site<'_>) -> Option<Ipv4Addr> {
+        let node = site.view.get(&resources::NODES, "", &self.node);
+        if pod["spec"]["hostNetwork"] == true {
+            return node.and_then(network::address_of)?.parse().ok();
+        }
+        let known = self.pods.get(&resources::PODS.key_of(pod)).filter(|memory| memory.uid == pod.uid());
+        known.and_then(|memory| memory.address).or_else(|| {
+            let taken = self.pods.values().filter_map(|memory| memory.address).collect();
+            Some(network::free_address(&self.node, node, &taken))
+        })
+    }
+
+    fn look(&mut self, pod: &Key, site: &Site<'_>, step: &mut Step) {
+        if self.static_pods.is_waited_for(pod, site.view) {
+            return;
+        }
+        if let Some(write) = self.static_pods.correct(pod, &self.node, site.view, site.now) {
+            return self.queue.ask(pod, write, &mut step.writes);
+        }
+        let Some(object) = site.view.get_key(pod) else { return self.forget(pod) };
+        let address = self.address_of(object, site);
+        let memory = memory_of(&mut self.pods, pod, object, &self.node);
+        memory.address = address;
+        let looked = worker::look(site, object, memory, &mut self.images);
+        let told = looked.notices.into_iter().filter_map(|notice| memory.events.tell(notice, site.now));
+        let told: Vec<_> = told.collect();
+        for write in looked.writes.into_iter().chain(told) {
+            self.queue.ask(pod, write, &mut step.writes);
+        }
+        step.effects.extend(looked.effects);
+        if let Some(at) = looked.next {
+            self.queue.add_at(pod.clone(), at);
+        }
+        match looked.why {
+            Some(why) => self.waits.insert(pod.clone(), why),
+            None => self.waits.remove(pod),
+        };
+    }
+}
+
+impl Actor for Kubelet {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::new(format!("system:node:{}", self.node), &["system:nodes"])
+    }
+
+    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        self.environment = Arc::clone(environment);
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![
+            Interest::PodsOn(self.node.clone()),
+            Interest::Object(resources::NODES.key("", &self.node)),
+            Interest::Kind(resources::CLUSTER_IMAGE_POLICIES),
+        ]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        let mut step = Step::default();
+        if !input.leap.is_zero() {
+            self.leap(input.leap);
+        }
+        if self.is_stopped(input, &mut step) {
+            return step;
+        }
+        if !self.started {
+            self.adopt(input.view);
+        }
+        self.notice(input, &mut step);
+        let environment = Arc::clone(&self.environment);
+        let site = Site {
+            view: input.view,
+            environment: &*environment,
+            streams: self.streams,
+            minor: kubelet_minor(input.view, &self.node),
+            host: input.view.get(&resources::NODES, "", &self.node).and_then(network::address_of),
+            now: input.now,
+        };
+        for subject in self.queue.take_due(input.now) {
+            if subject.is(&resources::NODES) {
+                self.look_at_node(&subject, &site, &mut step);
+            } else if subject.is(&resources::LEASES) {
+                self.look_at_lease(&subject, &site, &mut step);
+            } else {
+                self.look(&subject, &site, &mut step);
+            }
+        }
+        step.wake_at = self.queue.next();
+        step.why = self.waits.values().next().cloned().unwrap_or_default().into();
+        step
+    }
+}
+
+/// What is known of a pod; of another pod of the same name, nothing is.
+fn memory_of<'a>(pods: &'a mut BTreeMap<Key, Memory>, key: &Key, pod: &Object, node: &str) -> &'a mut Memory {
+    let memory = pods.entry(key.clone()).or_default();
+    if memory.uid != pod.uid() {
+        *memory = Memory::of(pod, node);
+    }
+    memory
+}
+
+/// The minor of `status.nodeInfo.kubeletVersion` (`v1.27.8+4fab27b`).
+fn kubelet_minor(view: &View, node: &str) -> u32 {
+    let version =
+        view.get(&resources::NODES, "", node).map_or("", |node| node.text("/status/nodeInfo/kubeletVersion"));
+    version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(MINOR_DEFAULT)
+}

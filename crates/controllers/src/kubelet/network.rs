@@ -1,0 +1,90 @@
+//! The addresses of nodes and of their pods: each node has an address among machines, and a subnet for its pods.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use serde_json::{Value, json};
+use windtunnel_core::Object;
+use windtunnel_core::rng::fnv1a;
+
+/// The annotation with the subnet of a node (OVN-Kubernetes).
+const SUBNETS: &str = "k8s.ovn.org/node-subnets";
+/// The network of all machines (`networking.machineNetwork`), and its first address.
+pub const MACHINE_NETWORK: &str = "10.0.0.0/16";
+const MACHINES: u32 = u32::from_be_bytes([10, 0, 0, 0]);
+/// The network of all pods (`networking.clusterNetwork`: 16,384 nodes), and its first address.
+pub const POD_NETWORK: &str = "10.128.0.0/9";
+const PODS: u32 = u32::from_be_bytes([10, 128, 0, 0]);
+/// How many subnets there are for nodes, and how many bits of an address count within one.
+const SUBNETS_MAX: u64 = 1 << 14;
+const HOST_BITS: u32 = 9;
+/// Addresses of a subnet before the first pod's: its own, those of its gateway and of the node's port.
+const RESERVED: u32 = 3;
+/// Addresses of the network of machines before the first machine's.
+const RESERVED_MACHINES: u32 = 10;
+
+/// Gives the node that is the `number`th of its cluster (from 0) an address and a subnet.
+pub fn connect(node: &mut Value, number: u32) {
+    let name = node["metadata"]["name"].clone();
+    let address = Ipv4Addr::from(MACHINES + RESERVED_MACHINES + number);
+    let subnet = Ipv4Addr::from(PODS + (number << HOST_BITS));
+    let subnets = json!({ "default": [format!("{subnet}/{}", 32 - HOST_BITS)] });
+    node["metadata"]["annotations"][SUBNETS] = json!(subnets.to_string());
+    node["status"]["addresses"] =
+        json!([{ "type": "InternalIP", "address": address }, { "type": "Hostname", "address": name }]);
+}
+
+/// The address of a node among machines.
+pub(super) fn address_of(node: &Object) -> Option<&str> {
+    let addresses = node.list("/status/addresses");
+    addresses.iter().find(|address| address["type"] == "InternalIP")?["address"].as_str()
+}
+
+/// The first address of a node's pods that is not `taken`. A node that has no subnet gets one by its name.
+pub(super) fn free_address(name: &str, node: Option<&Object>, taken: &BTreeSet<Ipv4Addr>) -> Ipv4Addr {
+    let by_name = || PODS + (u32::try_from(fnv1a(name.as_bytes()) % SUBNETS_MAX).unwrap_or(0) << HOST_BITS);
+    let subnet = node.and_then(subnet_of).map_or_else(by_name, u32::from);
+    let free = (RESERVED..).map(|host| Ipv4Addr::from(subnet.wrapping_add(host)));
+    free.into_iter().find(|address| !taken.contains(address)).unwrap_or(Ipv4Addr::UNSPECIFIED)
+}
+
+fn subnet_of(node: &Object) -> Option<Ipv4Addr> {
+    let told = node.annotation(SUBNETS).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let of_network = told.as_ref().map(|told| match &told["default"] {
+        Value::Array(list) => list.first().unwrap_or(&Value::Null),
+        one => one,
+    });
+    let subnet = of_network.and_then(Value::as_str).unwrap_or_else(|| node.text("/spec/podCIDR"));
+    subnet.split('/').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(node: Value, address: &str) {
+        let node = Object::new(node);
+        let mut taken = BTreeSet::new();
+        taken.insert(free_address("a", Some(&node), &taken));
+        assert_eq!(free_address("a", Some(&node), &taken).to_string(), address);
+    }
+
+    #[test]
+    fn pods_have_addresses_of_the_subnet_of_their_node() {
+        let mut node = json!({ "metadata": { "name": "a" } });
+        connect(&mut node, 129);
+        assert_eq!(address_of(&Object::new(node.clone())), Some("10.0.0.139"));
+        check(node, "10.129.2.4");
+        check(json!({ "spec": { "podCIDR": "10.244.1.0/24" } }), "10.244.1.4");
+        let single = json!({ "default": "10.130.0.0/23" }).to_string();
+        check(json!({ "metadata": { "annotations": { SUBNETS: single } } }), "10.130.0.4");
+    }
+
+    #[test]
+    fn a_node_without_a_subnet_has_one_nevertheless() {
+        let of = |name| free_address(name, None, &BTreeSet::new());
+        assert_eq!(of("a"), of("a"));
+        assert_ne!(of("a"), of("b"));
+    }
+}

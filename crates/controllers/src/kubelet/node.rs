@@ -1,0 +1,199 @@
+//! What a kubelet tells of its node: after a start of the machine another boot, another system, and a while later that pods may
+//! run there; and what it is told to get wrong.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, after, rfc3339};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::NODES;
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Object, Write};
+
+use super::worker::draw;
+use crate::environment::NodeEnvironment;
+use crate::faults::{Fault, FaultKind};
+use crate::machine::Boot;
+use crate::recorder::{Notice, Recorder, Subject};
+
+/// How long after its start a kubelet says that the node is ready, in milliseconds: until the network is configured.
+const READY_MILLIS: (u64, u64) = (14_000, 18_000);
+
+/// Conditions that a running kubelet knows to be well: type, reason and message.
+const WELL: [(&str, &str, &str); 3] = [
+    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+];
+
+/// What a kubelet says while the network of its node is not configured.
+const NOT_READY: &str = "[container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady \
+    message:Network plugin returns error: No CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network \
+    provider started?]";
+
+/// What a kubelet knows of its node.
+#[derive(Debug, Clone)]
+pub(super) struct NodeStatus {
+    /// The start of the machine that is to be told; `None` where the machine has been running all along.
+    boot: Option<Boot>,
+    ready_at: Option<Time>,
+    /// Whether it was cordoned when that was last looked at.
+    cordoned: Option<bool>,
+    events: Recorder,
+}
+
+impl NodeStatus {
+    /// Nothing told yet of `node`.
+    pub(super) fn new(node: &str, boot: Option<Boot>) -> Self {
+        let involved = json!({ "kind": "Node", "name": node, "uid": node });
+        let source = json!({ "component": "kubelet", "host": node });
+        let subject = Subject { involved, namespace: "default".to_owned(), source };
+        // After a start of the machine it takes its node for one that is not cordoned; else it has seen how that is.
+        let cordoned = boot.as_ref().map(|_| false);
+        Self { boot, ready_at: None, cordoned, events: Recorder::of(subject) }
+    }
+
+    /// When the machine was started; `None`: it has been running all along.
+    pub(super) fn booted_at(&self) -> Option<Time> {
+        self.boot.as_ref().map(|boot| boot.at)
+    }
+
+    /// The clock was set.
+    pub(super) fn leap(&mut self, by: SignedDuration) {
+        self.ready_at = self.ready_at.map(|at| after(at, by));
+    }
+
+    /// What to write now, and when to look again.
+    pub(super) fn look(
+        &mut self,
+        node: &Object,
+        environment: &dyn NodeEnvironment,
+        streams: Streams,
+        now: Time,
+    ) -> (Vec<Write>, Option<Time>) {
+        let (mut writes, again) = self.look_at_status(node, environment, streams, now);
+        writes.extend(self.look_at_cordon(node).and_then(|notice| self.events.tell(notice, now)));
+        (writes, again)
+    }
+
+    /// What is told of a node that was cordoned or uncordoned.
+    fn look_at_cordon(&mut self, node: &Object) -> Option<Notice> {
+        let is = node["spec"]["unschedulable"] == true;
+        let was = self.cordoned.replace(is).unwrap_or(is);
+        let reason = if is { "NodeNotSchedulable" } else { "NodeSchedulable" };
+        (was != is).then(|| Notice::normal(reason, format!("Node {} status is now: {reason}", node.name())))
+    }
+
+    fn look_at_status(
+        &mut self,
+        node: &Object,
+        environment: &dyn NodeEnvironment,
+        streams: Streams,
+        now: Time,
+    ) -> (Vec<Write>, Option<Time>) {
+        let fault = Fault::told(node);
+        // A machine that has been running all along has only this to tell: that it is still there.
+        if self.boot.is_none() && fault.is_none() && !is_unknown(node) {
+            return (Vec::new(), None);
+        }
+        let again = self.network_at(streams, now).filter(|at| *at > now);
+        let conditions = conditions(node, again.is_none(), fault.flatten().as_ref(), now);
+        let rebooted = self.boot.as_ref().filter(|boot| node.text("/status/nodeInfo/bootID") != boot.id);
+        if rebooted.is_none() && says_the_same(&conditions, node.list("/status/conditions")) {
+            return (Vec::new(), again);
+        }
+        let mut notices = Vec::new();
+        let name = node.name();
+        if let Some(Boot { id, .. }) = rebooted {
+            notices.push(Notice::normal("Starting", "Starting kubelet."));
+            notices
+                .push(Notice::warning("Rebooted", format!("Node {name} has been rebooted, boot id: {id}")));
+        }
+        let ready = condition::find(&conditions, "Ready").is_some_and(|ready| ready["status"] == "True");
+        if ready != condition::is_true(node, "Ready") || rebooted.is_some() {
+            let reason = if ready { "NodeReady" } else { "NodeNotReady" };
+            notices.push(Notice::normal(reason, format!("Node {name} status is now: {reason}")));
+        }
+        let status = json!({ "conditions": conditions, "nodeInfo": self.node_info(node, environment) });
+        let mut writes = vec![Write::merge_patch_status(&NODES, "", name, json!({ "status": status }))];
+        writes.extend(notices.into_iter().filter_map(|notice| self.events.tell(notice, now)));
+        (writes, again)
+    }
+
+    /// When the network of a machine that was started is configured.
+    fn network_at(&mut self, streams: Streams, now: Time) -> Option<Time> {
+        let boot = self.boot.as_ref()?;
+        let draw = || now + draw(&mut streams.stream(&format!("kubelet/ready/{}", boot.id)), READY_MILLIS);
+        Some(*self.ready_at.get_or_insert_with(draw))
+    }
+
+    /// What the machine was booted with.
+    fn node_info(&self, node: &Object, environment: &dyn NodeEnvironment) -> Value {
+        let mut info = node["status"]["nodeInfo"].clone();
+        let Some(boot) = &self.boot else { return info };
+        info["bootID"] = json!(boot.id);
+        let architecture = node.text("/status/nodeInfo/architecture");
+        if let Some(software) = environment.software(&boot.os_image, architecture) {
+            info["kubeletVersion"] = json!(software.kubelet);
+            info["osImage"] = json!(software.os);
+            info["kernelVersion"] = json!(software.kernel);
+            info["containerRuntimeVersion"] = json!(software.container_runtime);
+        }
+        info
+    }
+}
+
+/// The conditions of a node on which pods may run since `since`.
+pub fn ready_conditions(since: Time) -> Vec<Value> {
+    conditions(&Object::new(Value::Null), true, None, since)
+}
+
+/// The conditions of a node that is registered at `since`: its network is not configured.
+pub fn registered_conditions(since: Time) -> Vec<Value> {
+    conditions(&Object::new(Value::Null), false, None, since)
+}
+
+/// The conditions of the node: those that others write stay.
+fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) -> Vec<Value> {
+    let mut list = node.list("/status/conditions").to_vec();
+    for (kind, reason, message) in WELL {
+        put(&mut list, kind, "False", reason, message, now);
+    }
+    let fault = |kind| fault.filter(|fault| fault.kind == kind);
+    if fault(FaultKind::DiskPressure).is_some() {
+        put(&mut list, "DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure", now);
+    }
+    match fault(FaultKind::NotReady) {
+        Some(fault) => put(&mut list, "Ready", "False", "KubeletNotReady", fault.message_or(NOT_READY), now),
+        None if !network => put(&mut list, "Ready", "False", "KubeletNotReady", NOT_READY, now),
+        None => put(&mut list, "Ready", "True", "KubeletReady", "kubelet is posting ready status", now),
+    }
+    list
+}
+
+/// Whether others say that the kubelet is silent.
+fn is_unknown(node: &Object) -> bool {
+    condition::of(node, "Ready").is_some_and(|ready| ready["status"] == "Unknown")
+}
+
+/// Whether two lists of conditions differ in their times at most.
+fn says_the_same(one: &[Value], other: &[Value]) -> bool {
+    let said = |list: &[Value]| list.iter().map(Condition::read).collect::<Vec<_>>();
+    said(one) == said(other)
+}
+
+fn put(list: &mut Vec<Value>, kind: &str, status: &str, reason: &str, message: &str, now: Time) {
+    let mut told = json!({
+        "type": kind, "status": status, "reason": reason, "message": message,
+        "lastHeartbeatTime": rfc3339(now), "lastTransitionTime": rfc3339(now),
+    });
+    match list.iter_mut().find(|old| old["type"] == kind) {
+        Some(old) => {
+            if old["status"] == status {
+                told["lastTransitionTime"] = old["lastTransitionTime"].clone();
+            }
+            *old = told;
+        }
+        None => list.push(told),
+    }
+}

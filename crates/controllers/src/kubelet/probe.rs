@@ -1,0 +1,175 @@
+//! Programs that run on and are not well: their probes fail, or they end again and again. A pod is told so by its annotations.
+
+use jiff::SignedDuration;
+use serde_json::Value;
+use windtunnel_core::clock::{Time, after};
+
+use super::status::State;
+use super::worker::Look;
+use crate::Effect;
+use crate::faults::{Fault, FaultKind};
+use crate::recorder::Notice;
+
+/// How often a container is probed, and how often a probe fails before that counts, where nothing is said.
+const PERIOD_SECONDS: i64 = 10;
+const FAILURES: i64 = 3;
+
+/// How long a program takes to come up that is asked whether it has.
+const COMES_UP: SignedDuration = SignedDuration::from_secs(1);
+
+/// What a process says that was asked to end and did not handle that.
+const TERMINATED: i64 = 143;
+
+impl Look<'_> {
+    /// What the pod is told to fail with.
+    fn fault(&self) -> Option<Fault> {
+        Fault::told(self.pod).flatten()
+    }
+
+    /// Looks at a container that has been running since `since`.
+    pub(super) fn probe(&mut self, index: usize, since: Time) {
+        let fault = self.fault();
+        if self.status.containers[index].starting && !self.comes_up(index, since, fault.as_ref()) {
+            return;
+        }
+        let Some(fault) = fault else {
+            self.memory.failing.remove(&self.status.containers[index].name);
+            return self.wait_for_readiness(index, since);
+        };
+        match fault.kind {
+            FaultKind::CrashLooping => self.crash(index, since),
+            FaultKind::Unready => self.fail_readiness(index, &fault),
+            FaultKind::NotLive => self.fail_liveness(index, since, &fault),
+            _ => {}
+        }
+    }
+
+    /// Whether the startup probe of a container succeeds now; before that no other one is made.
+    fn comes_up(&mut self, index: usize, since: Time, fault: Option<&Fault>) -> bool {
+        match fault {
+            Some(fault) if fault.kind == FaultKind::CrashLooping => {
+                self.crash(index, since);
+                return false;
+            }
+            Some(fault) if fault.kind == FaultKind::NotStarted => {
+                self.fail_startup(index, since, fault);
+                return false;
+            }
+            _ => {}
+        }
+        let probe = &self.spec(index)["startupProbe"];
+        let up = after(since, first_success(probe).max(COMES_UP));
+        if up > self.site.now {
+            self.look_again(up);
+            return false;
+        }
+        self.status.containers[index].starting = false;
+        true
+    }
+
+    /// A container that does not come up in time is ended, to be tried again.
+    fn fail_startup(&mut self, index: usize, since: Time, fault: &Fault) {
+        let probe = &self.spec(index)["startupProbe"];
+        let fails_at = after(since, first_success(probe) + patience(probe));
+        if fails_at > self.site.now {
+            return self.look_again(fails_at);
+        }
+        self.end_for(index, since, "Startup", "startup", fault);
+    }
+
+    /// A container that says when it is to be asked first is not ready before.
+    fn wait_for_readiness(&mut self, index: usize, since: Time) {
+        let ready = after(since, first_success(&self.spec(index)["readinessProbe"]));
+        if ready > self.site.now && !self.is_told_ready(index) {
+            self.status.containers[index].fails_probe = true;
+            self.look_again(ready);
+        }
+    }
+
+    /// The process ends by itself, about a second after it began or was told to.
+    fn crash(&mut self, index: usize, since: Time) {
+        let end = since + self.run_time(index);
+        if end > self.site.now {
+            self.look_again(end);
+        } else {
+            self.end(index, since, 1);
+        }
+    }
+
+    fn fail_readiness(&mut self, index: usize, fault: &Fault) {
+        let (fails_at, _) = self.failing_since(index, "readinessProbe");
+        let was_ready = self.is_told_ready(index);
+        if fails_at > self.site.now && was_ready {
+            return self.look_again(fails_at);
+        }
+        self.status.containers[index].fails_probe = true;
+        if was_ready {
+            let why = fault.message_or("HTTP probe failed with statuscode: 500");
+            self.tell(Notice::warning("Unhealthy", format!("Readiness probe failed: {why}")));
+        }
+    }
+
+    fn fail_liveness(&mut self, index: usize, since: Time, fault: &Fault) {
+        let (fails_at, began) = self.failing_since(index, "livenessProbe");
+        // Probes of a container that was started meanwhile begin anew.
+        let fails_at = if since > began { after(since, fails_at.duration_since(began)) } else { fails_at };
+        if fails_at > self.site.now {
+            return self.look_again(fails_at);
+        }
+        self.end_for(index, since, "Liveness", "liveness", fault);
+    }
+
+    /// Ends a container for a probe that has failed too often.
+    fn end_for(&mut self, index: usize, since: Time, probe: &str, named: &str, fault: &Fault) {
+        let why = fault.message_or("HTTP probe failed with statuscode: 500");
+        self.tell(Notice::warning("Unhealthy", format!("{probe} probe failed: {why}")));
+        let name = &self.status.containers[index].name;
+        let killing = format!("Container {name} failed {named} probe, will be restarted");
+        self.tell(Notice::normal("Killing", killing));
+        self.end(index, since, TERMINATED);
+    }
+
+    /// Ends the process of a container.
+    fn end(&mut self, index: usize, since: Time, code: i64) {
+        let now = self.site.now;
+        self.status.containers[index].state = State::ended(since, now, code);
+        self.out.effects.push(Effect::Kill { pod: self.key.clone() });
+        self.crash_loop(index);
+    }
+
+    /// When a probe of a container has failed often enough, and when it began to fail.
+    fn failing_since(&mut self, index: usize, probe: &str) -> (Time, Time) {
+        let patience = patience(&self.spec(index)[probe]);
+        let name = self.status.containers[index].name.clone();
+        let began = *self.memory.failing.entry(name).or_insert(self.site.now);
+        (after(began, patience), began)
+    }
+
+    /// Whether the API says that the container is ready.
+    fn is_told_ready(&self, index: usize) -> bool {
+        let container = &self.status.containers[index];
+        let list = if container.init { "/status/initContainerStatuses" } else { "/status/containerStatuses" };
+        let mut statuses = self.pod.list(list).iter();
+        statuses.any(|status| status["name"] == container.name.as_str() && status["ready"] == true)
+    }
+}
+
+fn number(probe: &Value, field: &str, otherwise: i64) -> i64 {
+    probe[field].as_i64().unwrap_or(otherwise)
+}
+
+/// How long a probe fails before that counts.
+fn patience(probe: &Value) -> SignedDuration {
+    let (period, failures) =
+        (number(probe, "periodSeconds", PERIOD_SECONDS), number(probe, "failureThreshold", FAILURES));
+    SignedDuration::from_secs(period.saturating_mul(failures))
+}
+
+/// How long after its start a container is asked first that answers well: it is asked once a period, and not before its delay is
+/// over.
+fn first_success(probe: &Value) -> SignedDuration {
+    let delay = number(probe, "initialDelaySeconds", 0).max(0);
+    let period = number(probe, "periodSeconds", PERIOD_SECONDS).max(1);
+    let periods = delay / period + i64::from(delay % period != 0);
+    SignedDuration::from_secs(period.saturating_mul(periods))
+}

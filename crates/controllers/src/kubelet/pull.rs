@@ -1,0 +1,264 @@
+//! What an image pull comes to, in the words of CRI-O and the kubelet.
+
+use jiff::SignedDuration;
+use windtunnel_core::View;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::CLUSTER_IMAGE_POLICIES;
+
+use crate::registry::{Image, Pull, Signature, digest_of, repository_of};
+
+/// The address of the resolver in CRI-O's text about a registry that cannot be found.
+const RESOLVER: &str = "10.0.0.2:53";
+
+/// What a pull comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The image arrives.
+    Arrives {
+        /// After more than a minute.
+        slowly: bool,
+    },
+    /// The kubelet shows this waiting state.
+    Fails(PullError),
+    /// No answer ever comes.
+    Never,
+}
+
+/// The waiting state of a container whose image could not be pulled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PullError {
+    /// Such as `ErrImagePull`.
+    pub(super) reason: &'static str,
+    /// CRI-O's text, as the kubelet passes it on.
+    pub(super) message: String,
+}
+
+/// The pull of one image for one pod.
+#[derive(Debug, Clone)]
+pub(super) enum Pulling {
+    /// It is under way and comes to `outcome` at `until`.
+    Underway { since: Time, until: Time, outcome: Outcome, failures: u32 },
+    /// It failed; the error shows until `quiet_at`, and the next try is at `retry_at`.
+    Failed { error: PullError, quiet_at: Time, retry_at: Time, failures: u32 },
+}
+
+impl Pulling {
+    /// The clock was set.
+    pub(super) fn leap(&mut self, by: SignedDuration) {
+        let times = match self {
+            Self::Underway { since, until, .. } => [since, until],
+            Self::Failed { quiet_at, retry_at, .. } => [quiet_at, retry_at],
+        };
+        for at in times {
+            *at = after(*at, by);
+        }
+    }
+}
+
+impl PullError {
+    /// What the Event about it says was wrong.
+    pub(super) fn told(&self) -> String {
+        match self.message.split_once(" because the ").and_then(|(_, cause)| cause.split_once(": ")) {
+            Some((_, cause)) if self.reason != "ErrImagePull" => format!("{}: {cause}", self.reason),
+            _ => self.message.clone(),
+        }
+    }
+
+    /// The message of `ImagePullBackOff` after this error. Since Kubernetes 1.32 it ends with the error.
+    pub(super) fn back_off_message(&self, image: &str, kubelet_minor: u32) -> String {
+        let back_off = format!("Back-off pulling image \"{image}\"");
+        if kubelet_minor >= 32 { format!("{back_off}: {}: {}", self.reason, self.message) } else { back_off }
+    }
+}
+
+/// What a pull of `image` comes to now where the registry has `found`, told by a kubelet of Kubernetes 1.`kubelet_minor`.
+pub(super) fn attempt(found: &Image, view: &View, image: &str, kubelet_minor: u32) -> Outcome {
+    let cause = match found.pull {
+        Pull::Succeeds | Pull::Slow
+            if found.sigstore == Signature::Missing && wants_signature(view, image) =>
+        {
+            return Outcome::Fails(PullError {
+                reason: "SignatureValidationFailed",
+                message: format!(
+                    "image pull failed for {image} because the signature validation failed: \
+                     Source image rejected: A signature was required, but no signature exists"
+                ),
+            });
+        }
+        Pull::Succeeds => return Outcome::Arrives { slowly: false },
+        Pull::Slow => return Outcome::Arrives { slowly: true },
+        Pull::Unavailable => {
+            let host = host(image);
+            return Outcome::Fails(PullError {
+                reason: "RegistryUnavailable",
+                message: format!(
+                    "image pull failed for {image} because the registry is unavailable: pinging container registry \
+                     {host}: received unexpected HTTP status: 503 Service Unavailable"
+                ),
+            });
+        }
+        Pull::Hangs => return Outcome::Never,
+        Pull::ManifestUnknown => format!("{}: manifest unknown", reading(image)),
+        Pull::WrongDigest => {
+            let message = other_digest(image, kubelet_minor);
+            return Outcome::Fails(PullError { reason: "ErrImagePull", message });
+        }
+        Pull::Unauthorized => {
+            format!("{}: unauthorized: access to the requested resource is not authorized", reading(image))
+        }
+        Pull::Unreachable => {
+            let host = host(image);
+            format!(
+                "pinging container registry {host}: Get \"https://{host}/v2/\": \
+                 dial tcp: lookup {host} on {RESOLVER}: no such host"
+            )
+        }
+    };
+    let initializing = format!("initializing source docker://{image}: {cause}");
+    let message = runtime_text(&initializing, &format!("build image source: {cause}"), kubelet_minor);
+    Outcome::Fails(PullError { reason: "ErrImagePull", message })
+}
+
+/// A manifest that arrives is compared with the digest when its kind is looked at.
+fn other_digest(image: &str, kubelet_minor: u32) -> String {
+    let digest = digest_of(image).unwrap_or_default();
+    let cause = format!("Manifest does not match provided manifest digest {digest}");
+    let image_error = format!("determining manifest MIME type for docker://{image}: {cause}");
+    runtime_text(&image_error, &cause, kubelet_minor)
+}
+
+/// The error as it reaches the kubelet: CRI-O of 4.20 (Kubernetes 1.33) tries the image as an OCI artifact too, and
+/// kubelets before 1.32 keep the prefix that gRPC puts before errors of no known kind.
+fn runtime_text(error: &str, of_artifact: &str, kubelet_minor: u32) -> String {
+    match kubelet_minor {
+        33.. => format!(
+            "unable to pull image or OCI artifact: pull image err: {error}; artifact err: get manifest: {of_artifact}"
+        ),
+        32 => error.to_owned(),
+        _ => format!("rpc error: code = Unknown desc = {error}"),
+    }
+}
+
+fn reading(image: &str) -> String {
+    let repository = repository_of(image);
+    let reference =
+        digest_of(image).or_else(|| image.strip_prefix(repository)?.strip_prefix(':')).unwrap_or("latest");
+    format!("reading manifest {reference} in {repository}")
+}
+
+fn host(image: &str) -> &str {
+    repository_of(image).split('/').next().unwrap_or_default()
+}
+
+/// What a container whose image has no possible name waits with, without a pull.
+pub(super) fn misnamed(image: &str) -> Option<PullError> {
+    let possible = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-/:".contains(c);
+    let repository = repository_of(image);
+    if !repository.is_empty()
+        && repository.chars().all(possible)
+        && repository.split('/').all(|part| !part.is_empty())
+    {
+        return None;
+    }
+    let message = format!(
+        "Failed to apply default image tag \"{image}\": couldn't parse image name \"{image}\": invalid reference format"
+    );
+    Some(PullError { reason: "InvalidImageName", message })
+}
+
+/// Whether a `ClusterImagePolicy` covers the image.
+fn wants_signature(view: &View, image: &str) -> bool {
+    let repository = repository_of(image);
+    view.list(&CLUSTER_IMAGE_POLICIES)
+        .flat_map(|policy| policy.list("/spec/scopes"))
+        .filter_map(|scope| scope.as_str())
+        .any(|scope| covers(scope, repository))
+}
+
+/// The scope rule of `policy.json` (containers-policy.json(5)): a repository, a namespace or host above it, or
+/// `*.domain`.
+fn covers(scope: &str, repository: &str) -> bool {
+    if let Some(domain) = scope.strip_prefix('*') {
+        return repository.split('/').next().is_some_and(|host| host.ends_with(domain));
+    }
+    repository.strip_prefix(scope).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::{NodeEnvironment as _, Standalone};
+
+    const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000";
+
+    fn check(image: &str, minor: u32, message: &str, back_off: &str) {
+        let found = Standalone::default().payload(image);
+        let Outcome::Fails(error) = attempt(&found, &View::default(), image, minor) else {
+            panic!("the pull of {image} did not fail")
+        };
+        assert_eq!((error.reason, error.message.as_str()), ("ErrImagePull", message));
+        assert_eq!(error.back_off_message(image, minor), back_off);
+    }
+
+    #[test]
+    fn an_unknown_manifest_reads_as_each_generation_of_kubelets_and_cri_o_says_it() {
+        let old_back_off =
+            "Back-off pulling image \"quay.io/openshift-release-dev/ocp-release@sha256:0000\"".to_owned();
+        let core =
+            "reading manifest sha256:0000 in quay.io/openshift-release-dev/ocp-release: manifest unknown";
+        let raw = format!("initializing source docker://{IMAGE}: {core}");
+        check(IMAGE, 27, &format!("rpc error: code = Unknown desc = {raw}"), &old_back_off);
+        check(IMAGE, 32, &raw, &format!("{old_back_off}: ErrImagePull: {raw}"));
+        let both = format!(
+            "unable to pull image or OCI artifact: pull image err: {raw}; \
+             artifact err: get manifest: build image source: {core}"
+        );
+        check(IMAGE, 33, &both, &format!("{old_back_off}: ErrImagePull: {both}"));
+    }
+
+    #[test]
+    fn a_manifest_of_another_digest_is_told_of_by_the_digest_that_was_asked_for() {
+        let image = Image { pull: Pull::WrongDigest, ..Image::default() };
+        let told = |minor| match attempt(&image, &View::default(), IMAGE, minor) {
+            Outcome::Fails(error) => error.message,
+            _ => panic!("the pull did not fail"),
+        };
+        let cause = "Manifest does not match provided manifest digest sha256:0000";
+        let raw = format!("determining manifest MIME type for docker://{IMAGE}: {cause}");
+        assert_eq!(told(27), format!("rpc error: code = Unknown desc = {raw}"));
+        assert_eq!(told(32), raw);
+        let both = format!(
+            "unable to pull image or OCI artifact: pull image err: {raw}; artifact err: get manifest: {cause}"
+        );
+        assert_eq!(told(33), both);
+    }
+
+    #[test]
+    fn a_name_that_no_image_can_have_is_not_pulled() {
+        for image in ["quay.io/a/b@sha256:00", "host:5000/a/b_c.d-e:V1", "busybox"] {
+            assert_eq!(misnamed(image), None, "{image}");
+        }
+        for image in ["", "quay.io/a b", "quay.io//b", "quay.io/a/b,c@sha256:00"] {
+            let error = misnamed(image).unwrap_or_else(|| panic!("{image} is no name"));
+            let text = format!(
+                "Failed to apply default image tag \"{image}\": couldn't parse image name \"{image}\": invalid reference format"
+            );
+            assert_eq!((error.reason, error.message), ("InvalidImageName", text));
+        }
+    }
+
+    #[test]
+    fn a_scope_covers_whole_path_elements_below_it() {
+        let repository = "quay.io/openshift-release-dev/ocp-release";
+        for (scope, expected) in [
+            (repository, true),
+            ("quay.io/openshift-release-dev", true),
+            ("quay.io", true),
+            ("*.io", true),
+            ("quay.io/openshift-release-dev/ocp", false),
+            ("registry.ci.openshift.org", false),
+        ] {
+            assert_eq!(covers(scope, repository), expected, "{scope}");
+        }
+    }
+}

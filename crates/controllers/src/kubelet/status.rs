@@ -1,0 +1,368 @@
+//! The status of a pod as a kubelet reads and writes it.
+
+use std::net::Ipv4Addr;
+
+use serde_json::{Map, Value, json};
+use windtunnel_core::Object;
+use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::rng::Streams;
+
+use super::mirror;
+use super::worker::Site;
+
+/// The first minor whose kubelets tell all addresses of their node (`PodHostIPs`).
+const HOST_IPS_MINOR: u32 = 29;
+
+/// State of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum State {
+    /// Not started: why, and in whose words.
+    Waiting {
+        /// One word, such as `PodInitializing`.
+        reason: String,
+        /// A sentence; may be empty.
+        message: String,
+    },
+    /// Its process runs.
+    Running {
+        /// Since when.
+        since: Time,
+    },
+    /// Its process has ended.
+    Ended {
+        /// When it had started.
+        since: Time,
+        /// When it ended.
+        at: Time,
+        /// Exit code; 137 is SIGKILL.
+        code: i64,
+        /// One word, such as `Completed`.
+        reason: String,
+        /// What it left behind; may be empty.
+        message: String,
+    },
+}
+
+impl State {
+    /// A container that has not started, without a message.
+    pub(super) fn waiting(reason: &str) -> Self {
+        Self::Waiting { reason: reason.to_owned(), message: String::new() }
+    }
+
+    /// A process that has ended, with nothing to say but its code.
+    pub(super) fn ended(since: Time, at: Time, code: i64) -> Self {
+        let reason = if code == 0 { "Completed" } else { "Error" };
+        Self::Ended { since, at, code, reason: reason.to_owned(), message: String::new() }
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let time = |of: &Value, field: &str| of[field].as_str().and_then(parse_rfc3339).unwrap_or_default();
+        let (name, fields) = value.as_object()?.iter().next()?;
+        let text = |field: &str| fields[field].as_str().unwrap_or_default().to_owned();
+        match name.as_str() {
+            "running" => Some(Self::Running { since: time(fields, "startedAt") }),
+            "terminated" => Some(Self::Ended {
+                since: time(fields, "startedAt"),
+                at: time(fields, "finishedAt"),
+                code: fields["exitCode"].as_i64().unwrap_or(0),
+                reason: text("reason"),
+                message: text("message"),
+            }),
+            "waiting" => Some(Self::Waiting { reason: text("reason"), message: text("message") }),
+            _ => None,
+        }
+    }
+
+    fn render(&self, id: &str) -> Value {
+        match self {
+            Self::Waiting { reason, message } if message.is_empty() => {
+                json!({ "waiting": { "reason": reason } })
+            }
+            Self::Waiting { reason, message } => {
+                json!({ "waiting": { "reason": reason, "message": message } })
+            }
+            Self::Running { since } => json!({ "running": { "startedAt": rfc3339(*since) } }),
+            Self::Ended { since, at, code, reason, message } => {
+                let mut terminated = json!({
+                    "exitCode": code,
+                    "reason": reason,
+                    "startedAt": rfc3339(*since),
+                    "finishedAt": rfc3339(*at),
+                    "containerID": id,
+                });
+                if !message.is_empty() {
+                    terminated["message"] = json!(message);
+                }
+                json!({ "terminated": terminated })
+            }
+        }
+    }
+}
+
+/// One container of a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is told for itself")]
+pub(super) struct Container {
+    /// Its name.
+    pub(super) name: String,
+    /// Its image's pull specification.
+    pub(super) image: String,
+    /// Whether it is an init container.
+    pub(super) init: bool,
+    /// Whether it is one that runs on beside the others (an init container with `restartPolicy: Always`).
+    pub(super) sidecar: bool,
+    /// What it does now.
+    pub(super) state: State,
+    /// How its run before this one ended.
+    pub(super) last: Option<State>,
+    /// How often it was restarted.
+    pub(super) restarts: u32,
+    /// Whether it runs and is not ready.
+    pub(super) fails_probe: bool,
+    /// Whether it runs and its startup probe has not succeeded yet.
+    pub(super) starting: bool,
+}
+
+impl Container {
+    /// Whether it ended well.
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.state, State::Ended { code: 0, .. })
+    }
+
+    /// Whether it ended badly.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.state, State::Ended { code, .. } if code != 0)
+    }
+
+    /// Whether its process runs.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.state, State::Running { .. })
+    }
+
+    /// Whether the pod's sandbox was made: nothing is pulled before.
+    fn has_sandbox(&self) -> bool {
+        !matches!(&self.state, State::Waiting { reason, .. } if ["ContainerCreating", "PodInitializing"].contains(&reason.as_str()))
+    }
+
+    /// Whether its process runs and has come up.
+    fn has_started(&self) -> bool {
+        self.is_running() && !self.starting
+    }
+
+    /// Whether what comes after this init container may begin.
+    pub(super) fn is_through(&self) -> bool {
+        if self.sidecar { self.has_started() } else { self.is_done() }
+    }
+
+    /// Comes to another state. Of a process that has ended it is remembered how; one that is started after that is counted.
+    pub(super) fn leave_for(&mut self, next: State) {
+        let before = std::mem::replace(&mut self.state, next);
+        if matches!(before, State::Ended { .. }) {
+            self.last = Some(before);
+        }
+        if self.is_running() && self.last.is_some() {
+            self.restarts += 1;
+        }
+    }
+
+    /// Whether its process runs, or has run.
+    pub(super) fn has_begun(&self) -> bool {
+        !matches!(self.state, State::Waiting { .. }) || self.last.is_some()
+    }
+
+    /// Whether it counts among those that run as long as the pod does.
+    fn runs_on(&self) -> bool {
+        !self.init || self.sidecar
+    }
+
+    fn is_ready(&self) -> bool {
+        if self.runs_on() { self.has_started() && !self.fails_probe } else { self.is_done() }
+    }
+
+    fn render(&self, uid: &str, streams: Streams) -> Value {
+        let id = |run: u32| {
+            let mut bits = streams.stream(&format!("container/{uid}/{}/{run}", self.name));
+            format!(
+                "cri-o://{:016x}{:016x}{:016x}{:016x}",
+                bits.bits(),
+                bits.bits(),
+                bits.bits(),
+                bits.bits()
+            )
+        };
+        let created = !matches!(self.state, State::Waiting { .. });
+        let own = if created { id(self.restarts) } else { String::new() };
+        let mut value = json!({
+            "name": self.name,
+            "image": self.image,
+            "imageID": if created { self.image.as_str() } else { "" },
+            "restartCount": self.restarts,
+            "ready": self.is_ready(),
+            "started": self.has_started(),
+            "state": self.state.render(&own),
+            "lastState": self.last.as_ref().map_or_else(|| json!({}), |last| last.render(&id(self.restarts.saturating_sub(1)))),
+        });
+        if created {
+            value["containerID"] = json!(own);
+        }
+        value
+    }
+}
+
+/// What a kubelet tells of a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Status {
+    /// `Pending`, `Running`, `Succeeded` or `Failed`.
+    pub(super) phase: &'static str,
+    /// Why the pod as a whole failed; empty otherwise.
+    pub(super) reason: String,
+    /// The same as a sentence.
+    pub(super) message: String,
+    /// When this kubelet took the pod on.
+    pub(super) start: Option<Time>,
+    /// Init containers in order, then the others.
+    pub(super) containers: Vec<Container>,
+}
+
+impl Status {
+    /// Reads what stands in the API; containers that have no status yet wait.
+    pub(super) fn read(pod: &Object) -> Self {
+        let containers = [("/spec/initContainers", "/status/initContainerStatuses", true)]
+            .into_iter()
+            .chain([("/spec/containers", "/status/containerStatuses", false)])
+            .flat_map(|(specs, statuses, init)| read_containers(pod, specs, statuses, init))
+            .collect();
+        let phase = match pod.text("/status/phase") {
+            "Running" => "Running",
+            "Succeeded" => "Succeeded",
+            "Failed" => "Failed",
+            _ => "Pending",
+        };
+        Self {
+            phase,
+            reason: pod.text("/status/reason").to_owned(),
+            message: pod.text("/status/message").to_owned(),
+            start: pod.time("/status/startTime"),
+            containers,
+        }
+    }
+
+    /// Whether the pod will never run again.
+    pub(super) fn is_terminal(&self) -> bool {
+        matches!(self.phase, "Succeeded" | "Failed")
+    }
+
+    /// The fields of `status` that differ from those in the API; `None` where none does.
+    pub(super) fn changes(&self, pod: &Object, site: &Site<'_>, address: Option<Ipv4Addr>) -> Option<Value> {
+        let list = |init: bool| -> Vec<Value> {
+            self.containers
+                .iter()
+                .filter(|c| c.init == init)
+                .map(|c| c.render(mirror::runs_as(pod), site.streams))
+                .collect()
+        };
+        let mut wanted = vec![
+            ("phase", json!(self.phase)),
+            ("startTime", json!(self.start.map(rfc3339))),
+            ("conditions", Value::Array(self.conditions(pod, site.now, site.minor))),
+            ("containerStatuses", Value::Array(list(false))),
+        ];
+        if self.containers.iter().any(|container| container.init) {
+            wanted.push(("initContainerStatuses", Value::Array(list(true))));
+        }
+        for (field, text) in [("reason", &self.reason), ("message", &self.message)] {
+            if !text.is_empty() {
+                wanted.push((field, json!(text)));
+            }
+        }
+        wanted.extend(self.addresses(pod, site, address));
+        let changed: Map<String, Value> = wanted
+            .into_iter()
+            .filter(|(field, value)| pod["status"][field] != *value)
+            .map(|(field, value)| (field.to_owned(), value))
+            .collect();
+        (!changed.is_empty()).then_some(Value::Object(changed))
+    }
+
+    /// Where the pod is reached, once its sandbox is there; where its node is, from the start.
+    fn addresses(
+        &self,
+        pod: &Object,
+        site: &Site<'_>,
+        address: Option<Ipv4Addr>,
+    ) -> Vec<(&'static str, Value)> {
+        let mut told = Vec::new();
+        if let Some(host) = site.host {
+            told.push(("hostIP", json!(host)));
+            if site.minor >= HOST_IPS_MINOR {
+                told.push(("hostIPs", json!([{ "ip": host }])));
+            }
+        }
+        let has_sandbox =
+            !pod.text("/status/podIP").is_empty() || self.containers.iter().any(Container::has_sandbox);
+        if let Some(address) = address.filter(|_| has_sandbox) {
+            told.push(("podIP", json!(address)));
+            told.push(("podIPs", json!([{ "ip": address }])));
+        }
+        told
+    }
+
+    /// The kubelet's conditions, among those that others have set.
+    fn conditions(&self, pod: &Object, now: Time, kubelet_minor: u32) -> Vec<Value> {
+        let mut list = pod.list("/status/conditions").to_vec();
+        let names = |open: &dyn Fn(&Container) -> bool| -> Vec<&str> {
+            let open = self.containers.iter().filter(|container| open(container));
+            open.map(|container| container.name.as_str()).collect()
+        };
+        let mut set = |kind: &str, fault: Option<(&str, String)>| {
+            let (status, (reason, message)) =
+                fault.map_or(("True", ("", String::new())), |fault| ("False", fault));
+            condition::set(&mut list, &Condition::new(kind, status, reason, message), now);
+        };
+        if kubelet_minor >= 29 {
+            set("PodReadyToStartContainers", self.is_terminal().then(|| ("", String::new())));
+        }
+        let inits = names(&|container| container.init && !container.is_through());
+        let mains = names(&|container| container.runs_on() && !container.is_ready());
+        let incomplete = format!("containers with incomplete status: [{}]", inits.join(" "));
+        set("Initialized", (!inits.is_empty()).then_some(("ContainersNotInitialized", incomplete)));
+        let unready = match self.phase {
+            "Succeeded" => Some(("PodCompleted", String::new())),
+            "Failed" => Some(("PodFailed", String::new())),
+            _ if mains.is_empty() => None,
+            _ => {
+                Some(("ContainersNotReady", format!("containers with unready status: [{}]", mains.join(" "))))
+            }
+        };
+        set("Ready", unready.clone());
+        set("ContainersReady", unready);
+        set("PodScheduled", None);
+        list
+    }
+}
+
+fn read_containers(pod: &Object, specs: &str, statuses: &str, init: bool) -> Vec<Container> {
+    let none_yet =
+        if pod.list("/spec/initContainers").is_empty() { "ContainerCreating" } else { "PodInitializing" };
+    let read = |spec: &Value| {
+        let name = spec["name"].as_str().unwrap_or_default();
+        let status = pod.list(statuses).iter().find(|status| status["name"] == name).unwrap_or(&Value::Null);
+        let state = State::read(&status["state"]).unwrap_or_else(|| State::waiting(none_yet));
+        Container {
+            name: name.to_owned(),
+            image: spec["image"].as_str().unwrap_or_default().to_owned(),
+            init,
+            sidecar: init && spec["restartPolicy"] == "Always",
+            starting: matches!(state, State::Running { .. })
+                && spec["startupProbe"].is_object()
+                && status["started"] != true,
+            state,
+            last: State::read(&status["lastState"]),
+            restarts: status["restartCount"].as_u64().and_then(|n| n.try_into().ok()).unwrap_or(0),
+            fails_probe: false,
+        }
+    };
+    pod.list(specs).iter().map(read).collect()
+}

@@ -1,0 +1,60 @@
+//! A kubelet that does not run, on a machine that does: nothing on its node changes by it, and nobody hears of it. What was running
+//! there runs on. Started again it knows what a new process can know.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use windtunnel_core::{Key, View, resources};
+
+use super::{Effect, Input, Kubelet, Signal, Step};
+use crate::faults::{Fault, FaultKind};
+
+/// What is on the machine of a kubelet that does not run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stopped {
+    /// The pods that run there, with their uids.
+    pods: BTreeMap<Key, String>,
+    /// What the runtime has had to say since.
+    signals: Vec<Signal>,
+}
+
+impl Kubelet {
+    /// Whether it does not run. If it did before, or is to again, that happens now.
+    pub(super) fn is_stopped(&mut self, input: &Input<'_>, step: &mut Step) -> bool {
+        if !is_told_to_stop(input.view, &self.node) {
+            if let Some(stopped) = self.stopped.take() {
+                self.start_again(stopped, input.view, step);
+            }
+            return false;
+        }
+        let pods = &self.pods;
+        let stopped = self.stopped.get_or_insert_with(|| {
+            let pods = pods.iter().map(|(key, memory)| (key.clone(), memory.uid.clone())).collect();
+            Stopped { pods, signals: Vec::new() }
+        });
+        stopped.signals.extend(input.signals.iter().cloned());
+        step.why = "somebody to start it".into();
+        true
+    }
+
+    /// A new process on the same machine. It ends what runs there of pods that are gone.
+    fn start_again(&mut self, stopped: Stopped, view: &View, step: &mut Step) {
+        let new = Self::new(&self.node, Arc::clone(&self.environment), &self.streams);
+        let old = std::mem::replace(self, new);
+        (self.static_pods, self.node_status) = (old.static_pods, old.node_status);
+        let Stopped { pods, mut signals } = stopped;
+        let is_there = |(key, uid): &(Key, String)| view.get_key(key).is_some_and(|pod| pod.uid() == uid);
+        let (pods, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = pods.into_iter().partition(is_there);
+        for pod in gone.into_keys().filter(|pod| !self.static_pods.has(pod)) {
+            step.effects.push(Effect::Kill { pod });
+        }
+        // A pod that has taken the place of one that is gone has nothing to do with its processes.
+        signals.retain(|signal| !matches!(signal, Signal::Exited { pod, .. } if !pods.contains_key(pod)));
+        self.missed = signals;
+    }
+}
+
+fn is_told_to_stop(view: &View, node: &str) -> bool {
+    let fault = view.get(&resources::NODES, "", node).and_then(|node| Fault::told(node)).flatten();
+    fault.is_some_and(|fault| fault.kind == FaultKind::KubeletStopped)
+}

@@ -1,0 +1,110 @@
+//! Pods that are told not to be well.
+
+use windtunnel_core::condition;
+use windtunnel_core::resources::EVENTS;
+
+use super::*;
+use crate::faults::{Fault, FaultKind};
+
+/// A node with a pod that has been running for a minute.
+fn rig(probes: &Value) -> Rig {
+    let mut rig = Rig::new();
+    seat(&mut rig, Pull::Succeeds, "v1.27.8");
+    let mut pod = program_pod();
+    json_patch::merge(&mut pod["spec"]["containers"][0], probes);
+    rig.put(&PODS, pod);
+    rig.run(60);
+    assert!(is_ready(&rig));
+    rig
+}
+
+fn tell(rig: &mut Rig, kind: Option<FaultKind>) {
+    let fault = kind.map(|kind| Fault { message: "no answer".to_owned(), ..Fault::of(kind) });
+    rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::patch(fault.as_ref())));
+}
+
+fn is_ready(rig: &Rig) -> bool {
+    condition::is_true(&pod(rig, "program"), "Ready")
+}
+
+fn restarts(rig: &Rig) -> i64 {
+    pod(rig, "program").number("/status/containerStatuses/0/restartCount").unwrap()
+}
+
+/// How long the container is left alone now.
+fn back_off(rig: &Rig) -> String {
+    let pod = pod(rig, "program");
+    let message = pod.text("/status/containerStatuses/0/state/waiting/message").to_owned();
+    message.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+fn told(rig: &Rig, reason: &str) -> Vec<String> {
+    let told = rig.view.list(&EVENTS).filter(|event| event["reason"] == reason);
+    told.map(|event| event.text("/message").to_owned()).collect()
+}
+
+#[test]
+fn a_probe_counts_when_it_has_failed_as_often_as_the_container_says() {
+    for (probes, seconds) in
+        [(json!({}), 30), (json!({ "readinessProbe": { "periodSeconds": 5, "failureThreshold": 2 } }), 10)]
+    {
+        let mut rig = rig(&probes);
+        tell(&mut rig, Some(FaultKind::Unready));
+        rig.run(seconds - 1);
+        assert!(is_ready(&rig), "{seconds}");
+        rig.run(1);
+        assert!(!is_ready(&rig), "{seconds}");
+        rig.run(600);
+        assert_eq!(told(&rig, "Unhealthy"), ["Readiness probe failed: no answer"]);
+        assert_eq!((restarts(&rig), pod(&rig, "program").text("/status/phase")), (0, "Running"));
+        tell(&mut rig, None);
+        rig.run(1);
+        assert!(is_ready(&rig));
+    }
+}
+
+#[test]
+fn a_crash_is_followed_by_ever_longer_pauses_up_to_five_minutes() {
+    let mut rig = rig(&json!({}));
+    tell(&mut rig, Some(FaultKind::CrashLooping));
+    let mut pauses: Vec<String> = Vec::new();
+    for _ in 0..1_500 {
+        rig.run(1);
+        let pause = back_off(&rig);
+        if !pause.is_empty() && pauses.last() != Some(&pause) {
+            pauses.push(pause);
+        }
+    }
+    assert_eq!(pauses, ["10s", "20s", "40s", "1m20s", "2m40s", "5m0s"]);
+    assert_eq!(pod(&rig, "program").text("/status/phase"), "Running", "it has been running");
+    tell(&mut rig, None);
+    rig.run(301);
+    assert!(is_ready(&rig));
+    let before = restarts(&rig);
+    rig.run(600);
+    assert_eq!(restarts(&rig), before);
+    // It has been running well for long enough to be tried again at once.
+    tell(&mut rig, Some(FaultKind::CrashLooping));
+    rig.run(4);
+    assert_eq!(restarts(&rig), before + 1);
+    rig.run(4);
+    assert_eq!(back_off(&rig), "10s");
+}
+
+#[test]
+fn a_container_that_is_not_live_is_ended_and_started_again() {
+    let mut rig = rig(&json!({ "livenessProbe": { "periodSeconds": 20 } }));
+    tell(&mut rig, Some(FaultKind::NotLive));
+    rig.run(59);
+    assert_eq!(restarts(&rig), 0);
+    rig.run(3);
+    assert_eq!(restarts(&rig), 1);
+    assert_eq!(told(&rig, "Unhealthy"), ["Liveness probe failed: no answer"]);
+    assert_eq!(told(&rig, "Killing"), ["Container main failed liveness probe, will be restarted"]);
+    assert!(rig.log.iter().any(|line| line.contains("kill pods/ns/program")), "{:#?}", rig.log);
+    // The new process has its own three chances.
+    rig.run(55);
+    assert_eq!(restarts(&rig), 1);
+    rig.run(10);
+    assert_eq!(back_off(&rig), "10s");
+}

@@ -1,0 +1,164 @@
+//! The node lifecycle controller: it tells of nodes whose kubelet is silent, taints nodes by their conditions, and has pods
+//! removed that do not tolerate that.
+//!
+//! A kubelet lives as long as it renews its Lease in `kube-node-lease` or posts the status of its node, whichever it did last. One
+//! that has no Lease is believed: where kubelets renew none, nobody is silent. A kubelet that renews its Lease rarely says so
+//! in `leaseDurationSeconds`. What it writes there are moments of its own clock: only that they change counts.
+
+mod events;
+mod eviction;
+mod silence;
+mod tainting;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{LEASES, NODES, PODS};
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, Resource, View, Write, condition};
+
+use self::eviction::Timers;
+use self::silence::LastHeard;
+use super::kubelet::lease::NAMESPACE as LEASE_NAMESPACE;
+use super::recorder::{Notice, Recorder};
+use super::workqueue::WorkQueue;
+use super::{Actor, Input, Interest, Step};
+
+/// The node lifecycle controller of kube-controller-manager.
+#[derive(Debug, Clone, Default)]
+pub struct NodeLifecycleController {
+    queue: WorkQueue,
+    kubelets: LastHeard,
+    evictions: Timers,
+    events: BTreeMap<Key, Recorder>,
+    started: bool,
+}
+
+impl NodeLifecycleController {
+    /// A controller that has not looked at anything yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        if !std::mem::replace(&mut self.started, true) {
+            for node in input.view.list(&NODES) {
+                self.queue.add(NODES.key("", node.name()));
+            }
+        }
+        for change in input.changes {
+            if change.key.is(&NODES) && change.kind == ChangeKind::Deleted {
+                self.kubelets.forget(&change.key.name);
+            }
+            if change.kind == ChangeKind::Deleted {
+                self.events.remove(&change.key);
+                self.evictions.cancel(&change.key);
+            }
+            if change.key.is(&NODES) {
+                self.queue.add(change.key.clone());
+            } else if change.key.is(&LEASES) {
+                self.queue.add(NODES.key("", &change.key.name));
+            } else if is_newly_bound(change) {
+                self.queue.add(change.key.clone());
+            }
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(object) = view.get_key(key) else { return Vec::new() };
+        if key.is(&PODS) {
+            let Some(at) = self.evictions.due(key, object, view, now) else { return Vec::new() };
+            if at <= now {
+                return eviction::evict(object, now);
+            }
+            self.queue.add_at(key.clone(), at);
+            return Vec::new();
+        }
+        self.sync_node(key, object, view, now)
+    }
+
+    fn sync_node(&mut self, key: &Key, node: &Object, view: &View, now: Time) -> Vec<Write> {
+        if let Some(at) = self.kubelets.silence_begins(node, view, now).filter(|_| !silence::is_told(node)) {
+            if at <= now {
+                let was_ready = condition::is_true(node, "Ready");
+                let notice = was_ready.then(|| events::node_not_ready(node));
+                let told = notice.and_then(|notice| self.tell(&NODES, node, notice, now));
+                return [silence::tell(node, now)].into_iter().chain(told).collect();
+            }
+            self.queue.add_at(key.clone(), at);
+        }
+        if let Some(write) = tainting::taint(node, now) {
+            return vec![write];
+        }
+        let drives_out = tainting::drives_out(node);
+        if !drives_out {
+            self.evictions.cancel_all(node.name());
+        }
+        let is_silent = silence::is_told(node);
+        if !is_silent && !drives_out {
+            return Vec::new();
+        }
+        let mut writes = Vec::new();
+        for pod in view.list(&PODS).filter(|pod| pod.text("/spec/nodeName") == node.name()) {
+            if drives_out {
+                self.queue.add(PODS.key(pod.namespace(), pod.name()));
+            }
+            // A kubelet that says itself that its node is not ready goes on telling of its pods.
+            if is_silent && let Some(write) = silence::pod_not_ready(pod, now) {
+                writes.push(write);
+                writes.extend(self.tell(&PODS, pod, events::pod_not_ready(), now));
+            }
+        }
+        writes
+    }
+
+    fn tell(&mut self, resource: &Resource, object: &Object, notice: Notice, now: Time) -> Option<Write> {
+        let events = self.events.entry(resource.key_of(object));
+        events.or_insert_with(|| events::of(resource, object)).tell(notice, now)
+    }
+}
+
+/// Whether a pod is on a node that it was not on before.
+fn is_newly_bound(change: &Change) -> bool {
+    let node = |pod: &Object| pod.text("/spec/nodeName").to_owned();
+    change.kind != ChangeKind::Deleted
+        && !node(&change.object).is_empty()
+        && change.old.as_ref().is_none_or(|old| node(old).is_empty())
+}
+
+impl Actor for NodeLifecycleController {
+    fn name(&self) -> &'static str {
+        "node-lifecycle-controller"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account("kube-system", "node-controller")
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        let leases = Interest::In(LEASES, LEASE_NAMESPACE.to_owned());
+        vec![Interest::Kind(NODES), Interest::Kind(PODS), leases]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut step = Step::default();
+        // A look at a node leads to looks at its pods.
+        loop {
+            let due = self.queue.take_due(input.now);
+            if due.is_empty() {
+                break;
+            }
+            for key in due {
+                for write in self.sync(&key, input.view, input.now) {
+                    self.queue.ask(&key, write, &mut step.writes);
+                }
+            }
+        }
+        step.wake_at = self.queue.next();
+        step
+    }
+}

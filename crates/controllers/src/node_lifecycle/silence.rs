@@ -1,0 +1,101 @@
+//! Nodes whose kubelet says nothing any more.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, after, rfc3339};
+use windtunnel_core::condition;
+use windtunnel_core::resources::{LEASES, NODES, PODS};
+use windtunnel_core::{Object, View, Write};
+
+use super::LEASE_NAMESPACE;
+
+/// How long a kubelet may be silent at least (`node-monitor-grace-period`).
+const GRACE_SECONDS: i64 = 40;
+
+/// The conditions that a kubelet posts.
+const POSTED: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+
+/// When kubelets were last heard of, by the clock of who listens: theirs may be wrong.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LastHeard {
+    by_node: BTreeMap<String, Heard>,
+}
+
+/// What was last heard of one of them, and since when that says the same.
+#[derive(Debug, Clone)]
+struct Heard {
+    renewed: String,
+    posted: String,
+    at: Time,
+}
+
+impl LastHeard {
+    /// When the kubelet of a node counts as silent, by its Lease and by the status that it last posted; `None`: it has no Lease.
+    pub(super) fn silence_begins(&mut self, node: &Object, view: &View, now: Time) -> Option<Time> {
+        let lease = view.get(&LEASES, LEASE_NAMESPACE, node.name())?;
+        let seconds = lease.number("/spec/leaseDurationSeconds").unwrap_or(0).max(GRACE_SECONDS);
+        let posted = condition::of(node, "Ready")
+            .map_or("", |ready| ready["lastHeartbeatTime"].as_str().unwrap_or_default());
+        let renewed = lease.text("/spec/renewTime");
+        let heard = self.by_node.get(node.name());
+        let at = heard.filter(|heard| heard.renewed == renewed && heard.posted == posted);
+        let at = at.map_or(now, |heard| heard.at);
+        let heard = Heard { renewed: renewed.to_owned(), posted: posted.to_owned(), at };
+        self.by_node.insert(node.name().to_owned(), heard);
+        Some(after(at, SignedDuration::from_secs(seconds)))
+    }
+
+    /// A node is gone.
+    pub(super) fn forget(&mut self, node: &str) {
+        self.by_node.remove(node);
+    }
+}
+
+/// Whether all that a kubelet posts is said to be unknown.
+pub(super) fn is_told(node: &Object) -> bool {
+    POSTED.iter().all(|kind| condition::of(node, kind).is_some_and(|found| found["status"] == "Unknown"))
+}
+
+/// Says of all that the kubelet posts that it is not known any more.
+pub(super) fn tell(node: &Object, now: Time) -> Write {
+    let mut conditions = node.list("/status/conditions").to_vec();
+    for kind in POSTED {
+        let known = condition::find(&conditions, kind).is_some();
+        let (reason, message) = if known {
+            ("NodeStatusUnknown", "Kubelet stopped posting node status.")
+        } else {
+            ("NodeStatusNeverUpdated", "Kubelet never posted node status.")
+        };
+        match conditions.iter_mut().find(|condition| condition["type"] == kind) {
+            Some(condition) if condition["status"] == "Unknown" => {}
+            Some(condition) => {
+                condition["status"] = json!("Unknown");
+                condition["reason"] = json!(reason);
+                condition["message"] = json!(message);
+                condition["lastTransitionTime"] = json!(rfc3339(now));
+            }
+            None => conditions.push(never_posted(kind, node, [reason, message], now)),
+        }
+    }
+    let patch = json!({ "status": { "conditions": conditions } });
+    Write::merge_patch_status(&NODES, "", node.name(), patch)
+}
+
+fn never_posted(kind: &str, node: &Object, [reason, message]: [&str; 2], now: Time) -> Value {
+    json!({
+        "type": kind, "status": "Unknown", "reason": reason, "message": message,
+        "lastHeartbeatTime": node["metadata"]["creationTimestamp"], "lastTransitionTime": rfc3339(now),
+    })
+}
+
+/// Says of a pod that it is not ready, as its node is not.
+pub(super) fn pod_not_ready(pod: &Object, now: Time) -> Option<Write> {
+    let mut conditions = pod.list("/status/conditions").to_vec();
+    let ready = conditions.iter_mut().find(|found| found["type"] == "Ready" && found["status"] == "True")?;
+    ready["status"] = json!("False");
+    ready["lastTransitionTime"] = json!(rfc3339(now));
+    let patch = json!({ "status": { "conditions": conditions } });
+    Some(Write::merge_patch_status(&PODS, pod.namespace(), pod.name(), patch))
+}

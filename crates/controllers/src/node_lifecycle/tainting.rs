@@ -1,0 +1,80 @@
+//! Taints that follow from what a node says and from what people want of it.
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::resources::NODES;
+use windtunnel_core::{Object, Write, condition};
+
+use crate::scheduler::taints::{NOT_READY, UNREACHABLE, UNSCHEDULABLE, taint as of};
+
+/// Conditions that keep pods away while they are true.
+const PRESSURES: [(&str, &str); 4] = [
+    ("MemoryPressure", "node.kubernetes.io/memory-pressure"),
+    ("DiskPressure", "node.kubernetes.io/disk-pressure"),
+    ("PIDPressure", "node.kubernetes.io/pid-pressure"),
+    ("NetworkUnavailable", "node.kubernetes.io/network-unavailable"),
+];
+
+/// Gives a node the taints that it is to have; `None`: it has them.
+pub(super) fn taint(node: &Object, now: Time) -> Option<Write> {
+    let before = node.list("/spec/taints");
+    let wanted = wanted(node);
+    let same = |one: &Value, other: &Value| one["key"] == other["key"] && one["effect"] == other["effect"];
+    let mut taints: Vec<Value> = before
+        .iter()
+        .filter(|taint| !is_managed(taint, node) || wanted.iter().any(|wanted| same(wanted, taint)))
+        .cloned()
+        .collect();
+    for mut missing in wanted {
+        if !taints.iter().any(|taint| same(taint, &missing)) {
+            missing["timeAdded"] = json!(rfc3339(now));
+            taints.push(missing);
+        }
+    }
+    if taints == before {
+        return None;
+    }
+    let taints = if taints.is_empty() { Value::Null } else { json!(taints) };
+    let patch =
+        json!({ "metadata": { "resourceVersion": node.resource_version() }, "spec": { "taints": taints } });
+    Some(Write::merge_patch(&NODES, "", node.name(), patch))
+}
+
+/// Whether a node has taints that drive pods out.
+pub(super) fn drives_out(node: &Object) -> bool {
+    node.list("/spec/taints").iter().any(|taint| taint["effect"] == "NoExecute")
+}
+
+/// The taints that follow from the state of a node.
+fn wanted(node: &Object) -> Vec<Value> {
+    let status =
+        |kind: &str| condition::of(node, kind).map_or("", |found| found["status"].as_str().unwrap_or(""));
+    let mut taints = Vec::new();
+    if node["spec"]["unschedulable"] == true {
+        taints.push(of(UNSCHEDULABLE, "NoSchedule"));
+    }
+    for (kind, key) in PRESSURES {
+        if status(kind) == "True" {
+            taints.push(of(key, "NoSchedule"));
+        }
+    }
+    let key = match status("Ready") {
+        "False" => NOT_READY,
+        "Unknown" => UNREACHABLE,
+        _ => return taints,
+    };
+    taints.extend([of(key, "NoSchedule"), of(key, "NoExecute")]);
+    taints
+}
+
+/// Whether a taint comes and goes with the state of a node. Of a node that never said whether it is ready, that stays
+/// which it was created with.
+fn is_managed(taint: &Value, node: &Object) -> bool {
+    let (key, effect) = (taint["key"].as_str().unwrap_or(""), taint["effect"].as_str().unwrap_or(""));
+    match (key, effect) {
+        (NOT_READY | UNREACHABLE, "NoSchedule" | "NoExecute") => condition::of(node, "Ready").is_some(),
+        (UNSCHEDULABLE, "NoSchedule") => true,
+        (key, "NoSchedule") => PRESSURES.iter().any(|(_, pressure)| *pressure == key),
+        _ => false,
+    }
+}

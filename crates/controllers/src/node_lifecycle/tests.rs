@@ -1,0 +1,273 @@
+//! Nodes that are cordoned, not ready or silent, and the pods on them.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::clock::{rfc3339, rfc3339_micro};
+use windtunnel_core::resources::{EVENTS, LEASES, NODES, PODS};
+use windtunnel_core::{Object, Write, condition};
+
+use super::NodeLifecycleController;
+use crate::testing::{Rig, check_recovery};
+
+/// Node `n`, new and ready, with a pod that tolerates its silence for five minutes, a daemon that does for ever, and one
+/// that does not at all.
+fn prepare(rig: &mut Rig) {
+    rig.seat(|| Box::new(NodeLifecycleController::new()));
+    let condition = |kind: &str, status: &str| json!({ "type": kind, "status": status });
+    let conditions = [
+        condition("MemoryPressure", "False"),
+        condition("DiskPressure", "False"),
+        condition("PIDPressure", "False"),
+        condition("Ready", "True"),
+    ];
+    let taints = json!([{ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" }, { "key": "own", "effect": "NoSchedule" }]);
+    rig.put(
+        &NODES,
+        json!({ "metadata": { "name": "n" }, "spec": { "taints": taints }, "status": { "conditions": conditions } }),
+    );
+    let for_five_minutes = json!([{ "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 }]);
+    put_pod(rig, "patient", &for_five_minutes);
+    put_pod(rig, "daemon", &json!([{ "operator": "Exists" }]));
+    put_pod(rig, "touchy", &json!([]));
+    rig.run(1);
+}
+
+fn put_pod(rig: &mut Rig, name: &str, tolerations: &Value) {
+    rig.put(
+        &PODS,
+        json!({
+            "metadata": { "namespace": "ns", "name": name },
+            "spec": { "nodeName": "n", "tolerations": tolerations },
+            "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": "True" }] },
+        }),
+    );
+}
+
+fn renew(rig: &mut Rig, seconds: i64) {
+    let spec = json!({ "holderIdentity": "n", "leaseDurationSeconds": seconds, "renewTime": rfc3339_micro(rig.now) });
+    let lease = json!({ "metadata": { "namespace": "kube-node-lease", "name": "n" }, "spec": spec });
+    if rig.view.get(&LEASES, "kube-node-lease", "n").is_some() {
+        rig.write(&Write::merge_patch(&LEASES, "kube-node-lease", "n", lease));
+    } else {
+        rig.put(&LEASES, lease);
+    }
+}
+
+fn node(rig: &Rig) -> &Object {
+    rig.view.get(&NODES, "", "n").unwrap()
+}
+
+fn taints(rig: &Rig) -> Vec<String> {
+    let text = |taint: &Value, field: &str| taint[field].as_str().unwrap().to_owned();
+    let taints = node(rig).list("/spec/taints").iter();
+    taints
+        .map(|taint| text(taint, "key").replace("node.kubernetes.io/", "") + " " + &text(taint, "effect"))
+        .collect()
+}
+
+fn say_ready(rig: &mut Rig, status: &str) {
+    let mut conditions = node(rig).list("/status/conditions").to_vec();
+    for condition in &mut conditions {
+        condition["status"] = json!(if condition["type"] == "Ready" { status } else { "False" });
+    }
+    rig.write(&Write::merge_patch_status(&NODES, "", "n", json!({ "status": { "conditions": conditions } })));
+}
+
+fn going(rig: &Rig) -> Vec<&str> {
+    rig.view.list(&PODS).filter(|pod| pod.is_terminating()).map(Object::name).collect()
+}
+
+/// Of what the controller told as `node-controller`, and what.
+fn events(rig: &Rig) -> Vec<String> {
+    let events = rig.view.list(&EVENTS).filter(|event| event.text("/source/component") == "node-controller");
+    let fields =
+        ["metadata/namespace", "involvedObject/kind", "involvedObject/name", "type", "reason", "message"];
+    let text = |event: &Object| fields.map(|field| event.text(&format!("/{field}"))).join(" ");
+    let mut told: Vec<String> = events.map(text).collect();
+    told.sort();
+    told
+}
+
+#[test]
+fn a_node_that_is_ready_loses_the_taint_that_it_was_created_with() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    assert_eq!(taints(&rig), ["own NoSchedule"]);
+    rig.run(3600);
+    assert!(going(&rig).is_empty(), "a node without a Lease is believed");
+}
+
+#[test]
+fn a_cordoned_node_is_tainted_until_it_is_free_again() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let cordon = |is: bool| Write::merge_patch(&NODES, "", "n", json!({ "spec": { "unschedulable": is } }));
+    rig.write(&cordon(true));
+    rig.run(1);
+    assert_eq!(taints(&rig), ["own NoSchedule", "unschedulable NoSchedule"]);
+    assert_eq!(node(&rig).text("/spec/taints/1/timeAdded"), "2024-01-01T00:00:01Z");
+    rig.write(&cordon(false));
+    rig.run(1);
+    assert_eq!(taints(&rig), ["own NoSchedule"]);
+}
+
+#[test]
+fn a_node_whose_kubelet_is_silent_is_unknown_and_loses_its_pods() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    renew(&mut rig, 40);
+    rig.run(39);
+    assert_eq!(taints(&rig), ["own NoSchedule"]);
+    rig.run(2);
+    for kind in ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"] {
+        let found = condition::of(node(&rig), kind).unwrap();
+        assert_eq!(found["status"], "Unknown");
+        assert_eq!(found["reason"], "NodeStatusUnknown");
+        assert_eq!(found["message"], "Kubelet stopped posting node status.");
+    }
+    assert_eq!(taints(&rig), ["own NoSchedule", "unreachable NoSchedule", "unreachable NoExecute"]);
+    assert!(rig.view.list(&PODS).all(|pod| !condition::is_true(pod, "Ready")));
+    assert_eq!(
+        events(&rig),
+        [
+            "default Node n Normal NodeNotReady Node n status is now: NodeNotReady",
+            "ns Pod daemon Warning NodeNotReady Node is not ready",
+            "ns Pod patient Warning NodeNotReady Node is not ready",
+            "ns Pod touchy Warning NodeNotReady Node is not ready",
+        ]
+    );
+    assert_eq!(going(&rig), ["touchy"]);
+    rig.run(290);
+    assert_eq!(going(&rig), ["touchy"]);
+    rig.run(10);
+    assert_eq!(going(&rig), ["patient", "touchy"]);
+    let patient = rig.view.get(&PODS, "ns", "patient").unwrap();
+    assert_eq!(condition::of(patient, "DisruptionTarget").unwrap()["reason"], "DeletionByTaintManager");
+}
+
+#[test]
+fn a_kubelet_that_comes_back_in_time_keeps_its_pods() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    renew(&mut rig, 40);
+    rig.run(100);
+    renew(&mut rig, 3600);
+    say_ready(&mut rig, "False");
+    rig.run(10);
+    assert_eq!(taints(&rig), ["own NoSchedule", "not-ready NoSchedule", "not-ready NoExecute"]);
+    say_ready(&mut rig, "True");
+    rig.run(1000);
+    assert_eq!(taints(&rig), ["own NoSchedule"]);
+    assert_eq!(going(&rig), ["touchy"]);
+}
+
+#[test]
+fn a_pod_bound_to_a_tainted_node_stays_for_as_long_as_it_tolerates_the_taint() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    say_ready(&mut rig, "False");
+    rig.run(1800);
+    assert_eq!(going(&rig), ["patient", "touchy"]);
+    let for_five_minutes = json!([{ "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 }]);
+    put_pod(&mut rig, "young", &for_five_minutes);
+    rig.run(299);
+    assert_eq!(going(&rig), ["patient", "touchy"]);
+    rig.run(1);
+    assert_eq!(going(&rig), ["patient", "touchy", "young"]);
+}
+
+#[test]
+fn another_taint_leaves_the_timer_of_a_pod_and_a_node_without_taints_ends_it() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let tolerated = |condition: &str, seconds: i64| {
+        let key = format!("node.kubernetes.io/{condition}");
+        json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds })
+    };
+    put_pod(&mut rig, "wary", &json!([tolerated("not-ready", 600), tolerated("unreachable", 60)]));
+    say_ready(&mut rig, "False");
+    rig.run(301);
+    say_ready(&mut rig, "Unknown");
+    rig.run(100);
+    assert_eq!(going(&rig), ["patient", "touchy"], "the shorter toleration comes too late");
+    say_ready(&mut rig, "True");
+    rig.run(10);
+    say_ready(&mut rig, "Unknown");
+    rig.run(59);
+    assert_eq!(going(&rig), ["patient", "touchy"]);
+    rig.run(1);
+    assert_eq!(going(&rig), ["patient", "touchy", "wary"]);
+}
+
+#[test]
+fn a_kubelet_that_says_that_its_node_is_not_ready_tells_of_its_pods_itself() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    say_ready(&mut rig, "False");
+    rig.run(10);
+    assert_eq!(taints(&rig), ["own NoSchedule", "not-ready NoSchedule", "not-ready NoExecute"]);
+    assert!(rig.view.list(&PODS).all(|pod| condition::is_true(pod, "Ready")));
+    assert_eq!(events(&rig), [""; 0]);
+}
+
+#[test]
+fn a_kubelet_that_posts_its_status_lives_without_its_lease() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    renew(&mut rig, 40);
+    rig.run(30);
+    let ready = json!({ "type": "Ready", "status": "True", "lastHeartbeatTime": rfc3339(rig.now) });
+    let status = json!({ "status": { "conditions": [ready] } });
+    rig.write(&Write::merge_patch_status(&NODES, "", "n", status));
+    let status = |rig: &Rig| condition::of(node(rig), "Ready").unwrap()["status"].clone();
+    rig.run(39);
+    assert_eq!(status(&rig), "True");
+    rig.run(2);
+    assert_eq!(status(&rig), "Unknown");
+}
+
+#[test]
+fn a_kubelet_whose_clock_is_behind_lives_while_it_renews() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let wrong = |rig: &mut Rig| {
+        rig.now -= SignedDuration::from_mins(10);
+        renew(rig, 40);
+        rig.now += SignedDuration::from_mins(10);
+    };
+    for _ in 0..30 {
+        wrong(&mut rig);
+        rig.run(10);
+        assert_eq!(taints(&rig), ["own NoSchedule"]);
+    }
+    rig.run(29);
+    assert_eq!(taints(&rig), ["own NoSchedule"]);
+    rig.run(1);
+    assert_eq!(taints(&rig).len(), 3);
+    wrong(&mut rig);
+    say_ready(&mut rig, "True");
+    rig.run(30);
+    assert_eq!(taints(&rig), ["own NoSchedule"]);
+}
+
+#[test]
+fn a_lease_that_lasts_longer_is_waited_for() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    renew(&mut rig, 3600);
+    rig.run(3599);
+    assert_eq!(taints(&rig), ["own NoSchedule"]);
+    rig.run(1);
+    assert_eq!(taints(&rig).len(), 3);
+}
+
+#[test]
+fn a_restarted_controller_comes_to_the_same_end() {
+    let story = |rig: &mut Rig| {
+        prepare(rig);
+        renew(rig, 40);
+        // A new process starts the timers of evictions anew, so that the last of them ends later.
+        rig.run(800);
+    };
+    check_recovery(story, |rig| format!("{:?} {:?}", taints(rig), going(rig)));
+}

@@ -1,0 +1,210 @@
+//! What a component tells people as Events, and how often at the most: repeated ones are counted, similar ones combined,
+//! and too many left out, as client-go's recorder does it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::Write;
+use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::resources::{EVENT_TTL, EVENTS};
+
+/// Different messages of one reason that are told one by one; later ones are combined.
+const SIMILAR_MAX: usize = 10;
+/// After this long without one of a reason its messages count anew.
+const SIMILAR_FOR: SignedDuration = SignedDuration::from_mins(10);
+const COMBINED: &str = "(combined from similar events)";
+/// So many events about the object at once, and one more each interval.
+const BURST: i32 = 25;
+const REFILL: SignedDuration = SignedDuration::from_mins(5);
+
+/// Something worth an Event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    warns: bool,
+    reason: &'static str,
+    message: String,
+}
+
+impl Notice {
+    /// Of type Normal.
+    pub fn normal(reason: &'static str, message: impl Into<String>) -> Self {
+        Self { warns: false, reason, message: message.into() }
+    }
+
+    /// Of type Warning.
+    pub fn warning(reason: &'static str, message: impl Into<String>) -> Self {
+        Self { warns: true, reason, message: message.into() }
+    }
+}
+
+/// An Event that stands in the API: its name and how often it was told.
+#[derive(Debug, Clone)]
+struct Told {
+    name: String,
+    first: Time,
+    /// When it was written last.
+    last: Time,
+    count: u32,
+    /// Whether it was really written: it may have been left out.
+    exists: bool,
+}
+
+/// Messages of one reason, for combining.
+#[derive(Debug, Clone)]
+struct Similar {
+    messages: BTreeSet<String>,
+    last: Time,
+}
+
+/// What Events are about, and who tells them.
+#[derive(Debug, Clone, Default)]
+pub struct Subject {
+    /// The object, as a reference to it; Events are named after it.
+    pub involved: Value,
+    /// The namespace of the Events.
+    pub namespace: String,
+    /// The component that tells them, and its node.
+    pub source: Value,
+}
+
+/// The memory of what was told of one object.
+#[derive(Debug, Clone, Default)]
+pub struct Recorder {
+    subject: Subject,
+    told: BTreeMap<(bool, &'static str, String), Told>,
+    similar: BTreeMap<(bool, &'static str), Similar>,
+    /// When a bucket that is full now would have been filled from nothing; `None`: nothing was told yet.
+    filled_at: Option<Time>,
+    made: i64,
+}
+
+impl Recorder {
+    /// One that has not told anything yet.
+    pub fn of(subject: Subject) -> Self {
+        Self { subject, ..Self::default() }
+    }
+
+    /// The write that tells this; none where too much was told.
+    pub fn tell(&mut self, notice: Notice, now: Time) -> Option<Write> {
+        let Notice { warns, reason, message } = notice;
+        let (key, message) = self.combine(warns, reason, message, now);
+        self.made += 1;
+        let unique = now.as_nanosecond() + i128::from(self.made);
+        let allowed = self.allows(now);
+        let told = self.told.entry((warns, reason, key)).or_insert_with(|| Told {
+            name: format!("{}.{unique:x}", self.subject.involved["name"].as_str().unwrap_or_default()),
+            first: now,
+            last: now,
+            count: 0,
+            exists: false,
+        });
+        told.count += 1;
+        if !allowed {
+            return None;
+        }
+        // One that has gone meanwhile is made again.
+        let stands = told.exists && now.duration_since(told.last) < EVENT_TTL;
+        told.last = now;
+        if stands {
+            let patch = json!({ "count": told.count, "lastTimestamp": rfc3339(now), "message": message });
+            return Some(Write::merge_patch(&EVENTS, &self.subject.namespace, &told.name, patch));
+        }
+        told.exists = true;
+        let object = json!({
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": { "name": told.name, "namespace": self.subject.namespace },
+            "involvedObject": self.subject.involved,
+            "type": if warns { "Warning" } else { "Normal" },
+            "reason": reason,
+            "message": message,
+            "source": self.subject.source,
+            "firstTimestamp": rfc3339(told.first),
+            "lastTimestamp": rfc3339(now),
+            "count": told.count,
+        });
+        Some(Write::create(&EVENTS, object))
+    }
+
+    /// Under which message it is remembered and with which one it is told: from the tenth different one of a reason on,
+    /// as one of many.
+    fn combine(&mut self, warns: bool, reason: &'static str, message: String, now: Time) -> (String, String) {
+        let empty = || Similar { messages: BTreeSet::new(), last: now };
+        let similar = self.similar.entry((warns, reason)).or_insert_with(empty);
+        if now.duration_since(similar.last) > SIMILAR_FOR {
+            *similar = empty();
+        }
+        similar.last = now;
+        similar.messages.insert(message.clone());
+        if similar.messages.len() < SIMILAR_MAX {
+            return (message.clone(), message);
+        }
+        similar.messages.pop_last();
+        (COMBINED.to_owned(), format!("{COMBINED}: {message}"))
+    }
+
+    /// Takes a token, if there is one.
+    fn allows(&mut self, now: Time) -> bool {
+        let earliest = now - REFILL * BURST;
+        let filled_at = self.filled_at.map_or(earliest, |at| at.max(earliest));
+        let taken = filled_at + REFILL;
+        let allowed = taken <= now;
+        if allowed {
+            self.filled_at = Some(taken);
+        }
+        allowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::Operation;
+
+    use super::*;
+
+    fn at(seconds: i64) -> Time {
+        Time::from_second(1_700_000_000 + seconds).unwrap()
+    }
+
+    /// What telling this does: `new <message>`, `<count>`, or nothing.
+    fn tell(events: &mut Recorder, message: &str, seconds: i64) -> String {
+        let write = events.tell(Notice::warning("Failed", message), at(seconds));
+        match write.map(|write| write.operation) {
+            Some(Operation::Create(object)) => format!("new {}", object["message"].as_str().unwrap()),
+            Some(Operation::MergePatch(patch)) => patch["count"].to_string(),
+            _ => String::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_told_again_is_counted() {
+        let mut events = Recorder::default();
+        assert_eq!(tell(&mut events, "a", 0), "new a");
+        assert_eq!(tell(&mut events, "a", 5), "2");
+        assert_eq!(tell(&mut events, "b", 6), "new b");
+        assert_eq!(tell(&mut events, "a", 7), "3");
+        assert_eq!(tell(&mut events, "a", 6 + 3 * 3600), "4");
+        assert_eq!(tell(&mut events, "a", 6 + 6 * 3600), "new a", "the one that was there is gone");
+    }
+
+    #[test]
+    fn the_tenth_message_of_a_reason_is_combined_with_those_that_follow() {
+        let mut events = Recorder::default();
+        let last: Vec<String> = (0..11).map(|i| tell(&mut events, &format!("pod {i:02}"), i)).collect();
+        assert_eq!(last[8], "new pod 08");
+        assert_eq!(last[9], "new (combined from similar events): pod 09");
+        assert_eq!(last[10], "2", "they share one event");
+        assert_eq!(tell(&mut events, "pod 12", 10 + 601), "new pod 12", "after ten minutes they count anew");
+    }
+
+    #[test]
+    fn after_twenty_five_at_once_one_each_five_minutes_is_left() {
+        let mut events = Recorder::default();
+        let told = |events: &mut Recorder, seconds| usize::from(!tell(events, "a", seconds).is_empty());
+        assert_eq!((0..30).map(|_| told(&mut events, 0)).sum::<usize>(), 25);
+        assert_eq!(told(&mut events, 299), 0);
+        assert_eq!(told(&mut events, 300), 1);
+        assert_eq!(told(&mut events, 301), 0);
+    }
+}

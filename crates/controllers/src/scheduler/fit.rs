@@ -1,0 +1,86 @@
+//! Which node takes a pod, and why others do not.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use windtunnel_core::resources::{NODES, PODS};
+use windtunnel_core::selector::chooses;
+use windtunnel_core::{Object, View};
+
+use crate::scheduler::placement::is_chosen;
+use crate::scheduler::taints;
+use crate::scheduler::taints::{keeps_out, tolerated};
+use crate::workloads::owners;
+
+/// The best node for a pod, or the sentence of why there is none.
+pub(super) fn node_for<'v>(pod: &Object, view: &'v View) -> Result<&'v str, String> {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut fitting, mut all) = (Vec::new(), 0);
+    for node in view.list(&NODES) {
+        all += 1;
+        match refusal(pod, node, view) {
+            None => fitting.push(node),
+            Some(why) => *reasons.entry(why).or_default() += 1,
+        }
+    }
+    if let Some(node) = fitting.into_iter().min_by_key(|node| rank(pod, node, view)) {
+        return Ok(node.name());
+    }
+    if all == 0 {
+        return Err("no nodes available to schedule pods".to_owned());
+    }
+    let mut reasons: Vec<String> = reasons.iter().map(|(why, count)| format!("{count} {why}")).collect();
+    reasons.sort();
+    Err(format!(
+        "0/{all} nodes are available: {}. preemption: 0/{all} nodes are available: {all} Preemption is not helpful \
+         for scheduling.",
+        reasons.join(", ")
+    ))
+}
+
+/// What speaks against a node, the least of which is the best: taints by which it had rather not have the pod, pods of the same
+/// owner, that the pod's image is not known to be there, other pods.
+fn rank(pod: &Object, node: &Object, view: &View) -> (usize, usize, bool, usize) {
+    let prefers_not = |taint: &&Value| taint["effect"] == "PreferNoSchedule" && !tolerated(pod, taint);
+    let unwelcome = node.list("/spec/taints").iter().filter(prefers_not).count();
+    let owner = owners::controller(pod).map(|owner| &owner["uid"]);
+    let image = pod.text("/spec/containers/0/image");
+    let (mut same, mut has_image, mut all) = (0, false, 0);
+    for other in view.list(&PODS).filter(|other| other.text("/spec/nodeName") == node.name()) {
+        all += 1;
+        same += usize::from(owner.is_some() && owners::controller(other).map(|found| &found["uid"]) == owner);
+        let mut containers = other.list("/spec/initContainers").iter().chain(other.list("/spec/containers"));
+        has_image |= containers.any(|container| container["image"] == image);
+    }
+    (unwelcome, same, !has_image, all)
+}
+
+/// Why a node does not take a pod, in the order in which the scheduler's filters run.
+fn refusal(pod: &Object, node: &Object, view: &View) -> Option<String> {
+    if node["spec"]["unschedulable"] == true && !tolerated(pod, &taints::unschedulable()) {
+        return Some("node(s) were unschedulable".to_owned());
+    }
+    if let Some(taint) = keeps_out(pod, node, &["NoSchedule", "NoExecute"]) {
+        let text = |field: &str| taint[field].as_str().unwrap_or_default();
+        return Some(format!("node(s) had untolerated taint {{{}: {}}}", text("key"), text("value")));
+    }
+    if !is_chosen(pod, node) {
+        return Some("node(s) didn't match Pod's node affinity/selector".to_owned());
+    }
+    keeps_away(pod, node, view).then(|| "node(s) didn't match pod anti-affinity rules".to_owned())
+}
+
+/// Whether the required anti-affinity of a pod forbids it beside the pods that are on a node, or in its zone.
+fn keeps_away(pod: &Object, node: &Object, view: &View) -> bool {
+    let terms = "/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+    pod.list(terms).iter().any(|term| {
+        let key = term["topologyKey"].as_str().unwrap_or_default();
+        let Some(domain) = node.label(key) else { return false };
+        let beside = |other: &Object| {
+            let host = view.get(&NODES, "", other.text("/spec/nodeName"));
+            host.is_some_and(|host| host.label(key) == Some(domain))
+        };
+        let mut others = view.list_in(&PODS, pod.namespace()).filter(|other| owners::is_active(other));
+        others.any(|other| chooses(&term["labelSelector"], &other["metadata"]["labels"]) && beside(other))
+    })
+}

@@ -1,0 +1,141 @@
+//! The scheduler: it binds pods to nodes that take them.
+//!
+//! A node takes a pod whose node selector and required node affinity it fits, whose tolerations cover its taints, and
+//! which no required anti-affinity keeps away. Of several, the one with the fewest taints `PreferNoSchedule` that the pod does not
+//! tolerate is chosen, then the one with the fewest pods of the same owner, then one that has the image, then the one with the
+//! fewest pods. Resources, preferences of pods, volumes and preemption are not looked at.
+
+mod fit;
+pub mod placement;
+pub mod taints;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::Time;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::{NODES, PODS};
+use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write};
+
+use super::workqueue::WorkQueue;
+use super::{Actor, Input, Interest, Step};
+use crate::workloads::owners;
+
+/// Who schedules pods that name nobody.
+const DEFAULT: &str = "default-scheduler";
+
+/// The kube-scheduler.
+#[derive(Debug, Clone, Default)]
+pub struct Scheduler {
+    queue: WorkQueue,
+    /// Pods that no node takes.
+    unschedulable: BTreeSet<Key>,
+    started: bool,
+}
+
+impl Scheduler {
+    /// A scheduler that has not looked at anything yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        if !std::mem::replace(&mut self.started, true) {
+            for pod in input.view.list(&PODS) {
+                self.queue.add(PODS.key(pod.namespace(), pod.name()));
+            }
+        }
+        for change in input.changes {
+            if change.key.is(&NODES) {
+                if change.old.as_ref().is_none_or(|old| may_take_more(old, &change.object)) {
+                    self.try_again();
+                }
+            } else if change.kind == ChangeKind::Deleted {
+                self.unschedulable.remove(&change.key);
+                self.try_again();
+            } else if change.object.text("/spec/nodeName").is_empty() {
+                self.queue.add(change.key.clone());
+            }
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    fn try_again(&mut self) {
+        for pod in &self.unschedulable {
+            self.queue.add(pod.clone());
+        }
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Option<Write> {
+        self.unschedulable.remove(key);
+        let pod = view.get_key(key).filter(|pod| waits(pod))?;
+        match fit::node_for(pod, view) {
+            Ok(node) => Some(Write::bind(&key.namespace, &key.name, node)),
+            Err(why) => {
+                self.unschedulable.insert(key.clone());
+                told(pod, &why, now)
+            }
+        }
+    }
+}
+
+/// Whether a node may take pods now that it did not take before.
+fn may_take_more(old: &Object, node: &Object) -> bool {
+    old["spec"] != node["spec"] || old["metadata"]["labels"] != node["metadata"]["labels"]
+}
+
+/// Whether a pod waits for this scheduler.
+fn waits(pod: &Object) -> bool {
+    matches!(pod.text("/spec/schedulerName"), "" | DEFAULT)
+        && pod.text("/spec/nodeName").is_empty()
+        && pod.list("/spec/schedulingGates").is_empty()
+        && owners::is_active(pod)
+}
+
+/// Says of a pod why no node takes it, if that is not said yet.
+fn told(pod: &Object, why: &str, now: Time) -> Option<Write> {
+    let unschedulable = Condition::new("PodScheduled", "False", "Unschedulable", why);
+    if condition::of(pod, "PodScheduled").is_some_and(|found| Condition::read(found) == unschedulable) {
+        return None;
+    }
+    let mut conditions: Vec<Value> = pod.list("/status/conditions").to_vec();
+    condition::set(&mut conditions, &unschedulable, now);
+    let patch = json!({ "status": { "conditions": conditions } });
+    Some(Write::merge_patch_status(&PODS, pod.namespace(), pod.name(), patch))
+}
+
+impl Actor for Scheduler {
+    fn name(&self) -> &'static str {
+        "kube-scheduler"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::new("system:kube-scheduler", &[])
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![Interest::Kind(PODS), Interest::Kind(NODES)]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut step = Step::default();
+        // One at a time: where the next one goes depends on where this one went.
+        for key in self.queue.take_due(input.now) {
+            if !step.writes.is_empty() {
+                self.queue.add(key);
+            } else if let Some(write) = self.sync(&key, input.view, input.now) {
+                self.queue.ask(&key, write, &mut step.writes);
+            }
+        }
+        step.wake_at = self.queue.next();
+        if let Some(pod) = self.unschedulable.first() {
+            step.why = format!("no node takes {pod}").into();
+        }
+        step
+    }
+}

@@ -1,0 +1,87 @@
+//! Which nodes a pod chooses, by node selector and required node affinity.
+
+use serde_json::Value;
+use windtunnel_core::Object;
+
+/// Whether a node fits the node selector and the required node affinity of a pod.
+pub fn is_chosen(pod: &Object, node: &Object) -> bool {
+    let selector = pod["spec"]["nodeSelector"].as_object();
+    let selected = selector.into_iter().flatten().all(|(key, value)| node.label(key) == value.as_str());
+    let required = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let terms = required["nodeSelectorTerms"].as_array();
+    selected && terms.is_none_or(|terms| terms.iter().any(|term| fits(term, node)))
+}
+
+/// Whether a node fits a term; an empty one fits none.
+fn fits(term: &Value, node: &Object) -> bool {
+    let list = |field: &str| term[field].as_array().map(Vec::as_slice).unwrap_or_default();
+    let (labels, fields) = (list("matchExpressions"), list("matchFields"));
+    let name = |field: &str| (field == "metadata.name").then(|| node.name());
+    !(labels.is_empty() && fields.is_empty())
+        && labels.iter().all(|requirement| holds(requirement, |key| node.label(key)))
+        && fields.iter().all(|requirement| holds(requirement, name))
+}
+
+fn holds<'v>(requirement: &Value, value_of: impl Fn(&str) -> Option<&'v str>) -> bool {
+    let found = value_of(requirement["key"].as_str().unwrap_or_default());
+    let values = requirement["values"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let among = || found.is_some_and(|found| values.iter().any(|value| value == found));
+    let number = |value: Option<&str>| value.and_then(|text| text.parse::<i64>().ok());
+    let bounds = || number(found).zip(number(values.first().and_then(Value::as_str)));
+    match requirement["operator"].as_str().unwrap_or_default() {
+        "In" => among(),
+        "NotIn" => !among(),
+        "Exists" => found.is_some(),
+        "DoesNotExist" => found.is_none(),
+        "Gt" => bounds().is_some_and(|(found, bound)| found > bound),
+        "Lt" => bounds().is_some_and(|(found, bound)| found < bound),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn node() -> Object {
+        let labels = json!({ "os": "linux", "cores": "8" });
+        Object::new(json!({ "metadata": { "name": "n", "labels": labels } }))
+    }
+
+    /// Whether the node fits a pod of this affinity term.
+    fn check(term: &Value, expected: bool) {
+        let terms =
+            json!({ "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": [term] } });
+        let pod = Object::new(json!({ "spec": { "affinity": { "nodeAffinity": terms } } }));
+        assert_eq!(is_chosen(&pod, &node()), expected, "{term}");
+    }
+
+    #[test]
+    fn a_node_selector_names_labels() {
+        let pod = |selector: Value| Object::new(json!({ "spec": { "nodeSelector": selector } }));
+        assert!(is_chosen(&pod(Value::Null), &node()));
+        assert!(is_chosen(&pod(json!({ "os": "linux" })), &node()));
+        assert!(!is_chosen(&pod(json!({ "os": "linux", "zone": "a" })), &node()));
+    }
+
+    #[test]
+    fn all_of_a_term_must_hold() {
+        let says = |key: &str, operator: &str, values: Value| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
+        check(&says("os", "In", json!(["linux", "other"])), true);
+        check(&says("os", "NotIn", json!(["linux"])), false);
+        check(&says("zone", "Exists", Value::Null), false);
+        check(&says("zone", "DoesNotExist", Value::Null), true);
+        check(&says("cores", "Gt", json!(["4"])), true);
+        check(&says("cores", "Lt", json!(["4"])), false);
+        check(
+            &json!({ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["n"] }] }),
+            true,
+        );
+        check(
+            &json!({ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["m"] }] }),
+            false,
+        );
+        check(&json!({}), false);
+    }
+}

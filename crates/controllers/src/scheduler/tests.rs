@@ -1,0 +1,123 @@
+//! Pods that wait for a node.
+
+use serde_json::{Value, json};
+use windtunnel_core::resources::{NODES, PODS};
+use windtunnel_core::{Write, condition};
+
+use super::Scheduler;
+use crate::testing::{Rig, check_recovery};
+
+fn rig() -> Rig {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig
+}
+
+fn prepare(rig: &mut Rig) {
+    rig.seat(|| Box::new(Scheduler::new()));
+    for name in ["a", "b"] {
+        let labels = json!({ "kubernetes.io/hostname": name });
+        rig.put(&NODES, json!({ "metadata": { "name": name, "labels": labels }, "spec": {} }));
+    }
+}
+
+fn put(rig: &mut Rig, name: &str, spec: &Value) {
+    let owners = json!([{ "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": true }]);
+    let metadata =
+        json!({ "namespace": "ns", "name": name, "labels": { "app": "x" }, "ownerReferences": owners });
+    rig.put(&PODS, json!({ "metadata": metadata, "spec": spec }));
+    rig.run(1);
+}
+
+fn change(rig: &mut Rig, node: &str, spec: &Value) {
+    rig.write(&Write::merge_patch(&NODES, "", node, json!({ "spec": spec })));
+    rig.run(1);
+}
+
+/// The node of a pod, or why it has none.
+fn place<'r>(rig: &'r Rig, pod: &str) -> &'r str {
+    let pod = rig.view.get(&PODS, "ns", pod).unwrap();
+    let said = condition::of(pod, "PodScheduled").and_then(|found| found["message"].as_str());
+    match pod.text("/spec/nodeName") {
+        "" => said.unwrap_or_default(),
+        node => node,
+    }
+}
+
+#[test]
+fn the_pods_of_an_owner_are_spread() {
+    let mut rig = rig();
+    for name in ["p", "q", "r", "s"] {
+        put(&mut rig, name, &json!({}));
+    }
+    assert_eq!(["p", "q", "r", "s"].map(|pod| place(&rig, pod)), ["a", "b", "a", "b"]);
+}
+
+#[test]
+fn a_node_that_had_rather_not_have_a_pod_takes_those_that_tolerate_that_and_what_nobody_else_does() {
+    let mut rig = rig();
+    let taints = json!([{ "key": "UpdateInProgress", "effect": "PreferNoSchedule" }]);
+    change(&mut rig, "a", &json!({ "taints": taints }));
+    for name in ["p", "q"] {
+        put(&mut rig, name, &json!({}));
+    }
+    put(&mut rig, "tolerant", &json!({ "tolerations": [{ "operator": "Exists" }] }));
+    change(&mut rig, "b", &json!({ "unschedulable": true }));
+    put(&mut rig, "r", &json!({}));
+    assert_eq!(["p", "q", "tolerant", "r"].map(|pod| place(&rig, pod)), ["b", "b", "a", "a"]);
+}
+
+#[test]
+fn a_pod_that_no_node_takes_says_why_and_waits() {
+    let mut rig = rig();
+    change(&mut rig, "a", &json!({ "unschedulable": true }));
+    change(&mut rig, "b", &json!({ "taints": [{ "key": "k", "value": "v", "effect": "NoSchedule" }] }));
+    put(&mut rig, "p", &json!({}));
+    assert_eq!(
+        place(&rig, "p"),
+        "0/2 nodes are available: 1 node(s) had untolerated taint {k: v}, 1 node(s) were unschedulable. preemption: \
+         0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+    );
+    let condition = condition::of(rig.view.get(&PODS, "ns", "p").unwrap(), "PodScheduled").unwrap();
+    assert_eq!(condition["reason"], "Unschedulable");
+    put(&mut rig, "tolerant", &json!({ "tolerations": [{ "key": "k", "operator": "Exists" }] }));
+    assert_eq!(place(&rig, "tolerant"), "b");
+    change(&mut rig, "a", &json!({ "unschedulable": null }));
+    assert_eq!(place(&rig, "p"), "a");
+}
+
+#[test]
+fn selectors_and_anti_affinity_keep_pods_from_nodes() {
+    let mut rig = rig();
+    put(&mut rig, "chosen", &json!({ "nodeSelector": { "kubernetes.io/hostname": "b" } }));
+    put(&mut rig, "nowhere", &json!({ "nodeSelector": { "zone": "x" } }));
+    let term = json!({ "topologyKey": "kubernetes.io/hostname", "labelSelector": { "matchLabels": { "app": "x" } } });
+    let alone = json!({ "affinity": { "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [term] } } });
+    put(&mut rig, "alone", &alone);
+    put(&mut rig, "lonely", &alone);
+    assert_eq!((place(&rig, "chosen"), place(&rig, "alone")), ("b", "a"));
+    assert!(place(&rig, "nowhere").contains("2 node(s) didn't match Pod's node affinity/selector"));
+    assert!(place(&rig, "lonely").contains("2 node(s) didn't match pod anti-affinity rules"));
+    rig.write(&Write::delete_now(&PODS, "ns", "alone"));
+    rig.run(1);
+    assert_eq!(place(&rig, "lonely"), "a");
+}
+
+#[test]
+fn pods_of_other_schedulers_and_gated_ones_are_left_alone() {
+    let mut rig = rig();
+    put(&mut rig, "other", &json!({ "schedulerName": "another" }));
+    put(&mut rig, "gated", &json!({ "schedulingGates": [{ "name": "g" }] }));
+    assert_eq!((place(&rig, "other"), place(&rig, "gated")), ("", ""));
+}
+
+#[test]
+fn a_restarted_scheduler_comes_to_the_same_end() {
+    let story = |rig: &mut Rig| {
+        prepare(rig);
+        for name in ["p", "q", "r"] {
+            put(rig, name, &json!({}));
+        }
+    };
+    check_recovery(story, |rig| format!("{:?}", ["p", "q", "r"].map(|pod| place(rig, pod))));
+}

@@ -1,0 +1,28 @@
+//! What an eviction comes to, as far as the tests of actors need it: budgets refuse it by what their status allows.
+
+use serde_json::json;
+use windtunnel_core::{Object, Refusal, View, resources};
+
+const BLOCKED: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
+const SEVERAL: &str =
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+
+/// Whether the budgets let `pod` go. Nothing is taken from them: whoever counts them may do that.
+pub(super) fn allow(view: &View, pod: &Object) -> Result<(), Refusal> {
+    let budgets = view.list_in(&resources::POD_DISRUPTION_BUDGETS, pod.namespace());
+    let mine: Vec<&Object> = budgets
+        .filter(|budget| budget["spec"]["selector"]["matchLabels"] == pod["metadata"]["labels"])
+        .collect();
+    let refusal = |code, reason: &str, message: &str| Refusal {
+        code,
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        details: json!(null),
+    };
+    match mine.as_slice() {
+        [] => Ok(()),
+        [budget] if budget.number("/status/disruptionsAllowed").unwrap_or(0) > 0 => Ok(()),
+        [_] => Err(refusal(429, "TooManyRequests", BLOCKED)),
+        _ => Err(refusal(500, "InternalError", SEVERAL)),
+    }
+}

@@ -1,0 +1,250 @@
+//! The pods of a DaemonSet, by the nodes that they are for.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
+use windtunnel_core::{Object, View, Write};
+
+use super::revisions::HASH;
+use crate::scheduler::placement::is_chosen;
+use crate::scheduler::taints::keeps_out;
+use crate::workloads::owners;
+use crate::workloads::shares::share;
+
+/// The label with the number of the template.
+const GENERATION: &str = "pod-template-generation";
+/// The annotation of a DaemonSet that counts its templates.
+const TEMPLATES: &str = "deprecated.daemonset.template.generation";
+
+/// What every daemon tolerates: taint and effect.
+const TOLERATED: [(&str, &str); 6] = [
+    ("node.kubernetes.io/not-ready", "NoExecute"),
+    ("node.kubernetes.io/unreachable", "NoExecute"),
+    ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+    ("node.kubernetes.io/memory-pressure", "NoSchedule"),
+    ("node.kubernetes.io/pid-pressure", "NoSchedule"),
+    ("node.kubernetes.io/unschedulable", "NoSchedule"),
+];
+
+/// What a node is to a DaemonSet.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// A new daemon may start here.
+    runs: bool,
+    /// One that is here may stay.
+    keeps: bool,
+}
+
+/// The daemons of a DaemonSet as nodes choose among them.
+pub(super) struct Model {
+    /// What its template asks of nodes.
+    template: Object,
+    /// One of its pods.
+    pod: Object,
+}
+
+impl Model {
+    pub(super) fn of(set: &Object, hash: &str) -> Self {
+        let template = Object::new(json!({ "spec": set["spec"]["template"]["spec"] }));
+        Self { template, pod: Object::new(pod(set, hash, "")) }
+    }
+
+    pub(super) fn fit(&self, node: &Object) -> Fit {
+        let chosen = is_chosen(&self.template, node);
+        let lets_in = |effects: &[&str]| chosen && keeps_out(&self.pod, node, effects).is_none();
+        Fit { runs: lets_in(&["NoSchedule", "NoExecute"]), keeps: lets_in(&["NoExecute"]) }
+    }
+}
+
+/// A node, whether it is to have a daemon, and those that are for it.
+struct Place<'v> {
+    node: &'v str,
+    /// A new daemon may start here.
+    runs: bool,
+    /// One that is here may stay.
+    keeps: bool,
+    pods: Vec<&'v Object>,
+}
+
+/// A DaemonSet and its pods at one moment.
+pub(super) struct Daemons<'v> {
+    set: &'v Object,
+    /// Which template it has now.
+    pub(super) hash: String,
+    places: Vec<Place<'v>>,
+    /// Pods for nodes that are gone.
+    lost: Vec<&'v Object>,
+    now: Time,
+    /// When the next ready pod counts as available.
+    pub(super) look_again: Option<Time>,
+}
+
+/// The counts of the status.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) desired: usize,
+    pub(super) current: usize,
+    pub(super) misscheduled: usize,
+    pub(super) ready: usize,
+    pub(super) available: usize,
+    pub(super) updated: usize,
+}
+
+impl<'v> Daemons<'v> {
+    /// Sorts the pods of a DaemonSet by node.
+    pub(super) fn of(set: &'v Object, view: &'v View, now: Time) -> Self {
+        let mut pods: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
+        let mut look_again: Option<Time> = None;
+        for pod in owners::pods_of(view, set) {
+            pods.entry(node_of(pod)).or_default().push(pod);
+            if let Some(at) = owners::available_at(pod, min_ready(set)).filter(|at| *at > now) {
+                look_again = Some(look_again.map_or(at, |earlier| earlier.min(at)));
+            }
+        }
+        let hash = owners::template_hash(&set["spec"]["template"]);
+        let model = Model::of(set, &hash);
+        let places = view.list(&NODES).map(|node| {
+            let Fit { runs, keeps } = model.fit(node);
+            Place { node: node.name(), runs, keeps, pods: pods.remove(node.name()).unwrap_or_default() }
+        });
+        let places = places.collect();
+        Self { set, hash, places, lost: pods.into_values().flatten().collect(), now, look_again }
+    }
+
+    /// What to remove and to make now.
+    pub(super) fn next(&self) -> Vec<Write> {
+        let mut writes = Vec::new();
+        for place in &self.places {
+            writes.extend(self.at(place));
+        }
+        let lost = self.lost.iter().filter(|pod| !pod.is_terminating());
+        writes.extend(lost.map(|pod| delete(pod)));
+        if writes.is_empty() { self.rolled() } else { writes }
+    }
+
+    /// What one node needs: a daemon, the removal of one that has ended, or of those that are too many.
+    fn at(&self, place: &Place<'v>) -> Vec<Write> {
+        let staying: Vec<&&Object> = place.pods.iter().filter(|pod| !pod.is_terminating()).collect();
+        if !place.keeps {
+            return staying.into_iter().map(|pod| delete(pod)).collect();
+        }
+        let (ended, alive): (Vec<&&Object>, Vec<&&Object>) =
+            staying.into_iter().partition(|pod| matches!(pod.text("/status/phase"), "Succeeded" | "Failed"));
+        let mut writes: Vec<Write> = ended.iter().map(|pod| delete(pod)).collect();
+        // The oldest stays; one on its way out is waited for.
+        writes.extend(alive.iter().skip(1).map(|pod| delete(pod)));
+        if place.runs && place.pods.is_empty() {
+            writes.push(Write::create(&PODS, pod(self.set, &self.hash, place.node)));
+        }
+        writes
+    }
+
+    /// The daemons of other templates that may be missed now, those first that are missed already.
+    fn rolled(&self) -> Vec<Write> {
+        let strategy = &self.set["spec"]["updateStrategy"];
+        if strategy["type"] == "OnDelete" {
+            return Vec::new();
+        }
+        let running = || self.places.iter().filter(|place| place.runs);
+        let desired = i64::try_from(running().count()).unwrap_or(i64::MAX);
+        let most = match &strategy["rollingUpdate"]["maxUnavailable"] {
+            Value::Null => 1,
+            value => share(value, desired, true).unwrap_or(1),
+        };
+        let serves = |place: &&Place<'v>| place.pods.iter().any(|pod| self.is_available(pod));
+        let missing = desired - i64::try_from(running().filter(serves).count()).unwrap_or(0);
+        let mut room = usize::try_from((most - missing).max(0)).unwrap_or(0);
+        let mut writes = Vec::new();
+        for place in running() {
+            let Some(pod) = place.pods.first().filter(|pod| !self.is_updated(pod) && !pod.is_terminating())
+            else {
+                continue;
+            };
+            if self.is_available(pod) {
+                if room == 0 {
+                    continue;
+                }
+                room -= 1;
+            }
+            writes.push(delete(pod));
+        }
+        writes
+    }
+
+    /// Which templates its pods have.
+    pub(super) fn hashes(&self) -> Vec<&'v str> {
+        let pods = self.places.iter().flat_map(|place| &place.pods).chain(&self.lost);
+        pods.filter_map(|pod| pod.label(HASH)).collect()
+    }
+
+    fn is_updated(&self, pod: &Object) -> bool {
+        pod.label(HASH) == Some(self.hash.as_str())
+    }
+
+    fn is_available(&self, pod: &Object) -> bool {
+        !pod.is_terminating()
+            && owners::available_at(pod, min_ready(self.set)).is_some_and(|at| at <= self.now)
+    }
+
+    /// Counts nodes and their daemons.
+    pub(super) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for place in &self.places {
+            let pod = place.pods.iter().find(|pod| !pod.is_terminating()).or(place.pods.first());
+            if !(place.runs || place.keeps && pod.is_some()) {
+                counts.misscheduled += usize::from(pod.is_some());
+                continue;
+            }
+            counts.desired += 1;
+            let Some(pod) = pod else { continue };
+            counts.current += 1;
+            counts.updated += usize::from(self.is_updated(pod));
+            let ready = !pod.is_terminating() && owners::available_at(pod, 0).is_some();
+            counts.ready += usize::from(ready);
+            counts.available += usize::from(self.is_available(pod));
+        }
+        counts
+    }
+}
+
+fn min_ready(set: &Object) -> i64 {
+    set.number("/spec/minReadySeconds").unwrap_or(0)
+}
+
+fn delete(pod: &Object) -> Write {
+    Write::delete(&PODS, pod.namespace(), pod.name())
+}
+
+/// The node that a pod is bound to, or that its affinity names.
+fn node_of(pod: &Object) -> &str {
+    const TERM: &str = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
+                        /nodeSelectorTerms/0/matchFields/0/values/0";
+    match pod.text("/spec/nodeName") {
+        "" => pod.text(TERM),
+        node => node,
+    }
+}
+
+/// The daemon for a node.
+fn pod(set: &Object, hash: &str, node: &str) -> Value {
+    let generation = set.annotation(TEMPLATES).unwrap_or("1").to_owned();
+    let labels = [(HASH, hash), (GENERATION, generation.as_str())];
+    let mut pod = owners::pod_from_template(set, &DAEMON_SETS, set.name(), &labels);
+    let spec = &mut pod["spec"];
+    let field = json!({ "key": "metadata.name", "operator": "In", "values": [node] });
+    let required = &mut spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    match required["nodeSelectorTerms"].as_array_mut() {
+        Some(terms) => terms.iter_mut().for_each(|term| term["matchFields"] = json!([field])),
+        None => required["nodeSelectorTerms"] = json!([{ "matchFields": [field] }]),
+    }
+    let mut tolerations = spec["tolerations"].as_array().cloned().unwrap_or_default();
+    let on_host = spec["hostNetwork"] == true;
+    let network = on_host.then_some(("node.kubernetes.io/network-unavailable", "NoSchedule"));
+    for (key, effect) in TOLERATED.into_iter().chain(network) {
+        tolerations.push(json!({ "key": key, "operator": "Exists", "effect": effect }));
+    }
+    spec["tolerations"] = json!(tolerations);
+    pod
+}

@@ -1,0 +1,158 @@
+//! A DaemonSet whose programs run on the machines beneath the nodes, and in no pods: as many of them are restarted at once as may
+//! be missing, in the order of their nodes, and the status counts how far that is.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::{DAEMON_SETS, NODES};
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Object, View, Write};
+
+use crate::workloads::shares::share;
+
+/// Shortest and longest time until programs that were restarted are available, in seconds.
+const RESTART_SECONDS: (u64, u64) = (2, 6);
+
+/// What comes next in the rollout of a template.
+#[derive(Debug)]
+pub(super) struct Round {
+    /// The nodes whose programs are restarted now.
+    pub(super) restarted: Vec<String>,
+    /// How far it is then.
+    pub(super) write: Write,
+}
+
+/// The next round; `None` when the programs of all nodes are of this template.
+pub(super) fn next(set: &Object, view: &View) -> Option<Round> {
+    let count = |field: &str| set["status"][field].as_u64().and_then(|count| usize::try_from(count).ok());
+    let is_observed = set.number("/status/observedGeneration") == Some(set.generation());
+    let updated = count("updatedNumberScheduled").filter(|_| is_observed).unwrap_or(0);
+    let is_back = count("numberUnavailable").unwrap_or(0) == 0;
+    let nodes = view.list(&NODES).count();
+    if is_observed && is_back && updated >= nodes {
+        return None;
+    }
+    let most = match &set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] {
+        Value::Null => 1,
+        value => share(value, i64::try_from(nodes).unwrap_or(i64::MAX), true).unwrap_or(1),
+    };
+    let most = usize::try_from(most).unwrap_or(1).max(1);
+    let restarted: Vec<String> =
+        view.list(&NODES).skip(updated).take(most).map(|node| node.name().to_owned()).collect();
+    let mut value = set.to_value();
+    let updated = nodes.min(updated + restarted.len());
+    value["status"] = status(set.generation(), nodes, updated, restarted.len());
+    Some(Round { restarted, write: Write::update_status(&DAEMON_SETS, value) })
+}
+
+/// When the programs that were restarted last are available, of which is heard at `now`; `None`: none was.
+pub(super) fn available_at(set: &Object, streams: Streams, now: Time) -> Option<Time> {
+    let missing = set.number("/status/numberUnavailable").filter(|missing| *missing > 0)?;
+    let updated = set.number("/status/updatedNumberScheduled").unwrap_or(missing);
+    let (low, high) = RESTART_SECONDS;
+    let name = format!("daemon-set/{}/{}/{}/{updated}", set.namespace(), set.name(), set.generation());
+    let millis = streams.stream(&name).between(low * 1000, high * 1000);
+    Some(after(now, SignedDuration::from_millis(i64::try_from(millis).unwrap_or(0))))
+}
+
+/// The status in which `updated` of the programs on so many nodes are of a generation, and `missing` are not there.
+pub fn status(generation: i64, nodes: usize, updated: usize, missing: usize) -> Value {
+    let there = nodes.saturating_sub(missing);
+    let mut status = json!({
+        "currentNumberScheduled": nodes,
+        "desiredNumberScheduled": nodes,
+        "numberMisscheduled": 0,
+        "numberReady": there,
+        "observedGeneration": generation,
+    });
+    for (field, count) in
+        [("updatedNumberScheduled", updated), ("numberAvailable", there), ("numberUnavailable", missing)]
+    {
+        if count > 0 {
+            status[field] = json!(count);
+        }
+    }
+    status
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::resources::PODS;
+
+    use super::*;
+    use crate::testing::{Rig, check_recovery};
+    use crate::workloads::daemon_sets::DaemonSetController;
+    use crate::{ON_MACHINES, PROGRAM};
+
+    /// Four nodes, and a DaemonSet of which so many may be missing.
+    fn rig(most: &str) -> Rig {
+        let mut rig = Rig::new();
+        prepare(&mut rig, most);
+        rig
+    }
+
+    fn prepare(rig: &mut Rig, most: &str) {
+        rig.seat(|| Box::new(DaemonSetController::new(&Streams::new(1))));
+        for name in ["a", "b", "c", "d"] {
+            rig.put(&NODES, json!({ "metadata": { "name": name }, "spec": {} }));
+        }
+        let template = json!({ "metadata": { "annotations": { (PROGRAM): ON_MACHINES } } });
+        let strategy = json!({ "rollingUpdate": { "maxUnavailable": most } });
+        let metadata = json!({ "namespace": "ns", "name": "p" });
+        let spec = json!({ "template": template, "updateStrategy": strategy });
+        rig.put(&DAEMON_SETS, json!({ "metadata": metadata, "spec": spec }));
+    }
+
+    fn set(rig: &Rig) -> &Object {
+        rig.view.get(&DAEMON_SETS, "ns", "p").unwrap()
+    }
+
+    fn restarts(rig: &Rig) -> Vec<&str> {
+        rig.log.iter().filter_map(|line| Some(line.split_once(" restart p on ")?.1)).collect()
+    }
+
+    fn count(rig: &Rig, field: &str) -> i64 {
+        set(rig).number(&format!("/status/{field}")).unwrap_or(0)
+    }
+
+    #[test]
+    fn as_many_are_restarted_at_once_as_may_be_missing() {
+        for (most, at_once) in [("10%", 1), ("50%", 2), ("100%", 4)] {
+            let mut rig = rig(most);
+            rig.run(1);
+            assert_eq!(restarts(&rig), ["a", "b", "c", "d"][..at_once], "{most}");
+            let missing = i64::try_from(at_once).unwrap();
+            assert_eq!(count(&rig, "numberUnavailable"), missing, "{most}");
+            assert_eq!(count(&rig, "numberAvailable"), 4 - missing, "{most}");
+            rig.run(60);
+            assert_eq!(restarts(&rig), ["a", "b", "c", "d"], "{most}");
+            assert_eq!(set(&rig)["status"], status(1, 4, 4, 0), "{most}");
+            assert_eq!(rig.view.list(&PODS).count(), 0, "{most}");
+        }
+    }
+
+    #[test]
+    fn another_template_restarts_them_again_and_nothing_else_does() {
+        let mut rig = rig("2");
+        rig.run(60);
+        let label = json!({ "metadata": { "labels": { "x": "1" } } });
+        rig.write(&Write::merge_patch(&NODES, "", "a", label.clone()));
+        rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "p", label));
+        rig.run(60);
+        assert_eq!(restarts(&rig).len(), 4);
+        let template = json!({ "spec": { "template": { "spec": { "hostPID": true } } } });
+        rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "p", template));
+        rig.run(60);
+        assert_eq!(restarts(&rig).len(), 8);
+        assert_eq!(set(&rig)["status"], status(set(&rig).generation(), 4, 4, 0));
+    }
+
+    #[test]
+    fn a_controller_that_is_restarted_goes_on_where_it_was() {
+        let story = |rig: &mut Rig| {
+            prepare(rig, "1");
+            rig.run(120);
+        };
+        check_recovery(story, |rig| set(rig)["status"].to_string());
+    }
+}

@@ -1,0 +1,156 @@
+//! The DaemonSet controller: a pod on each node that fits and whose taints are tolerated.
+//!
+//! Pods name their node by an affinity and tolerate what daemons tolerate (nodes that are cordoned, not ready or under
+//! pressure); the scheduler binds them. What a release payload brings is left alone, as its Deployments are. There is no surge.
+//! One whose pod template is annotated `windtunnel.dev/program: machine` has programs on machines in place of pods.
+
+mod daemons;
+pub mod machines;
+mod revisions;
+mod status;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write};
+
+use self::daemons::{Daemons, Model};
+use super::owners;
+use crate::workqueue::{Reconcile, WorkQueue};
+use crate::{Actor, Effect, Input, Interest, Step};
+
+/// The DaemonSet controller of kube-controller-manager.
+#[derive(Debug, Clone)]
+pub struct DaemonSetController {
+    streams: Streams,
+    queue: WorkQueue,
+    /// When the programs on machines that were restarted last are available, by DaemonSet.
+    available_at: BTreeMap<Key, Time>,
+    /// Nodes whose programs are to be restarted when this turn ends.
+    restarted: Vec<(Key, String)>,
+    started: bool,
+}
+
+impl DaemonSetController {
+    /// A controller that has not looked at anything yet.
+    pub fn new(streams: &Streams) -> Self {
+        Self {
+            streams: *streams,
+            queue: WorkQueue::default(),
+            available_at: BTreeMap::new(),
+            restarted: Vec::new(),
+            started: false,
+        }
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        let first = !std::mem::replace(&mut self.started, true);
+        let moved: Vec<&Change> = input.changes.iter().filter(|change| may_move_daemons(change)).collect();
+        if first || !moved.is_empty() {
+            let is_moved = |set: &&Object| !owners::runs_on_machines(set) && moves_daemons(&moved, set);
+            for set in input.view.list(&DAEMON_SETS).filter(|set| first || is_moved(set)) {
+                self.queue.add(DAEMON_SETS.key(set.namespace(), set.name()));
+            }
+        }
+        for change in input.changes {
+            if change.key.is(&DAEMON_SETS) {
+                self.queue.add(change.key.clone());
+            } else if let Some(set) = owners::controller_of(&change.object, &DAEMON_SETS) {
+                self.queue.add(set);
+            }
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    /// Goes on with a rollout among machines.
+    fn roll_on_machines(&mut self, key: &Key, set: &Object, view: &View, now: Time) -> Option<Write> {
+        if set.is_terminating() {
+            return None;
+        }
+        if let Some(at) = machines::available_at(set, self.streams, now) {
+            let at = *self.available_at.entry(key.clone()).or_insert(at);
+            if at > now {
+                self.queue.add_at(key.clone(), at);
+                return None;
+            }
+        }
+        self.available_at.remove(key);
+        let round = machines::next(set, view)?;
+        self.restarted.extend(round.restarted.into_iter().map(|node| (key.clone(), node)));
+        Some(round.write)
+    }
+}
+
+/// Whether it is a change of a node that some DaemonSet may mind. What a node says of its state does not matter, but what it
+/// is called and what keeps pods away from it.
+fn may_move_daemons(change: &Change) -> bool {
+    let same = |old: &Object| {
+        old["spec"] == change.object["spec"]
+            && old["metadata"]["labels"] == change.object["metadata"]["labels"]
+    };
+    change.key.is(&NODES) && !change.old.as_ref().is_some_and(same)
+}
+
+/// Whether a node is something else to a DaemonSet than it was before one of these changes. Most changes of nodes are nothing
+/// to a DaemonSet, which would look at all nodes for them.
+fn moves_daemons(changes: &[&Change], set: &Object) -> bool {
+    let model = Model::of(set, "");
+    changes.iter().any(|change| {
+        let before = change.old.as_ref().map(|old| model.fit(old)).unwrap_or_default();
+        change.kind == ChangeKind::Deleted || model.fit(&change.object) != before
+    })
+}
+
+impl Reconcile for DaemonSetController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(set) = view.get_key(key).filter(|set| !owners::is_of_payload(set)) else {
+            self.available_at.remove(key);
+            return Vec::new();
+        };
+        if owners::runs_on_machines(set) {
+            return self.roll_on_machines(key, set, view, now).into_iter().collect();
+        }
+        let daemons = Daemons::of(set, view, now);
+        if let Some(at) = daemons.look_again {
+            self.queue.add_at(key.clone(), at);
+        }
+        let mut writes = Vec::new();
+        if !set.is_terminating() {
+            writes.extend(revisions::told(set, &daemons.hash, &daemons.hashes(), view));
+            writes.extend(daemons.next());
+        }
+        writes.extend(status::told(set, &daemons));
+        writes
+    }
+}
+
+impl Actor for DaemonSetController {
+    fn name(&self) -> &'static str {
+        "daemonset-controller"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account("kube-system", "daemon-set-controller")
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        [DAEMON_SETS, CONTROLLER_REVISIONS, PODS, NODES].into_iter().map(Interest::Kind).collect()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut step = self.reconcile(input);
+        let restart = |(set, node): (Key, String)| Effect::Restart { node, program: set.name };
+        step.effects.extend(self.restarted.drain(..).map(restart));
+        step
+    }
+}

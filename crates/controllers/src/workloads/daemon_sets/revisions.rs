@@ -1,0 +1,70 @@
+//! The templates that a DaemonSet had, as ControllerRevisions: `kubectl rollout history` shows them and `rollout undo` goes back
+//! to one.
+
+use serde_json::{Value, json};
+use windtunnel_core::resources::{CONTROLLER_REVISIONS, DAEMON_SETS};
+use windtunnel_core::{Object, View, Write};
+
+use crate::workloads::owners;
+
+/// The label that tells the pods and the revision of one template from those of another.
+pub(super) const HASH: &str = "controller-revision-hash";
+/// How many templates are kept that no pod has (`spec.revisionHistoryLimit`).
+const KEPT: usize = 10;
+
+/// What to write so that the revisions of `set` tell its template, as the newest of them, and not too many others. `hashes` are
+/// those of its pods' templates.
+pub(super) fn told(set: &Object, hash: &str, hashes: &[&str], view: &View) -> Vec<Write> {
+    let mut revisions: Vec<&Object> = view
+        .list_in(&CONTROLLER_REVISIONS, set.namespace())
+        .filter(|revision| owners::controls(set, revision))
+        .collect();
+    revisions.sort_by_key(|revision| number(revision));
+    let newest = revisions.last().map_or(0, |revision| number(revision));
+    let mut writes = Vec::new();
+    match revisions.iter().find(|revision| revision.label(HASH) == Some(hash)) {
+        None => writes.push(Write::create(&CONTROLLER_REVISIONS, revision(set, hash, newest + 1))),
+        Some(current) if number(current) < newest => {
+            let patch = json!({ "revision": newest + 1 });
+            writes.push(Write::merge_patch(&CONTROLLER_REVISIONS, set.namespace(), current.name(), patch));
+        }
+        Some(_) => {}
+    }
+    let kept = set.number("/spec/revisionHistoryLimit").and_then(|limit| usize::try_from(limit).ok());
+    let old: Vec<&&Object> = revisions
+        .iter()
+        .filter(|revision| {
+            let of = revision.label(HASH).unwrap_or_default();
+            of != hash && !hashes.contains(&of)
+        })
+        .collect();
+    let too_many = old.len().saturating_sub(kept.unwrap_or(KEPT));
+    writes.extend(
+        old.into_iter()
+            .take(too_many)
+            .map(|revision| Write::delete(&CONTROLLER_REVISIONS, set.namespace(), revision.name())),
+    );
+    writes
+}
+
+fn number(revision: &Object) -> i64 {
+    revision.number("/revision").unwrap_or(0)
+}
+
+fn revision(set: &Object, hash: &str, number: i64) -> Value {
+    let template = &set["spec"]["template"];
+    let mut data = json!({ "spec": { "template": template } });
+    data["spec"]["template"]["$patch"] = json!("replace");
+    let mut metadata = json!({
+        "namespace": set.namespace(),
+        "name": format!("{}-{hash}", set.name()),
+        "labels": template["metadata"]["labels"],
+        "ownerReferences": [owners::reference(set, &DAEMON_SETS)],
+    });
+    metadata["labels"][HASH] = json!(hash);
+    // The cause of a change (`kubernetes.io/change-cause`) is among them.
+    if let Value::Object(annotations) = &set["metadata"]["annotations"] {
+        metadata["annotations"] = json!(annotations);
+    }
+    json!({ "metadata": metadata, "data": data, "revision": number })
+}

@@ -1,0 +1,188 @@
+//! DaemonSets on a few nodes, with the scheduler that binds their pods.
+
+use serde_json::{Value, json};
+use windtunnel_core::resources::{CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS};
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Change, ChangeKind, Object, Write};
+
+use super::DaemonSetController;
+use crate::scheduler::Scheduler;
+use crate::testing::{Rig, check_recovery};
+
+fn prepare(rig: &mut Rig) {
+    rig.seat(|| Box::new(DaemonSetController::new(&Streams::new(1))));
+    rig.seat(|| Box::new(Scheduler::new()));
+    for name in ["a", "b", "c"] {
+        put_node(rig, name);
+    }
+    let template =
+        json!({ "metadata": { "labels": { "app": "d" } }, "spec": { "nodeSelector": { "os": "linux" } } });
+    let set = json!({ "metadata": { "namespace": "ns", "name": "d" }, "spec": { "template": template } });
+    rig.put(&DAEMON_SETS, set);
+    settle(rig);
+}
+
+fn put_node(rig: &mut Rig, name: &str) {
+    rig.put(&NODES, json!({ "metadata": { "name": name, "labels": { "os": "linux" } }, "spec": {} }));
+}
+
+/// Lets the controllers work; bound pods get ready, deleted ones go.
+fn settle(rig: &mut Rig) {
+    for _ in 0..10 {
+        rig.run(1);
+        let pods: Vec<Object> = rig.view.list(&PODS).cloned().collect();
+        for pod in pods {
+            if pod.is_terminating() {
+                rig.write(&Write::delete_now(&PODS, "ns", pod.name()));
+            } else if !pod.text("/spec/nodeName").is_empty() && pod["status"].is_null() {
+                get_ready(rig, pod.name());
+            }
+        }
+    }
+}
+
+fn get_ready(rig: &mut Rig, pod: &str) {
+    let status = json!({ "phase": "Running", "conditions": [{ "type": "Ready", "status": "True" }] });
+    rig.write(&Write::merge_patch_status(&PODS, "ns", pod, json!({ "status": status })));
+}
+
+fn nodes(rig: &Rig) -> Vec<&str> {
+    let mut nodes: Vec<&str> = rig.view.list(&PODS).map(|pod| pod.text("/spec/nodeName")).collect();
+    nodes.sort_unstable();
+    nodes
+}
+
+fn taint(rig: &mut Rig, node: &str, taints: &Value) {
+    rig.write(&Write::merge_patch(&NODES, "", node, json!({ "spec": { "taints": taints } })));
+    settle(rig);
+}
+
+fn status(rig: &Rig) -> Value {
+    rig.view.get(&DAEMON_SETS, "ns", "d").unwrap()["status"].clone()
+}
+
+#[test]
+fn each_node_has_one_and_a_new_node_gets_one() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    assert_eq!(nodes(&rig), ["a", "b", "c"]);
+    let expected = json!({
+        "currentNumberScheduled": 3, "desiredNumberScheduled": 3, "numberMisscheduled": 0, "numberReady": 3,
+        "observedGeneration": 1, "updatedNumberScheduled": 3, "numberAvailable": 3,
+    });
+    assert_eq!(status(&rig), expected);
+    put_node(&mut rig, "d");
+    settle(&mut rig);
+    assert_eq!(nodes(&rig), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn a_cordoned_node_keeps_and_gets_its_daemon() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let taints = json!([{ "key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule" }]);
+    rig.write(&Write::merge_patch(&NODES, "", "b", json!({ "spec": { "unschedulable": true } })));
+    taint(&mut rig, "b", &taints);
+    let pod = rig.view.list(&PODS).find(|pod| pod.text("/spec/nodeName") == "b").unwrap().name().to_owned();
+    rig.write(&Write::delete_now(&PODS, "ns", &pod));
+    settle(&mut rig);
+    assert_eq!(nodes(&rig), ["a", "b", "c"]);
+}
+
+#[test]
+fn taints_keep_new_daemons_away_and_some_drive_out_those_that_are_there() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    taint(&mut rig, "a", &json!([{ "key": "x", "effect": "NoSchedule" }]));
+    assert_eq!(nodes(&rig), ["a", "b", "c"]);
+    taint(&mut rig, "a", &json!([{ "key": "x", "effect": "NoExecute" }]));
+    assert_eq!(nodes(&rig), ["b", "c"]);
+    assert_eq!(status(&rig)["desiredNumberScheduled"], 2);
+    rig.write(&Write::merge_patch(&NODES, "", "c", json!({ "metadata": { "labels": { "os": "other" } } })));
+    settle(&mut rig);
+    assert_eq!(nodes(&rig), ["b"]);
+}
+
+#[test]
+fn a_new_template_is_rolled_out_one_by_one() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let changed = json!({ "spec": { "template": { "metadata": { "labels": { "v": "2" } } } } });
+    rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "d", changed));
+    rig.run(1);
+    assert_eq!(rig.view.list(&PODS).filter(|pod| pod.is_terminating()).count(), 1);
+    assert_eq!(status(&rig)["numberUnavailable"], 1);
+    settle(&mut rig);
+    assert!(rig.view.list(&PODS).all(|pod| pod.label("v") == Some("2")));
+    assert_eq!(status(&rig)["updatedNumberScheduled"], 3);
+}
+
+#[test]
+fn a_restarted_controller_comes_to_the_same_end() {
+    check_recovery(prepare, |rig| format!("{:?} {}", nodes(rig), status(rig)));
+}
+
+/// The revisions as `number: the field x of the template's pods`.
+fn revisions(rig: &Rig) -> Vec<String> {
+    let told = |revision: &Object| {
+        let template = &revision["data"]["spec"]["template"];
+        format!("{}: {}", revision["revision"], template["spec"]["x"])
+    };
+    let mut revisions: Vec<String> = rig.view.list(&CONTROLLER_REVISIONS).map(told).collect();
+    revisions.sort();
+    revisions
+}
+
+fn change_template(rig: &mut Rig, spec: &Value) {
+    let patch = json!({ "spec": { "template": { "spec": spec } } });
+    rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "d", patch));
+    for _ in 0..4 {
+        settle(rig);
+    }
+}
+
+#[test]
+fn each_template_is_a_revision_and_going_back_makes_it_the_newest() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    assert_eq!(revisions(&rig), ["1: null"]);
+    change_template(&mut rig, &json!({ "x": 1 }));
+    assert_eq!(revisions(&rig), ["1: null", "2: 1"]);
+    change_template(&mut rig, &json!({ "x": null }));
+    assert_eq!(revisions(&rig), ["2: 1", "3: null"]);
+}
+
+#[test]
+fn revisions_that_no_pod_has_are_kept_to_a_limit() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "d", json!({ "spec": { "revisionHistoryLimit": 1 } })));
+    for x in 1..=3 {
+        change_template(&mut rig, &json!({ "x": x }));
+    }
+    assert_eq!(revisions(&rig), ["3: 2", "4: 3"]);
+}
+
+#[test]
+fn a_node_that_changes_is_looked_at_only_where_daemons_mind() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let set = rig.view.get(&DAEMON_SETS, "ns", "d").unwrap();
+    let node = |labels: Value, spec: Value| {
+        Object::new(json!({ "metadata": { "name": "a", "labels": labels }, "spec": spec }))
+    };
+    let linux = || json!({ "os": "linux" });
+    let minds = |old: Option<Object>, new: Object| {
+        let kind = if old.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
+        let change = Change { key: NODES.key("", "a"), kind, object: new, old };
+        super::may_move_daemons(&change) && super::moves_daemons(&[&change], set)
+    };
+    let taint = |key: &str, effect: &str| json!({ "taints": [{ "key": key, "effect": effect }] });
+    let plain = || node(linux(), json!({}));
+    assert!(minds(None, plain()));
+    assert!(!minds(None, node(json!({ "os": "windows" }), json!({}))));
+    assert!(!minds(Some(plain()), node(linux(), taint("node.kubernetes.io/unschedulable", "NoSchedule"))));
+    assert!(!minds(Some(plain()), node(json!({ "os": "linux", "zone": "z" }), json!({}))));
+    assert!(minds(Some(plain()), node(linux(), taint("own", "NoSchedule"))));
+    assert!(minds(Some(plain()), node(json!({}), json!({}))));
+}

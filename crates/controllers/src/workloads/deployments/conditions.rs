@@ -1,0 +1,107 @@
+//! The conditions of a Deployment: whether enough of it is available, and whether its rollout gets on.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::Object;
+use windtunnel_core::clock::{Time, after, parse_rfc3339, rfc3339};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+
+const PROGRESSING: &str = "Progressing";
+const DONE: &str = "NewReplicaSetAvailable";
+
+/// How far a rollout is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rolled {
+    /// All pods are those of the present template, and available.
+    Done,
+    /// It got on since the last status.
+    Further,
+    /// It did not.
+    Waiting {
+        /// Whether all pods that there are are those of the present template.
+        settled: bool,
+    },
+}
+
+/// Says whether enough pods are available.
+pub(super) fn put_available(list: &mut Vec<Value>, enough: bool, now: Time) {
+    let condition = if enough {
+        let message = "Deployment has minimum availability.";
+        Condition::new("Available", "True", "MinimumReplicasAvailable", message)
+    } else {
+        let message = "Deployment does not have minimum availability.";
+        Condition::new("Available", "False", "MinimumReplicasUnavailable", message)
+    };
+    put(list, &condition, false, now);
+}
+
+/// Says whether the rollout to `set` gets on; nothing where that is not made yet.
+pub(super) fn put_progress(
+    list: &mut Vec<Value>,
+    deployment: &Object,
+    set: Option<&str>,
+    rolled: Rolled,
+    now: Time,
+) {
+    let Some(set) = set else { return };
+    let says = |status, reason, message: &str| {
+        Condition::new(PROGRESSING, status, reason, format!("ReplicaSet \"{set}\" {message}"))
+    };
+    let before = condition::find(list, PROGRESSING).map(Condition::read);
+    let is_of_set = before.as_ref().is_some_and(|before| before.message.contains(&format!("\"{set}\"")));
+    let was_done = is_of_set && before.is_some_and(|before| before.reason == DONE);
+    match rolled {
+        // What has been rolled out may still lose pods.
+        Rolled::Waiting { settled: true } if was_done => {}
+        Rolled::Done => put(list, &says("True", DONE, "has successfully progressed."), false, now),
+        _ if !is_of_set => {
+            let message = format!("Created new replica set \"{set}\"");
+            put(list, &Condition::new(PROGRESSING, "True", "NewReplicaSetCreated", message), false, now);
+        }
+        Rolled::Further => put(list, &says("True", "ReplicaSetUpdated", "is progressing."), true, now),
+        Rolled::Waiting { .. } if deadline(deployment).is_some_and(|at| at <= now) => {
+            put(list, &says("False", "ProgressDeadlineExceeded", "has timed out progressing."), false, now);
+        }
+        Rolled::Waiting { .. } => {}
+    }
+}
+
+/// When a rollout that does not get on has failed.
+pub(super) fn deadline(deployment: &Object) -> Option<Time> {
+    let found = condition::of(deployment, PROGRESSING)?;
+    let is_open = !matches!(found["reason"].as_str(), Some(DONE | "ProgressDeadlineExceeded"));
+    let since = found["lastUpdateTime"].as_str().and_then(parse_rfc3339).filter(|_| is_open)?;
+    let seconds = deployment.number("/spec/progressDeadlineSeconds").unwrap_or(600);
+    // The first moment that is later than the deadline.
+    Some(after(since, SignedDuration::from_secs(seconds.saturating_add(1))))
+}
+
+/// Repeats what the API server said to a set that could not make its pods.
+pub(super) fn put_failure(list: &mut Vec<Value>, failure: Option<&Value>) {
+    list.retain(|condition| condition["type"] != "ReplicaFailure");
+    if let Some(failure) = failure {
+        let mut failure = failure.clone();
+        failure["lastUpdateTime"] = failure["lastTransitionTime"].clone();
+        list.push(failure);
+    }
+}
+
+/// Puts a condition in, if it says something else or if it is `renewed` (`SetDeploymentCondition`).
+fn put(list: &mut Vec<Value>, condition: &Condition, renewed: bool, now: Time) {
+    let old = condition::find(list, &condition.kind);
+    if !renewed && old.is_some_and(|old| Condition::read(old) == *condition) {
+        return;
+    }
+    let since =
+        old.filter(|old| old["status"] == *condition.status).map(|old| old["lastTransitionTime"].clone());
+    let entry = json!({
+        "type": condition.kind, "status": condition.status, "reason": condition.reason,
+        "message": condition.message, "lastUpdateTime": rfc3339(now),
+        "lastTransitionTime": since.unwrap_or_else(|| json!(rfc3339(now))),
+    });
+    match list.iter_mut().find(|old| old["type"] == *condition.kind) {
+        Some(old) => *old = entry,
+        None => list.push(entry),
+    }
+}

@@ -1,0 +1,115 @@
+//! What a Deployment does next: make the set of its present template, scale sets up and down.
+
+use windtunnel_core::resources::{DEPLOYMENTS, REPLICA_SETS};
+use windtunnel_core::{Object, View, Write};
+
+use super::sets::{Sets, count, numbered, replicas_of, scaled};
+use crate::workloads::owners;
+use crate::workloads::shares::share;
+
+/// How many pods a rollout may have too many, and how many too few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) surge: i64,
+    pub(super) unavailable: i64,
+}
+
+impl Bounds {
+    /// The bounds of a Deployment: none where pods are recreated; never both 0 where they are rolled.
+    pub(super) fn of(deployment: &Object) -> Self {
+        if is_recreated(deployment) {
+            return Self { surge: 0, unavailable: 0 };
+        }
+        let rolling = &deployment["spec"]["strategy"]["rollingUpdate"];
+        let replicas = replicas_of(deployment);
+        let of = |field: &str, up: bool| match &rolling[field] {
+            serde_json::Value::Null => share(&"25%".into(), replicas, up).unwrap_or(0),
+            value => share(value, replicas, up).unwrap_or(0),
+        };
+        let (surge, unavailable) = (of("maxSurge", true), of("maxUnavailable", false));
+        let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable.min(replicas) };
+        Self { surge, unavailable }
+    }
+}
+
+fn is_recreated(deployment: &Object) -> bool {
+    deployment["spec"]["strategy"]["type"] == "Recreate"
+}
+
+/// The next write of a rollout; none: it waits, or is done.
+pub(super) fn next(deployment: &Object, sets: &Sets<'_>, view: &View) -> Vec<Write> {
+    if deployment["spec"]["paused"] == true {
+        return Vec::new();
+    }
+    if is_recreated(deployment) {
+        let old = emptied(deployment, sets);
+        if !old.is_empty() {
+            return old;
+        }
+        if old_pods_run(sets, view) {
+            return Vec::new();
+        }
+    }
+    let surge = Bounds::of(deployment).surge;
+    let wanted = grown(deployment, sets);
+    let Some(new) = sets.new else {
+        return vec![sets.create(deployment, wanted, surge)];
+    };
+    let revision = sets.revision();
+    let numbered =
+        numbered(new, &REPLICA_SETS, revision).or_else(|| numbered(deployment, &DEPLOYMENTS, revision));
+    if let Some(write) = numbered {
+        return vec![write];
+    }
+    if count(new, "/spec/replicas") != wanted {
+        return vec![scaled(deployment, new, wanted, surge)];
+    }
+    if is_recreated(deployment) { Vec::new() } else { shrunk(deployment, sets, new) }
+}
+
+/// Sets of other templates to nothing.
+fn emptied(deployment: &Object, sets: &Sets<'_>) -> Vec<Write> {
+    let filled = sets.old.iter().filter(|set| count(set, "/spec/replicas") > 0);
+    filled.map(|set| scaled(deployment, set, 0, 0)).collect()
+}
+
+/// Whether pods of other templates are still there; one that has ended but is not gone may hold what it had.
+fn old_pods_run(sets: &Sets<'_>, view: &View) -> bool {
+    let over =
+        |pod: &Object| matches!(pod.text("/status/phase"), "Succeeded" | "Failed") && !pod.is_terminating();
+    sets.old.iter().any(|set| owners::pods_of(view, set).any(|pod| !over(pod)))
+}
+
+/// How many replicas the set of the present template is to have now (`NewRSNewReplicas`).
+fn grown(deployment: &Object, sets: &Sets<'_>) -> i64 {
+    let wanted = replicas_of(deployment);
+    let has = sets.new.map_or(0, |new| count(new, "/spec/replicas"));
+    if is_recreated(deployment) || has >= wanted {
+        return wanted;
+    }
+    let room = wanted + Bounds::of(deployment).surge - sets.sum("/spec/replicas");
+    has + room.clamp(0, wanted - has)
+}
+
+/// Takes replicas from the sets of other templates: first those that are not available, then as many as may be missing.
+fn shrunk(deployment: &Object, sets: &Sets<'_>, new: &Object) -> Vec<Write> {
+    let bounds = Bounds::of(deployment);
+    let least = replicas_of(deployment) - bounds.unavailable;
+    let not_yet = count(new, "/spec/replicas") - count(new, "/status/availableReplicas");
+    let spare = sets.sum("/spec/replicas") - least - not_yet;
+    let mut left: Vec<i64> = sets.old.iter().map(|set| count(set, "/spec/replicas")).collect();
+    let mut cleaned = spare.max(0);
+    for (set, has) in sets.old.iter().zip(&mut left) {
+        let unhealthy = (*has - count(set, "/status/availableReplicas")).clamp(0, cleaned);
+        *has -= unhealthy;
+        cleaned -= unhealthy;
+    }
+    let mut missable = if spare > 0 { (sets.sum("/status/availableReplicas") - least).max(0) } else { 0 };
+    for has in &mut left {
+        let taken = missable.min(*has);
+        *has -= taken;
+        missable -= taken;
+    }
+    let changed = sets.old.iter().zip(left).filter(|(set, left)| count(set, "/spec/replicas") != *left);
+    changed.map(|(set, left)| scaled(deployment, set, left, bounds.surge)).collect()
+}

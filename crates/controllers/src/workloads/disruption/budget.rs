@@ -1,0 +1,163 @@
+//! One budget at one moment: the pods that it is for, how many there are to be, and how many may go.
+
+use jiff::SignedDuration;
+use serde_json::{Map, Value, json};
+use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::{DEPLOYMENTS, POD_DISRUPTION_BUDGETS, PODS};
+use windtunnel_core::selector::chooses;
+use windtunnel_core::{Object, View, Write};
+
+use super::SCALED;
+use crate::workloads::owners::controller;
+use crate::workloads::shares::share;
+
+/// How long an evicted pod may take until it is marked for deletion; later it counts again.
+const DELETION_TIMEOUT: SignedDuration = SignedDuration::from_mins(2);
+
+/// What is found of a budget.
+pub(super) struct Assessment {
+    /// How many pods there are to be, how many healthy ones there must be and are; or why that cannot be told.
+    counts: Result<Counts, String>,
+    /// Evicted pods that are not yet seen to go, and when they were evicted.
+    disrupted: Map<String, Value>,
+    /// When one of those counts again.
+    pub(super) look_again: Option<Time>,
+}
+
+struct Counts {
+    expected: i64,
+    desired: i64,
+    healthy: i64,
+}
+
+impl Counts {
+    fn allowed(&self) -> i64 {
+        if self.expected > 0 { (self.healthy - self.desired).max(0) } else { 0 }
+    }
+}
+
+/// Counts the pods of a budget.
+pub(super) fn assess(budget: &Object, view: &View, now: Time) -> Assessment {
+    let selector = &budget["spec"]["selector"];
+    let all = view.list_in(&PODS, budget.namespace());
+    let pods: Vec<&Object> = all.filter(|pod| chooses(selector, &pod["metadata"]["labels"])).collect();
+    let mut disrupted = Map::new();
+    let mut look_again: Option<Time> = None;
+    for pod in pods.iter().filter(|pod| !pod.is_terminating()) {
+        let evicted = budget["status"]["disruptedPods"].get(pod.name());
+        let Some((text, at)) = evicted.and_then(|text| Some((text, parse_rfc3339(text.as_str()?)?))) else {
+            continue;
+        };
+        let counts_again = at + DELETION_TIMEOUT;
+        if counts_again > now {
+            disrupted.insert(pod.name().to_owned(), text.clone());
+            look_again = Some(look_again.map_or(counts_again, |earlier| earlier.min(counts_again)));
+        }
+    }
+    let healthy = pods.iter().filter(|pod| {
+        !pod.is_terminating() && !disrupted.contains_key(pod.name()) && condition::is_true(pod, "Ready")
+    });
+    let healthy = count(healthy.count());
+    let counts =
+        required(budget, &pods, view).map(|(expected, desired)| Counts { expected, desired, healthy });
+    Assessment { counts, disrupted, look_again }
+}
+
+/// How many pods there are to be, and how many of them have to be healthy.
+fn required(budget: &Object, pods: &[&Object], view: &View) -> Result<(i64, i64), String> {
+    let (most, least) = (&budget["spec"]["maxUnavailable"], &budget["spec"]["minAvailable"]);
+    if !most.is_null() {
+        let expected = scale(pods, view)?;
+        return Ok((expected, (expected - share(most, expected, true)?).max(0)));
+    }
+    if least.is_string() {
+        let expected = scale(pods, view)?;
+        return Ok((expected, share(least, expected, true)?));
+    }
+    Ok((count(pods.len()), least.as_i64().unwrap_or(0)))
+}
+
+/// How many pods the controllers of these pods are to have together. Pods that nobody controls do not count.
+fn scale(pods: &[&Object], view: &View) -> Result<i64, String> {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut replicas = 0;
+    for pod in pods {
+        let Some(reference) = controller(pod) else { continue };
+        let scaled = SCALED
+            .iter()
+            .filter(|kind| kind.kind == reference["kind"].as_str().unwrap_or_default())
+            .find_map(|kind| view.get(kind, pod.namespace(), reference["name"].as_str()?))
+            .filter(|found| found.uid() == reference["uid"]);
+        let Some(owner) = scaled else {
+            return Err(format!("found no controllers for pod {:?}", pod.name()));
+        };
+        // The ReplicaSets of a rollout have the scale of their Deployment between them.
+        let deployment = controller(owner)
+            .filter(|reference| reference["kind"] == *DEPLOYMENTS.kind)
+            .and_then(|reference| view.get(&DEPLOYMENTS, pod.namespace(), reference["name"].as_str()?));
+        let owner = deployment.unwrap_or(owner);
+        if !seen.contains(&owner.uid()) {
+            seen.push(owner.uid());
+            replicas += owner.number("/spec/replicas").unwrap_or(1);
+        }
+    }
+    Ok(replicas)
+}
+
+fn count(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}
+
+/// Writes the status, if it differs from the one in the API.
+pub(super) fn told(budget: &Object, found: &Assessment, now: Time) -> Option<Write> {
+    let before = &budget["status"];
+    let mut status = if before.is_object() { before.clone() } else { json!({}) };
+    let allowed = found.counts.as_ref().map_or(0, Counts::allowed);
+    status["disruptionsAllowed"] = json!(allowed);
+    let condition = match &found.counts {
+        Ok(counts) => {
+            status["observedGeneration"] = json!(budget.generation());
+            status["currentHealthy"] = json!(counts.healthy);
+            status["desiredHealthy"] = json!(counts.desired);
+            status["expectedPods"] = json!(counts.expected);
+            if found.disrupted.is_empty() {
+                status.as_object_mut().map(|fields| fields.remove("disruptedPods"));
+            } else {
+                status["disruptedPods"] = json!(found.disrupted);
+            }
+            let (is, reason) =
+                if allowed > 0 { ("True", "SufficientPods") } else { ("False", "InsufficientPods") };
+            Condition::new("DisruptionAllowed", is, reason, "")
+        }
+        Err(why) => Condition::new("DisruptionAllowed", "False", "SyncFailed", why.as_str()),
+    };
+    status["conditions"] = with_condition(before, &condition, &status["observedGeneration"], now);
+    if status == *before {
+        return None;
+    }
+    let mut value = budget.to_value();
+    value["status"] = status;
+    Some(Write::update_status(&POD_DISRUPTION_BUDGETS, value))
+}
+
+/// The conditions with this one, as `meta.SetStatusCondition` puts it in: reason and message always stand there.
+fn with_condition(status: &Value, condition: &Condition, generation: &Value, now: Time) -> Value {
+    let mut list = status["conditions"].as_array().cloned().unwrap_or_default();
+    let old = condition::find(&list, &condition.kind);
+    let since =
+        old.filter(|old| old["status"] == *condition.status).map(|old| old["lastTransitionTime"].clone());
+    let mut entry = json!({
+        "type": condition.kind, "status": condition.status, "reason": condition.reason,
+        "message": condition.message, "lastTransitionTime": since.unwrap_or_else(|| json!(rfc3339(now))),
+    });
+    if generation.as_i64().is_some_and(|generation| generation > 0) {
+        entry["observedGeneration"] = generation.clone();
+    }
+    match list.iter_mut().find(|old| old["type"] == *condition.kind) {
+        Some(old) => *old = entry,
+        None => list.push(entry),
+    }
+    json!(list)
+}

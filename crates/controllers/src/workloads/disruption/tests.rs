@@ -1,0 +1,149 @@
+//! Budgets over pods of several kinds of owners.
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::rfc3339;
+use windtunnel_core::resources::{DEPLOYMENTS, POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS};
+use windtunnel_core::{Object, Write, condition};
+
+use super::DisruptionController;
+use crate::testing::{Rig, check_recovery};
+
+/// A Deployment of four replicas with its ReplicaSet, and these pods of it, ready or not.
+fn prepare(rig: &mut Rig, pods: &[(&str, bool)]) {
+    rig.seat(|| Box::new(DisruptionController::new()));
+    let deployment = json!({ "metadata": { "namespace": "ns", "name": "web" }, "spec": { "replicas": 4 } });
+    let deployment = rig.put(&DEPLOYMENTS, deployment);
+    let owned = owner("Deployment", &deployment);
+    let set = json!({
+        "metadata": { "namespace": "ns", "name": "web-1", "ownerReferences": [owned] }, "spec": { "replicas": 3 }
+    });
+    let set = rig.put(&REPLICA_SETS, set);
+    for (name, ready) in pods {
+        let references = json!([owner("ReplicaSet", &set)]);
+        rig.put(&PODS, pod(name, *ready, &references));
+    }
+}
+
+fn owner(kind: &str, object: &Object) -> Value {
+    json!({ "kind": kind, "name": object.name(), "uid": object.uid(), "controller": true })
+}
+
+fn pod(name: &str, ready: bool, owners: &Value) -> Value {
+    let status = if ready { "True" } else { "False" };
+    json!({
+        "metadata": { "namespace": "ns", "name": name, "labels": { "app": "web" }, "ownerReferences": owners },
+        "status": { "conditions": [{ "type": "Ready", "status": status }] },
+    })
+}
+
+fn put_budget(rig: &mut Rig, field: &str, value: &Value) {
+    let spec = json!({ "selector": { "matchLabels": { "app": "web" } }, field: value });
+    rig.put(&POD_DISRUPTION_BUDGETS, json!({ "metadata": { "namespace": "ns", "name": "b" }, "spec": spec }));
+    rig.run(1);
+}
+
+fn budget_of(rig: &Rig) -> &Object {
+    rig.view.get(&POD_DISRUPTION_BUDGETS, "ns", "b").unwrap()
+}
+
+/// `expectedPods desiredHealthy currentHealthy disruptionsAllowed`, and the reason of the condition.
+#[track_caller]
+fn check(rig: &Rig, counts: [i64; 4], reason: &str) {
+    let budget = budget_of(rig);
+    let fields = ["expectedPods", "desiredHealthy", "currentHealthy", "disruptionsAllowed"];
+    let found = fields.map(|field| budget.number(&format!("/status/{field}")).unwrap());
+    assert_eq!(found, counts);
+    assert_eq!(condition::of(budget, "DisruptionAllowed").unwrap()["reason"], reason);
+    assert_eq!(budget.number("/status/observedGeneration"), Some(budget.generation()));
+}
+
+const THREE: [(&str, bool); 3] = [("a", true), ("b", true), ("c", false)];
+
+#[test]
+fn a_number_that_must_be_there_is_of_the_pods() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, &THREE);
+    put_budget(&mut rig, "minAvailable", &json!(1));
+    check(&rig, [3, 1, 2, 1], "SufficientPods");
+}
+
+#[test]
+fn shares_and_what_may_be_missing_are_of_the_scale_of_the_owners() {
+    for (field, value, counts, reason) in [
+        ("minAvailable", json!("30%"), [4, 2, 2, 0], "InsufficientPods"),
+        ("maxUnavailable", json!(3), [4, 1, 2, 1], "SufficientPods"),
+        ("maxUnavailable", json!("51%"), [4, 1, 2, 1], "SufficientPods"),
+        ("maxUnavailable", json!(9), [4, 0, 2, 2], "SufficientPods"),
+    ] {
+        let mut rig = Rig::new();
+        prepare(&mut rig, &THREE);
+        put_budget(&mut rig, field, &value);
+        check(&rig, counts, reason);
+    }
+}
+
+#[test]
+fn it_follows_pods_and_scale() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, &THREE);
+    put_budget(&mut rig, "maxUnavailable", &json!(2));
+    check(&rig, [4, 2, 2, 0], "InsufficientPods");
+    let ready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
+    rig.write(&Write::merge_patch_status(&PODS, "ns", "c", ready));
+    rig.run(1);
+    check(&rig, [4, 2, 3, 1], "SufficientPods");
+    rig.write(&Write::merge_patch(&DEPLOYMENTS, "ns", "web", json!({ "spec": { "replicas": 5 } })));
+    rig.run(1);
+    check(&rig, [5, 3, 3, 0], "InsufficientPods");
+    rig.write(&Write::delete(&PODS, "ns", "a"));
+    rig.run(1);
+    check(&rig, [5, 3, 2, 0], "InsufficientPods");
+}
+
+#[test]
+fn without_pods_nothing_is_allowed() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, &[]);
+    put_budget(&mut rig, "minAvailable", &json!(0));
+    check(&rig, [0, 0, 0, 0], "InsufficientPods");
+}
+
+#[test]
+fn an_evicted_pod_is_missing_for_two_minutes_at_most() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, &[("a", true), ("b", true)]);
+    put_budget(&mut rig, "minAvailable", &json!(1));
+    let evicted =
+        json!({ "status": { "disruptedPods": { "a": rfc3339(rig.now), "gone": rfc3339(rig.now) } } });
+    rig.write(&Write::merge_patch_status(&POD_DISRUPTION_BUDGETS, "ns", "b", evicted));
+    rig.run(100);
+    check(&rig, [2, 1, 1, 0], "InsufficientPods");
+    assert_eq!(budget_of(&rig)["status"]["disruptedPods"].as_object().unwrap().len(), 1);
+    rig.run(30);
+    check(&rig, [2, 1, 2, 1], "SufficientPods");
+    assert!(budget_of(&rig)["status"]["disruptedPods"].is_null());
+}
+
+#[test]
+fn where_the_scale_is_unknown_nothing_may_go() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, &THREE);
+    let strange = json!([{ "kind": "Widget", "name": "w", "uid": "u", "controller": true }]);
+    rig.put(&PODS, pod("d", true, &strange));
+    put_budget(&mut rig, "maxUnavailable", &json!(3));
+    let condition = condition::of(budget_of(&rig), "DisruptionAllowed").unwrap().clone();
+    assert_eq!(condition["reason"], "SyncFailed");
+    assert_eq!(condition["message"], "found no controllers for pod \"d\"");
+    assert_eq!(budget_of(&rig).number("/status/disruptionsAllowed"), Some(0));
+}
+
+#[test]
+fn a_restarted_controller_comes_to_the_same_end() {
+    let story = |rig: &mut Rig| {
+        prepare(rig, &THREE);
+        put_budget(rig, "maxUnavailable", &json!(2));
+        rig.write(&Write::delete(&PODS, "ns", "a"));
+        rig.run(60);
+    };
+    check_recovery(story, |rig| budget_of(rig)["status"]["disruptionsAllowed"].to_string());
+}

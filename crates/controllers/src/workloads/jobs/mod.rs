@@ -1,0 +1,268 @@
+//! The Job controller: pods until as many have succeeded as there are to be, too many have failed, or the deadline is over.
+//!
+//! Pods are counted as the real controller counts them: each has a finalizer until its end stands in the Job's status, so that
+//! none is forgotten or counted twice. Back-off limits by index and success policies are not simulated.
+//!
+//! A Job of a release payload, whose program nobody simulates, gets no pods and succeeds after a while; one whose pod template
+//! is annotated `windtunnel.dev/program: "true"` is a Job like any other.
+
+mod backoff;
+mod ending;
+mod indexes;
+mod policy;
+mod scale;
+mod status;
+mod tally;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, after, rfc3339};
+use windtunnel_core::resources::{JOBS, PODS};
+use windtunnel_core::{Answer, Identity, Key, Object, View, Write, condition};
+
+use self::backoff::Failures;
+use self::ending::End;
+use self::scale::Scale;
+use self::tally::{Tally, is_tracked, untrack};
+use super::owners;
+use crate::recorder::{Notice, Recorder, Subject};
+use crate::workqueue::{Reconcile, WorkQueue};
+use crate::{Actor, Input, Interest, Step};
+
+/// How long a Job of a payload takes.
+const PAYLOAD_JOB: SignedDuration = SignedDuration::from_secs(10);
+
+/// The Job controller of the kube-controller-manager.
+#[derive(Debug, Clone, Default)]
+pub struct JobController {
+    queue: WorkQueue,
+    failures: BTreeMap<Key, Failures>,
+    events: BTreeMap<Key, Recorder>,
+    /// What is still to be told of Jobs.
+    notices: BTreeMap<Key, Vec<Notice>>,
+    /// The minor of its Kubernetes 1.x; `None`: that which its ClusterOperator reports.
+    minor: Option<u32>,
+    started: bool,
+}
+
+impl JobController {
+    /// A Job controller that has seen nothing yet, of the Kubernetes that the ClusterOperator `kube-controller-manager` reports.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One of Kubernetes 1.`minor`, for a cluster without operators.
+    pub fn of(minor: u32) -> Self {
+        Self { minor: Some(minor), ..Self::default() }
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        if !std::mem::replace(&mut self.started, true) {
+            for job in input.view.list(&JOBS) {
+                self.queue.add(JOBS.key_of(job));
+            }
+            for pod in input.view.list(&PODS) {
+                self.add_owner(pod);
+            }
+        }
+        for change in input.changes {
+            if change.key.is(&JOBS) {
+                self.queue.add(change.key.clone());
+            } else if change.key.is(&PODS) {
+                self.add_owner(&change.object);
+            }
+        }
+        for answer in input.answers.iter().filter(|answer| answer.write.resource == PODS) {
+            self.notice_pod(answer);
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    fn add_owner(&mut self, pod: &Object) {
+        if let Some(job) = owners::controller_of(pod, &JOBS) {
+            self.queue.add(job);
+        } else if is_tracked(pod) {
+            self.queue.add(PODS.key_of(pod));
+        }
+    }
+
+    /// Pods that came or were sent away are told of.
+    fn notice_pod(&mut self, answer: &Answer) {
+        let Ok(pod) = &answer.outcome else { return };
+        let notice = match answer.write.verb() {
+            "create" => Notice::normal("SuccessfulCreate", format!("Created pod: {}", pod.name())),
+            "delete" => Notice::normal("SuccessfulDelete", format!("Deleted pod: {}", answer.write.name)),
+            _ => return,
+        };
+        if let Some(job) = owners::controller_of(pod, &JOBS) {
+            self.notices.entry(job).or_default().push(notice);
+        }
+    }
+
+    /// What is still to be told of a Job.
+    fn told(&mut self, job: &Object, key: &Key, now: Time) -> Vec<Write> {
+        let notices = self.notices.remove(key).unwrap_or_default();
+        let events = self.events.entry(key.clone()).or_insert_with(|| recorder(job));
+        notices.into_iter().filter_map(|notice| events.tell(notice, now)).collect()
+    }
+
+    fn tell(&mut self, key: &Key, notice: Notice) {
+        self.notices.entry(key.clone()).or_default().push(notice);
+    }
+
+    /// What a Job needs now that has not ended.
+    fn run(&mut self, key: &Key, job: &Object, view: &View, now: Time) -> Vec<Write> {
+        let minor = self.minor.or_else(|| status::minor_reported(view)).unwrap_or(0);
+        let is_suspended = job["spec"]["suspend"] == true;
+        let Some(start) = job.time("/status/startTime").or_else(|| is_suspended.then_some(now)) else {
+            return vec![status::write(job, status::begun(job, now))];
+        };
+        let mut tally = Tally::of(job, view);
+        if owners::is_of_payload(job) && !is_suspended {
+            let end = after(start, PAYLOAD_JOB);
+            if now < end {
+                self.queue.add_at(key.clone(), end);
+                return Vec::new();
+            }
+            tally.succeeded = tally.wanted().unwrap_or(1);
+        }
+        let deadline = job
+            .number("/spec/activeDeadlineSeconds")
+            .filter(|_| !is_suspended)
+            .map(|span| after(start, SignedDuration::from_secs(span)));
+        let mut writes = tally.untracked();
+        let end = ending::of(job, &tally, deadline, now);
+        let scale = match &end {
+            Some(_) => Scale::down(&tally),
+            None if is_suspended => Scale::down(&tally),
+            None => {
+                let retry_at = self.failures.entry(key.clone()).or_default().retry_at(&tally, now);
+                Scale::of(job, &tally, retry_at, now)
+            }
+        };
+        writes.extend(scale.writes(job, minor));
+        if let Some(at) = [scale.retry_at, deadline].into_iter().flatten().filter(|at| *at > now).min() {
+            self.queue.add_at(key.clone(), at);
+        }
+        let mut told = status::of(job, &tally, &scale, minor);
+        match end {
+            Some(end) => {
+                let announced = minor >= ending::ANNOUNCED_SINCE;
+                let is_over =
+                    tally.is_settled() && scale.is_still() && !(announced && tally.terminating() > 0);
+                self.end(key, &end, announced, is_over, &mut told, now);
+            }
+            None => self.suspend(key, is_suspended, &mut told, now),
+        }
+        if told != job["status"] {
+            writes.push(status::write(job, told));
+        }
+        writes
+    }
+
+    /// Says that a Job ends, and when nothing is left of it, that it has ended.
+    fn end(&mut self, key: &Key, end: &End, announced: bool, is_over: bool, told: &mut Value, now: Time) {
+        if announced {
+            status::add_condition(told, end.announcement, end, now);
+        }
+        if !is_over {
+            return;
+        }
+        if end.kind == "Failed" {
+            status::add_condition(told, end.kind, end, now);
+            return self.tell(key, Notice::warning(end.reason, end.message.clone()));
+        }
+        let said = if announced { end.clone() } else { end.unexplained() };
+        status::add_condition(told, end.kind, &said, now);
+        told["completionTime"] = json!(rfc3339(now));
+        self.tell(key, Notice::normal("Completed", "Job completed"));
+    }
+
+    /// Says that a Job is suspended, or goes on.
+    fn suspend(&mut self, key: &Key, is_suspended: bool, told: &mut Value, now: Time) {
+        if status::is_suspended(told) == is_suspended {
+            return;
+        }
+        status::suspend(told, is_suspended, now);
+        let (reason, message) =
+            if is_suspended { ("Suspended", "Job suspended") } else { ("Resumed", "Job resumed") };
+        self.tell(key, Notice::normal(reason, message));
+    }
+
+    fn forget(&mut self, key: &Key) {
+        self.failures.remove(key);
+        self.events.remove(key);
+        self.notices.remove(key);
+    }
+}
+
+/// Removes the finalizer of a pod whose Job left it behind: nobody counts its end (`syncOrphanPod`).
+fn release_orphan(key: &Key, view: &View) -> Vec<Write> {
+    let orphan = |pod: &&Object| is_tracked(pod) && owners::controller_of(pod, &JOBS).is_none();
+    view.get_key(key).filter(orphan).map(untrack).into_iter().collect()
+}
+
+fn recorder(job: &Object) -> Recorder {
+    let involved = json!({
+        "apiVersion": JOBS.api_version(),
+        "kind": JOBS.kind,
+        "name": job.name(),
+        "namespace": job.namespace(),
+        "uid": job.uid(),
+    });
+    let source = json!({ "component": "job-controller" });
+    Recorder::of(Subject { involved, namespace: job.namespace().to_owned(), source })
+}
+
+impl Reconcile for JobController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        if key.is(&PODS) {
+            return release_orphan(key, view);
+        }
+        let Some(job) = view.get_key(key) else {
+            self.forget(key);
+            // Nobody counts what a Job leaves behind that is gone.
+            let is_left = |pod: &&Object| owners::controller_of(pod, &JOBS).as_ref() == Some(key);
+            let left = view.list_in(&PODS, &key.namespace).filter(is_left);
+            return left.filter(|pod| is_tracked(pod)).map(untrack).collect();
+        };
+        let ended = condition::is_true(job, "Complete") || condition::is_true(job, "Failed");
+        if ended || job.is_terminating() {
+            let left = owners::pods_of(view, job).filter(|pod| is_tracked(pod));
+            let mut writes: Vec<Write> = left.map(untrack).collect();
+            writes.extend(self.told(job, key, now));
+            return writes;
+        }
+        let mut writes = self.run(key, job, view, now);
+        writes.extend(self.told(job, key, now));
+        writes
+    }
+}
+
+impl Actor for JobController {
+    fn name(&self) -> &'static str {
+        "job-controller"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account("kube-system", "job-controller")
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![Interest::Kind(JOBS), Interest::Kind(PODS)]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        self.reconcile(input)
+    }
+}

@@ -1,0 +1,119 @@
+//! How many pods a Job has at once, and which come and go for that.
+
+use serde_json::json;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{JOBS, PODS};
+use windtunnel_core::{Object, Write};
+
+use super::indexes::{self, Indexes};
+use super::tally::{TRACKING, Tally, number};
+use crate::workloads::owners;
+
+/// As many pods are made at once at the most (`MaxPodCreateDeletePerSync`).
+const MOST_AT_ONCE: usize = 500;
+
+/// What is done about the number of pods.
+#[derive(Debug, Default)]
+pub(super) struct Scale<'a> {
+    /// Those that are sent away.
+    pub(super) leaving: Vec<&'a Object>,
+    /// Those that come, by their indexes if they have any.
+    coming: Vec<Option<i64>>,
+    /// When pods come that may not yet.
+    pub(super) retry_at: Option<Time>,
+}
+
+impl<'a> Scale<'a> {
+    /// All go.
+    pub(super) fn down(tally: &Tally<'a>) -> Self {
+        Self { leaving: tally.active.clone(), ..Self::default() }
+    }
+
+    /// As many as the Job wants to work side by side.
+    pub(super) fn of(job: &Object, tally: &Tally<'a>, retry_at: Option<Time>, now: Time) -> Self {
+        let active = tally.active.len();
+        let wanted = wanted(job, tally);
+        let mut scale = Self::default();
+        if let Some(too_many) = active.checked_sub(wanted).filter(|count| *count > 0) {
+            scale.leaving = first_to_go(&tally.active, too_many);
+            return scale;
+        }
+        let going = if tally.replaces_failed_only() { tally.terminating() } else { 0 };
+        let going = usize::try_from(going).unwrap_or(0);
+        let count = (wanted - active).saturating_sub(going).min(MOST_AT_ONCE);
+        if count == 0 {
+            return scale;
+        }
+        if retry_at.is_some_and(|at| at > now) {
+            scale.retry_at = retry_at;
+            return scale;
+        }
+        scale.coming = match (&tally.completed, tally.wanted()) {
+            (Some(done), Some(completions)) => missing(completions, done, &tally.active, count),
+            _ => vec![None; count],
+        };
+        scale
+    }
+
+    /// Whether nobody comes or goes.
+    pub(super) fn is_still(&self) -> bool {
+        self.leaving.is_empty() && self.coming.is_empty()
+    }
+
+    /// How many come.
+    pub(super) fn coming(&self) -> usize {
+        self.coming.len()
+    }
+
+    /// The requests for it.
+    pub(super) fn writes(&self, job: &Object, minor: u32) -> Vec<Write> {
+        let leave = self.leaving.iter().map(|pod| Write::delete(&PODS, pod.namespace(), pod.name()));
+        let come = self.coming.iter().map(|index| create(job, *index, minor));
+        leave.chain(come).collect()
+    }
+}
+
+fn missing(completions: i64, done: &Indexes, active: &[&Object], count: usize) -> Vec<Option<i64>> {
+    indexes::missing(completions, done, active, count).into_iter().map(Some).collect()
+}
+
+/// How many pods are to be active (`spec.parallelism`), no more than are still to succeed.
+fn wanted(job: &Object, tally: &Tally<'_>) -> usize {
+    let parallelism = job.number("/spec/parallelism").unwrap_or(1).max(0);
+    let [succeeded, _] = tally.totals();
+    let wanted = match tally.wanted() {
+        Some(completions) => (completions - succeeded).clamp(0, parallelism),
+        None if succeeded > 0 => number(tally.active.len()).min(parallelism),
+        None => parallelism,
+    };
+    usize::try_from(wanted).unwrap_or(0)
+}
+
+/// Those that have got least far go first, then the youngest.
+fn first_to_go<'a>(active: &[&'a Object], count: usize) -> Vec<&'a Object> {
+    let mut pods = active.to_vec();
+    pods.sort_by_key(|pod| {
+        let is_ready = windtunnel_core::condition::is_true(pod, "Ready");
+        let age = pod.time("/metadata/creationTimestamp");
+        (
+            !pod.text("/spec/nodeName").is_empty(),
+            pod.text("/status/phase") == "Running",
+            is_ready,
+            std::cmp::Reverse(age),
+        )
+    });
+    pods.truncate(count);
+    pods
+}
+
+fn create(job: &Object, index: Option<i64>, minor: u32) -> Write {
+    let labels = [("job-name", job.name()), ("controller-uid", job.uid())];
+    let mut pod = owners::pod_from_template(job, &JOBS, job.name(), &labels);
+    let mut finalizers = pod["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+    finalizers.push(json!(TRACKING));
+    pod["metadata"]["finalizers"] = json!(finalizers);
+    if let Some(index) = index {
+        indexes::give(&mut pod, job.name(), index, minor);
+    }
+    Write::create(&PODS, pod)
+}

@@ -1,0 +1,111 @@
+//! What a Job tells of itself.
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, JOBS};
+use windtunnel_core::{Object, View, Write};
+
+use super::ending::End;
+use super::scale::Scale;
+use super::tally::{Tally, number};
+
+/// Since this Kubernetes minor Jobs tell how many pods are on their way out (`JobPodReplacementPolicy`).
+const TELLS_TERMINATING: u32 = 29;
+
+/// The status of a Job that begins now.
+pub(super) fn begun(job: &Object, now: Time) -> Value {
+    let mut status = status(job);
+    status["startTime"] = json!(rfc3339(now));
+    status
+}
+
+fn status(job: &Object) -> Value {
+    if job["status"].is_object() { job["status"].clone() } else { json!({}) }
+}
+
+/// Writes it.
+pub(super) fn write(job: &Object, status: Value) -> Write {
+    let mut value = job.to_value();
+    value["status"] = status;
+    Write::update_status(&JOBS, value)
+}
+
+/// The counts of a Job with these pods, of which some just leave and others just come.
+pub(super) fn of(job: &Object, tally: &Tally<'_>, scale: &Scale<'_>, minor: u32) -> Value {
+    let mut status = status(job);
+    let stays = |pod: &&&Object| !scale.leaving.iter().any(|other| other.uid() == pod.uid());
+    let active: Vec<&&Object> = tally.active.iter().filter(stays).collect();
+    let ready = active.iter().filter(|pod| condition::is_true(pod, "Ready")).count();
+    let counts = [
+        ("active", number(active.len() + scale.coming())),
+        ("succeeded", tally.succeeded),
+        ("failed", tally.failed),
+    ];
+    for (field, count) in counts {
+        tell(&mut status, field, (count > 0).then(|| json!(count)));
+    }
+    status["ready"] = json!(ready);
+    if minor >= TELLS_TERMINATING {
+        status["terminating"] = json!(tally.terminating() + number(scale.leaving.len()));
+    }
+    let mut uncounted = json!({});
+    for (kind, uids) in ["succeeded", "failed"].into_iter().zip(&tally.uncounted) {
+        tell(&mut uncounted, kind, (!uids.is_empty()).then(|| json!(uids)));
+    }
+    status["uncountedTerminatedPods"] = uncounted;
+    if let Some(completed) = &tally.completed {
+        let text = completed.render();
+        tell(&mut status, "completedIndexes", (!text.is_empty()).then(|| json!(text)));
+    }
+    status
+}
+
+fn tell(object: &mut Value, field: &str, value: Option<Value>) {
+    let Some(fields) = object.as_object_mut() else { return };
+    match value {
+        Some(value) => _ = fields.insert(field.to_owned(), value),
+        None => _ = fields.remove(field),
+    }
+}
+
+/// Adds the condition `kind` that tells of an end.
+pub(super) fn add_condition(status: &mut Value, kind: &str, end: &End, now: Time) {
+    set(status, &Condition::new(kind, "True", end.reason, end.message.clone()), now);
+}
+
+/// Whether a status says that the Job is suspended.
+pub(super) fn is_suspended(status: &Value) -> bool {
+    let list = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    condition::find(list, "Suspended").is_some_and(|found| found["status"] == "True")
+}
+
+/// Says that the Job is suspended, or goes on from now.
+pub(super) fn suspend(status: &mut Value, is_suspended: bool, now: Time) {
+    let told = if is_suspended {
+        Condition::new("Suspended", "True", "JobSuspended", "Job suspended")
+    } else {
+        Condition::new("Suspended", "False", "JobResumed", "Job resumed")
+    };
+    set(status, &told, now);
+    tell(status, "startTime", (!is_suspended).then(|| json!(rfc3339(now))));
+}
+
+fn set(status: &mut Value, told: &Condition, now: Time) {
+    let mut list = status["conditions"].as_array().cloned().unwrap_or_default();
+    let is_news = condition::find(&list, &told.kind).is_none_or(|found| found["status"] != *told.status);
+    condition::set(&mut list, told, now);
+    for entry in list.iter_mut().filter(|entry| is_news && entry["type"] == *told.kind) {
+        entry["lastProbeTime"] = json!(rfc3339(now));
+    }
+    status["conditions"] = Value::Array(list);
+}
+
+/// The Kubernetes minor that the `ClusterOperator` of the kube-controller-manager reports.
+pub(super) fn minor_reported(view: &View) -> Option<u32> {
+    let operator = "kube-controller-manager";
+    let object = view.get(&CLUSTER_OPERATORS, "", operator)?;
+    let version = object.list("/status/versions").iter().find(|version| version["name"] == operator)?;
+    version["version"].as_str()?.split('.').nth(1)?.parse().ok()
+}

@@ -1,0 +1,102 @@
+//! Pods and the objects that control them.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, after, parse_rfc3339};
+use windtunnel_core::resources::PODS;
+use windtunnel_core::rng::{Streams, fnv1a};
+use windtunnel_core::{Key, Object, Resource, View, condition};
+
+use crate::{ON_MACHINES, PROGRAM};
+
+/// The reference to the owner that controls an object.
+pub fn controller(object: &Object) -> Option<&Value> {
+    object.list("/metadata/ownerReferences").iter().find(|owner| owner["controller"] == true)
+}
+
+/// The controlling owner of `pod` if it is a `resource`.
+pub fn controller_of(pod: &Object, resource: &Resource) -> Option<Key> {
+    let owner = controller(pod).filter(|owner| owner["kind"] == *resource.kind)?;
+    Some(resource.key(pod.namespace(), owner["name"].as_str()?))
+}
+
+/// Whether `owner` controls an object.
+pub fn controls(owner: &Object, object: &Object) -> bool {
+    controller(object).is_some_and(|reference| reference["uid"] == *owner.uid())
+}
+
+/// The pods in the namespace of `owner` that it controls.
+pub fn pods_of<'a>(view: &'a View, owner: &Object) -> impl Iterator<Item = &'a Object> {
+    view.list_in(&PODS, owner.namespace()).filter(move |pod| controls(owner, pod))
+}
+
+/// Whether a pod runs, or will.
+pub fn is_active(pod: &Object) -> bool {
+    !matches!(pod.text("/status/phase"), "Succeeded" | "Failed") && !pod.is_terminating()
+}
+
+/// From when on a ready pod counts as available; `None`: it is not ready.
+pub fn available_at(pod: &Object, min_ready_seconds: i64) -> Option<Time> {
+    let ready = condition::of(pod, "Ready").filter(|found| found["status"] == "True")?;
+    let since = ready["lastTransitionTime"].as_str().and_then(parse_rfc3339).unwrap_or(Time::MIN);
+    Some(after(since, SignedDuration::from_secs(min_ready_seconds)))
+}
+
+/// The reference that makes `owner` the controller of an object.
+pub fn reference(owner: &Object, resource: &Resource) -> Value {
+    json!({
+        "apiVersion": resource.api_version(),
+        "kind": resource.kind,
+        "name": owner.name(),
+        "uid": owner.uid(),
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}
+
+/// Whether a workload came with a release payload, and no simulated program stands for its pods: it gets none.
+pub fn is_of_payload(workload: &Object) -> bool {
+    let owners = workload.list("/metadata/ownerReferences");
+    let is_program = workload["spec"]["template"]["metadata"]["annotations"][PROGRAM] == "true";
+    owners.iter().any(|owner| owner["kind"] == "ClusterVersion") && !is_program
+}
+
+/// Whether the programs of a workload run on the machines beneath the nodes, and in no pods.
+pub fn runs_on_machines(workload: &Object) -> bool {
+    workload["spec"]["template"]["metadata"]["annotations"][PROGRAM] == ON_MACHINES
+}
+
+/// A pod from the `spec.template` of `owner`, with these labels more, named by the server after `prefix`.
+pub fn pod_from_template(
+    owner: &Object,
+    resource: &Resource,
+    prefix: &str,
+    labels: &[(&str, &str)],
+) -> Value {
+    let template = &owner["spec"]["template"];
+    let mut metadata = json!({
+        "generateName": format!("{prefix}-"),
+        "namespace": owner.namespace(),
+        "ownerReferences": [reference(owner, resource)],
+    });
+    // The API server does not look into templates, so they hold what people wrote.
+    for field in ["labels", "annotations"] {
+        if let Value::Object(values) = &template["metadata"][field] {
+            metadata[field] = json!(values);
+        }
+    }
+    if let Value::Array(finalizers) = &template["metadata"]["finalizers"] {
+        metadata["finalizers"] = json!(finalizers);
+    }
+    for (label, value) in labels {
+        metadata["labels"][*label] = json!(value);
+    }
+    let spec = template["spec"].as_object().cloned().unwrap_or_default();
+    json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec })
+}
+
+/// Ten letters that are the same for the same pod template.
+pub fn template_hash(template: &Value) -> String {
+    let text = serde_json::to_vec(template).unwrap_or_default();
+    Streams::new(fnv1a(&text)).stream("pod-template-hash").suffix(10)
+}

@@ -1,0 +1,72 @@
+//! What a ReplicaSet tells of its pods.
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::Time;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::REPLICA_SETS;
+use windtunnel_core::{Object, Write};
+
+use crate::workloads::owners::available_at;
+
+/// The pods of a set, counted.
+pub(super) struct Counts {
+    all: usize,
+    labelled: usize,
+    ready: usize,
+    available: usize,
+    /// When the next ready pod counts as available.
+    pub(super) look_again: Option<Time>,
+}
+
+impl Counts {
+    /// Counts the active pods of a set.
+    pub(super) fn of(set: &Object, pods: &[&Object], now: Time) -> Self {
+        let wait = set.number("/spec/minReadySeconds").unwrap_or(0);
+        let from: Vec<Time> = pods.iter().filter_map(|pod| available_at(pod, wait)).collect();
+        let labels = &set["spec"]["template"]["metadata"]["labels"];
+        let has_labels = |pod: &&&Object| {
+            let mut wanted = labels.as_object().into_iter().flatten();
+            wanted.all(|(name, value)| pod.label(name) == value.as_str())
+        };
+        Self {
+            all: pods.len(),
+            labelled: pods.iter().filter(has_labels).count(),
+            ready: from.len(),
+            available: from.iter().filter(|at| **at <= now).count(),
+            look_again: from.into_iter().filter(|at| *at > now).min(),
+        }
+    }
+}
+
+/// Writes the status, if it differs from the one in the API. Zero counts are left out, as `omitempty` does; but the first.
+pub(super) fn told(set: &Object, counts: &Counts, refusal: Option<&str>, now: Time) -> Option<Write> {
+    let mut status = json!({ "replicas": counts.all, "observedGeneration": set.generation() });
+    for (field, count) in [
+        ("fullyLabeledReplicas", counts.labelled),
+        ("readyReplicas", counts.ready),
+        ("availableReplicas", counts.available),
+    ] {
+        if count > 0 {
+            status[field] = json!(count);
+        }
+    }
+    let mut conditions: Vec<Value> = set.list("/status/conditions").to_vec();
+    match refusal {
+        Some(why) if condition::of(set, "ReplicaFailure").is_none() => {
+            let failure = Condition::new("ReplicaFailure", "True", "FailedCreate", why);
+            condition::set(&mut conditions, &failure, now);
+        }
+        Some(_) => {}
+        None => conditions.retain(|condition| condition["type"] != "ReplicaFailure"),
+    }
+    if !conditions.is_empty() {
+        status["conditions"] = Value::Array(conditions);
+    }
+    if set["status"] == status {
+        return None;
+    }
+    let mut value = set.to_value();
+    value["status"] = status;
+    Some(Write::update_status(&REPLICA_SETS, value))
+}

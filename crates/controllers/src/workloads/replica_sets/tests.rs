@@ -1,0 +1,118 @@
+//! ReplicaSets, seen through their status and pods.
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::rfc3339;
+use windtunnel_core::resources::{PODS, REPLICA_SETS};
+use windtunnel_core::{Object, Write};
+
+use super::ReplicaSetController;
+use crate::testing::{Rig, check_recovery};
+
+fn prepare(rig: &mut Rig, replicas: i64) {
+    rig.seat(|| Box::new(ReplicaSetController::new()));
+    rig.put(
+        &REPLICA_SETS,
+        json!({
+            "metadata": { "namespace": "ns", "name": "web" },
+            "spec": {
+                "replicas": replicas,
+                "minReadySeconds": 10,
+                "selector": { "matchLabels": { "app": "web" } },
+                "template": { "metadata": { "labels": { "app": "web" } }, "spec": { "containers": [] } },
+            },
+        }),
+    );
+    rig.run(1);
+}
+
+fn pods(rig: &Rig) -> Vec<&Object> {
+    rig.view.list(&PODS).filter(|pod| !pod.is_terminating()).collect()
+}
+
+/// These pods are on this node and ready from now on.
+fn get_ready(rig: &mut Rig, node: &str, names: &[String]) {
+    let since = rfc3339(rig.now);
+    for name in names {
+        rig.write(&Write::merge_patch(&PODS, "ns", name, json!({ "spec": { "nodeName": node } })));
+        let ready = json!([{ "type": "Ready", "status": "True", "lastTransitionTime": since }]);
+        let status = json!({ "status": { "phase": "Running", "conditions": ready } });
+        rig.write(&Write::merge_patch_status(&PODS, "ns", name, status));
+    }
+}
+
+fn scale(rig: &mut Rig, replicas: i64) {
+    let patch = json!({ "spec": { "replicas": replicas } });
+    rig.write(&Write::merge_patch(&REPLICA_SETS, "ns", "web", patch));
+    rig.run(1);
+}
+
+fn status(rig: &Rig) -> Value {
+    rig.view.get(&REPLICA_SETS, "ns", "web").unwrap()["status"].clone()
+}
+
+fn names(rig: &Rig) -> Vec<String> {
+    pods(rig).iter().map(|pod| pod.name().to_owned()).collect()
+}
+
+#[test]
+fn there_are_as_many_pods_as_there_are_to_be() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, 3);
+    assert_eq!(pods(&rig).len(), 3);
+    let gone = names(&rig)[0].clone();
+    rig.write(&Write::delete(&PODS, "ns", &gone));
+    rig.run(1);
+    assert_eq!(pods(&rig).len(), 3);
+    scale(&mut rig, 1);
+    assert_eq!(pods(&rig).len(), 1);
+}
+
+#[test]
+fn a_ready_pod_is_available_after_a_while() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, 2);
+    let all = names(&rig);
+    get_ready(&mut rig, "n", &all);
+    rig.run(5);
+    let expected =
+        json!({ "replicas": 2, "fullyLabeledReplicas": 2, "readyReplicas": 2, "observedGeneration": 1 });
+    assert_eq!(status(&rig), expected);
+    rig.run(10);
+    assert_eq!(status(&rig)["availableReplicas"], 2);
+}
+
+#[test]
+fn those_that_are_missed_least_go_first() {
+    let mut rig = Rig::new();
+    prepare(&mut rig, 4);
+    let all = names(&rig);
+    get_ready(&mut rig, "a", &all[..1]);
+    get_ready(&mut rig, "b", &all[1..3]);
+    rig.run(20);
+    scale(&mut rig, 3);
+    assert_eq!(names(&rig), all[..3], "the one that is not bound");
+    scale(&mut rig, 2);
+    assert!(names(&rig).contains(&all[0]), "not the only one on its node");
+    assert_eq!(names(&rig).len(), 2);
+}
+
+#[test]
+fn a_pod_that_nobody_controls_is_taken_in() {
+    let mut rig = Rig::new();
+    rig.put(&PODS, json!({ "metadata": { "namespace": "ns", "name": "found", "labels": { "app": "web" } } }));
+    rig.put(&PODS, json!({ "metadata": { "namespace": "ns", "name": "other" } }));
+    prepare(&mut rig, 1);
+    assert_eq!(names(&rig), ["found", "other"]);
+    let found = rig.view.get(&PODS, "ns", "found").unwrap();
+    assert_eq!(found.text("/metadata/ownerReferences/0/name"), "web");
+}
+
+#[test]
+fn a_restarted_controller_comes_to_the_same_end() {
+    let story = |rig: &mut Rig| {
+        prepare(rig, 3);
+        scale(rig, 5);
+        scale(rig, 2);
+    };
+    check_recovery(story, |rig| format!("{} {}", pods(rig).len(), status(rig)));
+}

@@ -1,0 +1,272 @@
+//! What a controller has to look at again: at once, later, or when its own writes are answered.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use jiff::SignedDuration;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::EVENTS;
+use windtunnel_core::{Answer, Key, Object, Operation, View, Write};
+
+use super::{Input, Step};
+
+/// Pause before another try when the object was changed or removed by somebody else meanwhile.
+const CONFLICT_PAUSE: SignedDuration = SignedDuration::from_millis(100);
+
+/// Pause before another try when the API server refused for any other reason.
+const REFUSAL_PAUSE: SignedDuration = SignedDuration::from_secs(5);
+
+/// The work of one controller, by the object ("subject") that it is about.
+///
+/// A subject whose writes are unanswered is not handed out: looking at it before the view holds those writes would
+/// make them twice.
+#[derive(Debug, Clone, Default)]
+pub struct WorkQueue {
+    dirty: BTreeSet<Key>,
+    later: BTreeMap<Key, Time>,
+    asked: VecDeque<Key>,
+    /// Updates that changed nothing, and so are not made again: an API server that is older than a controller drops what it does
+    /// not know.
+    fruitless: BTreeMap<Key, Write>,
+}
+
+impl WorkQueue {
+    /// Looks at `subject` as soon as possible.
+    pub fn add(&mut self, subject: Key) {
+        self.dirty.insert(subject);
+    }
+
+    /// Looks at `subject` at `at`, replacing an earlier wish.
+    pub fn add_at(&mut self, subject: Key, at: Time) {
+        self.later.insert(subject, at);
+    }
+
+    /// Looks at `subject` at `at`, or when it was to be looked at anyway if that is earlier.
+    pub fn add_by(&mut self, subject: Key, at: Time) {
+        let due = self.later.entry(subject).or_insert(at);
+        *due = (*due).min(at);
+    }
+
+    /// The clock was set: what is to be looked at later is so by as much later on it.
+    pub fn leap(&mut self, by: SignedDuration) {
+        self.later.values_mut().for_each(|at| *at = after(*at, by));
+    }
+
+    /// Notes that `write` is made on behalf of `subject`.
+    pub fn ask(&mut self, subject: &Key, write: Write, writes: &mut Vec<Write>) {
+        self.asked.push_back(subject.clone());
+        writes.push(write);
+    }
+
+    /// Takes answers in, and hands those back that are refusals, with the subject of the write.
+    pub fn answered<'a>(&mut self, answers: &'a [Answer], now: Time) -> Vec<(Key, &'a Answer)> {
+        let mut refused = Vec::new();
+        for answer in answers {
+            let Some(subject) = self.asked.pop_front() else { break };
+            // An Event changes nothing that its teller looks at, and one that is refused is lost.
+            if answer.write.resource == EVENTS {
+                continue;
+            }
+            match &answer.outcome {
+                Ok(object) => {
+                    if changed_nothing(&answer.write, object) {
+                        self.fruitless.insert(subject.clone(), answer.write.clone());
+                    }
+                    self.add(subject);
+                }
+                Err(refusal) => {
+                    // What is not found when it is to be created is its namespace or its kind.
+                    let raced = match refusal.code {
+                        409 => true,
+                        404 => answer.write.verb() != "create",
+                        _ => false,
+                    };
+                    let pause = if raced { CONFLICT_PAUSE } else { REFUSAL_PAUSE };
+                    self.add_at(subject.clone(), now + pause);
+                    refused.push((subject, answer));
+                }
+            }
+        }
+        refused
+    }
+
+    /// The subjects to look at now, in order; they are no longer waited for.
+    pub fn take_due(&mut self, now: Time) -> Vec<Key> {
+        let due: BTreeSet<Key> = self
+            .later
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .map(|(subject, _)| subject)
+            .chain(&self.dirty)
+            .filter(|subject| !self.asked.contains(subject))
+            .cloned()
+            .collect();
+        for subject in &due {
+            self.dirty.remove(subject);
+            self.later.remove(subject);
+        }
+        due.into_iter().collect()
+    }
+
+    /// Whether `write` was made already on behalf of `subject`, of the same state of its object, and changed nothing.
+    fn is_fruitless(&mut self, subject: &Key, write: &Write) -> bool {
+        match self.fruitless.get(subject) {
+            Some(made) if made == write => true,
+            Some(_) => {
+                self.fruitless.remove(subject);
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Drops `subject`.
+    pub fn forget(&mut self, subject: &Key) {
+        self.fruitless.remove(subject);
+        self.dirty.remove(subject);
+        self.later.remove(subject);
+    }
+
+    /// A subject that is looked at later.
+    pub fn waiting(&self) -> Option<&Key> {
+        self.later.keys().next()
+    }
+
+    /// When the next subject is due. One whose writes are unanswered is due with the answer, not at a time.
+    pub fn next(&self) -> Option<Time> {
+        self.later.iter().filter(|(subject, _)| !self.asked.contains(subject)).map(|(_, at)| *at).min()
+    }
+}
+
+/// Whether an update left its object in the version that it was made of.
+fn changed_nothing(write: &Write, after: &Object) -> bool {
+    let Operation::Update(object) = &write.operation else { return false };
+    object["metadata"]["resourceVersion"].as_str().is_some_and(|version| version == after.resource_version())
+}
+
+/// A controller that looks at one subject after the other.
+pub trait Reconcile {
+    /// Its work.
+    fn queue(&mut self) -> &mut WorkQueue;
+
+    /// Looks at one subject; gives what to write on its behalf.
+    fn sync(&mut self, subject: &Key, view: &View, now: Time) -> Vec<Write>;
+
+    /// Looks at every subject that is due, and says when the next one is.
+    fn reconcile(&mut self, input: &Input<'_>) -> Step {
+        let mut step = Step::default();
+        for subject in self.queue().take_due(input.now) {
+            for write in self.sync(&subject, input.view, input.now) {
+                if !self.queue().is_fruitless(&subject, &write) {
+                    self.queue().ask(&subject, write, &mut step.writes);
+                }
+            }
+        }
+        step.wake_at = self.queue().next();
+        step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use windtunnel_core::resources::PODS;
+    use windtunnel_core::{Change, ChangeKind, Refusal};
+
+    use super::*;
+
+    #[test]
+    fn a_subject_rests_until_its_write_is_answered_and_longer_after_a_refusal() {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let (mut queue, mut writes) = (WorkQueue::default(), Vec::new());
+        let pod = PODS.key("ns", "a");
+        queue.ask(&pod, Write::delete(&PODS, "ns", "a"), &mut writes);
+        queue.add(pod.clone());
+        assert!(queue.take_due(now).is_empty());
+        let write = writes.remove(0);
+        let fine = Answer { write: write.clone(), outcome: Ok(Object::new(json!({}))) };
+        queue.answered(&[fine], now);
+        assert_eq!(queue.take_due(now), std::slice::from_ref(&pod));
+
+        let event = Write::create(&EVENTS, json!({ "metadata": { "namespace": "ns", "name": "e" } }));
+        queue.ask(&pod, event.clone(), &mut writes);
+        queue.add_at(pod.clone(), now + CONFLICT_PAUSE);
+        queue.answered(&[Answer { write: event, outcome: Ok(Object::new(json!({}))) }], now);
+        assert!(queue.take_due(now).is_empty(), "it is looked at when it would have been anyway");
+        assert_eq!(queue.take_due(now + CONFLICT_PAUSE), std::slice::from_ref(&pod));
+
+        queue.ask(&pod, write.clone(), &mut writes);
+        let refusal =
+            Refusal { code: 503, reason: String::new(), message: String::new(), details: Value::Null };
+        assert_eq!(queue.answered(&[Answer { write, outcome: Err(refusal) }], now).len(), 1);
+        assert!(queue.take_due(now).is_empty());
+        assert_eq!(queue.next(), Some(now + REFUSAL_PAUSE));
+    }
+
+    /// Wants a pod to have a label.
+    struct Labeller(WorkQueue);
+
+    impl Reconcile for Labeller {
+        fn queue(&mut self) -> &mut WorkQueue {
+            &mut self.0
+        }
+
+        fn sync(&mut self, subject: &Key, view: &View, _: Time) -> Vec<Write> {
+            let pod = view.get_key(subject).filter(|pod| pod.label("a").is_none());
+            let labelled = pod.map(|pod| {
+                let mut pod = pod.to_value();
+                pod["metadata"]["labels"] = json!({ "a": "b" });
+                Write::update(&PODS, pod)
+            });
+            labelled.into_iter().collect()
+        }
+    }
+
+    #[test]
+    fn an_update_of_which_a_server_takes_nothing_is_made_once_for_each_state_of_its_object() {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut labeller = Labeller(WorkQueue::default());
+        let pod = |version: &str| {
+            let metadata = json!({ "namespace": "ns", "name": "a", "resourceVersion": version });
+            Object::new(json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata }))
+        };
+        let mut ask = |version: &str, answers: &[Answer]| {
+            let mut view = View::default();
+            let (key, object) = (PODS.key("ns", "a"), pod(version));
+            view.apply(&Change { key: key.clone(), kind: ChangeKind::Added, object, old: None });
+            labeller.queue().answered(answers, now);
+            labeller.queue().add(key);
+            let input = Input {
+                view: &view,
+                changes: &[],
+                answers: &[],
+                signals: &[],
+                alerts: &[],
+                counters: &[],
+                now,
+                leap: SignedDuration::ZERO,
+            };
+            labeller.reconcile(&input).writes
+        };
+        let mut writes = ask("1", &[]);
+        let answer = Answer { write: writes.remove(0), outcome: Ok(pod("1")) };
+        assert!(ask("1", &[answer]).is_empty(), "nothing came of it");
+        assert_eq!(ask("2", &[]).len(), 1, "somebody wrote meanwhile");
+    }
+
+    #[test]
+    fn a_create_that_is_answered_404_waits_for_its_namespace_or_kind_and_a_race_only_shortly() {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let pause = |write: Write, code| {
+            let (mut queue, mut writes) = (WorkQueue::default(), Vec::new());
+            queue.ask(&PODS.key("ns", "a"), write.clone(), &mut writes);
+            let refusal =
+                Refusal { code, reason: String::new(), message: String::new(), details: Value::Null };
+            queue.answered(&[Answer { write, outcome: Err(refusal) }], now);
+            queue.next()
+        };
+        let create = || Write::create(&PODS, json!({ "metadata": { "namespace": "ns", "name": "a" } }));
+        assert_eq!(pause(create(), 404), Some(now + REFUSAL_PAUSE));
+        assert_eq!(pause(create(), 409), Some(now + CONFLICT_PAUSE));
+        assert_eq!(pause(Write::delete(&PODS, "ns", "a"), 404), Some(now + CONFLICT_PAUSE));
+    }
+}

@@ -1,0 +1,33 @@
+//! The nouns of a simulated Kubernetes cluster as plain data, and what every crate of windtunnel shares: virtual time, named random
+//! streams, YAML with positions. No IO, no HTTP, no async.
+//!
+//! ```
+//! use serde_json::json;
+//! use windtunnel_core::rng::Streams;
+//! use windtunnel_core::{Object, resources};
+//!
+//! let node = Object::new(json!({ "metadata": { "name": "worker-0" }, "status": { "phase": "Ready" } }));
+//! assert_eq!(node.name(), "worker-0");
+//! assert_eq!(resources::NODES.kind, "Node");
+//!
+//! // A stream depends on the seed and its name alone.
+//! let draw = || Streams::new(7).stream("kubelet/worker-0").between(0, 1000);
+//! assert_eq!(draw(), draw());
+//! ```
+
+pub mod alert;
+pub mod clock;
+pub mod jsonpath;
+pub mod limits;
+mod objects;
+pub mod panics;
+pub mod requests;
+pub mod rng;
+pub mod text;
+pub mod yaml;
+
+pub use objects::{
+    ByKey, Change, ChangeKind, Key, Object, Resource, View, condition, member, patch, pod, resources,
+    selector, text_of,
+};
+pub use requests::{Answer, DeleteOptions, Identity, Operation, Propagation, Refusal, Write};

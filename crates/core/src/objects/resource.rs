@@ -1,0 +1,148 @@
+//! Which kind of object, and which object of that kind.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::Object;
+
+/// A kind of object as the API serves it: group, version, kind and plural belong together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Resource {
+    /// API group; empty for the core group.
+    pub group: Cow<'static, str>,
+    /// API version within the group, such as `v1`.
+    pub version: Cow<'static, str>,
+    /// Kind in an object's `kind` field, such as `ClusterVersion`.
+    pub kind: Cow<'static, str>,
+    /// Lower-case plural in URLs, such as `clusterversions`.
+    pub plural: Cow<'static, str>,
+    /// Whether objects live in a namespace.
+    pub namespaced: bool,
+}
+
+impl Resource {
+    /// A cluster-scoped kind known at compile time.
+    pub const fn cluster(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+    ) -> Self {
+        Self {
+            group: Cow::Borrowed(group),
+            version: Cow::Borrowed(version),
+            kind: Cow::Borrowed(kind),
+            plural: Cow::Borrowed(plural),
+            namespaced: false,
+        }
+    }
+
+    /// A namespaced kind known at compile time.
+    pub const fn namespaced(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+    ) -> Self {
+        let mut resource = Self::cluster(group, version, kind, plural);
+        resource.namespaced = true;
+        resource
+    }
+
+    /// `apiVersion` of this kind's objects: `v1`, `config.openshift.io/v1`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// Whether that is the `apiVersion` of this kind's objects.
+    pub fn is_of(&self, api_version: &str) -> bool {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        group == self.group && version == self.version && !(group.is_empty() && api_version.contains('/'))
+    }
+
+    /// Whether an object says that it is of this kind and version.
+    pub fn is_kind_of(&self, object: &serde_json::Value) -> bool {
+        object["kind"] == *self.kind
+            && object["apiVersion"].as_str().is_some_and(|version| self.is_of(version))
+    }
+
+    /// The kind of the object that stands at `key`, in the version that it is read in.
+    pub fn of(key: &Key, object: &Object) -> Self {
+        let api_version = object.text("/apiVersion");
+        let version = api_version.rsplit_once('/').map_or(api_version, |(_, version)| version);
+        Self {
+            group: key.group.clone(),
+            version: version.to_owned().into(),
+            kind: object.text("/kind").to_owned().into(),
+            plural: key.plural.clone(),
+            namespaced: !key.namespace.is_empty(),
+        }
+    }
+
+    /// The path of an object in the API, or of all of this kind without a name; without a namespace, of all namespaces.
+    pub fn path(&self, namespace: &str, name: &str) -> String {
+        let root = if self.group.is_empty() { "/api" } else { "/apis" };
+        let mut path = format!("{root}/{}", self.api_version());
+        if !namespace.is_empty() && self.namespaced {
+            path += &format!("/namespaces/{namespace}");
+        }
+        path += &format!("/{}", self.plural);
+        if !name.is_empty() {
+            path += &format!("/{name}");
+        }
+        path
+    }
+
+    /// The key of an object of this kind, by its metadata.
+    pub fn key_of(&self, object: &serde_json::Value) -> Key {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        self.key(text("namespace"), text("name"))
+    }
+
+    /// The key of one object of this kind; `namespace` is ignored for cluster-scoped kinds.
+    pub fn key(&self, namespace: &str, name: &str) -> Key {
+        Key {
+            group: self.group.clone(),
+            plural: self.plural.clone(),
+            namespace: if self.namespaced { namespace.to_owned() } else { String::new() },
+            name: name.to_owned(),
+        }
+    }
+}
+
+/// One object: which kind (by group and plural, whatever version it is read in), where, and its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// API group; empty for the core group.
+    pub group: Cow<'static, str>,
+    /// Lower-case plural.
+    pub plural: Cow<'static, str>,
+    /// Namespace; empty for cluster-scoped objects.
+    pub namespace: String,
+    /// Name within the namespace.
+    pub name: String,
+}
+
+impl Key {
+    /// Whether this is an object of `resource`.
+    pub fn is(&self, resource: &Resource) -> bool {
+        self.group == resource.group && self.plural == resource.plural
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.plural)?;
+        if !self.group.is_empty() {
+            write!(f, ".{}", self.group)?;
+        }
+        if !self.namespace.is_empty() {
+            write!(f, "/{}", self.namespace)?;
+        }
+        write!(f, "/{}", self.name)
+    }
+}

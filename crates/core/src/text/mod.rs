@@ -1,0 +1,166 @@
+//! Small text tools: durations as people read them, digests, columns, the nearest name for a typo.
+
+pub mod go_float;
+pub mod go_quote;
+pub mod tabwriter;
+
+use jiff::{SignedDuration, Span, SpanRelativeTo};
+
+/// Bytes as lower-case hex, as digests are written.
+pub fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+    text.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
+    text
+}
+
+/// A duration as Prometheus and update insights write it, in whole units: `90s`, `1h30m`, `2d`.
+pub fn parse_units(word: &str) -> Option<SignedDuration> {
+    let (mut total, mut rest) = (0_i64, word);
+    while !rest.is_empty() {
+        let unit = rest.find(|c: char| !c.is_ascii_digit())?;
+        let seconds = match rest.as_bytes()[unit] {
+            b's' => 1,
+            b'm' => 60,
+            b'h' => 3_600,
+            b'd' => 86_400,
+            b'w' => 7 * 86_400,
+            b'y' => 365 * 86_400,
+            _ => return None,
+        };
+        total = total.checked_add(rest[..unit].parse::<i64>().ok()?.checked_mul(seconds)?)?;
+        rest = &rest[unit + 1..];
+    }
+    (!word.is_empty()).then(|| SignedDuration::from_secs(total))
+}
+
+/// A span since the start of a run as `H:MM:SS`, e.g. `1:02:03`; milliseconds are cut.
+pub fn clock_time(span: SignedDuration) -> String {
+    let seconds = span.as_secs().max(0);
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// A span as people write it: `45s`, `10m`, `1h30m`, `2h`, `250ms`.
+pub fn short_duration(span: SignedDuration) -> String {
+    let millis = span.as_millis();
+    if millis % 1000 != 0 {
+        return format!("{millis}ms");
+    }
+    let seconds = span.as_secs();
+    let parts = [(seconds / 3600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
+    let text: Vec<String> =
+        parts.iter().filter(|(n, _)| *n != 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    if text.is_empty() { "0s".to_owned() } else { text.concat() }
+}
+
+/// Reads a span such as `90s`, `10m`, `1h 30m`, `2 hours`, `250ms` or `2 days` of 24 hours each; `None` where the text is
+/// none or the span is negative.
+pub fn parse_duration(text: &str) -> Option<SignedDuration> {
+    let span: Span = text.trim().parse().ok()?;
+    let span = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
+    (!span.is_negative()).then_some(span)
+}
+
+/// Cuts `text` to `width` characters; what is cut leaves `...`.
+pub fn truncate(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    kept + "..."
+}
+
+/// Rows padded into columns, two spaces apart; the last column is left as it is.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .filter(|row| column + 1 < row.len())
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        for (column, cell) in row.iter().enumerate() {
+            out.push_str(cell);
+            if column + 1 < row.len() {
+                let pad = widths[column].saturating_sub(cell.chars().count()) + 2;
+                out.extend(std::iter::repeat_n(' ', pad));
+            }
+        }
+        out.truncate(out.trim_end_matches(' ').len());
+        out.push('\n');
+    }
+    out
+}
+
+/// The candidate most like `word`, if one is like it at all; the earlier one wins a tie.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    let mut best: Option<(f64, &str)> = None;
+    for candidate in candidates {
+        let score = strsim::jaro_winkler(&lower, &candidate.to_lowercase());
+        if score > best.map_or(0.76, |(found, _)| found) {
+            best = Some((score, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// `; did you mean \`x\`?` for the nearest candidate, or nothing.
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, candidates).map(|found| format!("; did you mean `{found}`?")).unwrap_or_default()
+}
+
+/// An error with what is behind it, as far as that says more.
+pub fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text += &format!(": {more}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_read_and_print_as_people_write_them() {
+        for (text, printed) in [
+            ("90s", "1m30s"),
+            ("1h 30m", "1h30m"),
+            ("2 hours", "2h"),
+            ("250ms", "250ms"),
+            ("0s", "0s"),
+            ("2 days", "48h"),
+        ] {
+            assert_eq!(short_duration(parse_duration(text).unwrap()), printed, "{text}");
+        }
+        assert_eq!(parse_duration("soon"), None);
+        assert_eq!(parse_duration("-5m"), None);
+        assert_eq!(parse_duration("1 month"), None);
+        assert_eq!(parse_duration("99999999999999999999h"), None);
+        assert_eq!(clock_time(SignedDuration::from_secs(3723)), "1:02:03");
+    }
+
+    #[test]
+    fn the_nearest_name_is_found_and_a_stranger_is_not() {
+        assert_eq!(nearest("updat", ["advance", "update", "expect"]), Some("update"));
+        assert_eq!(nearest("zzz", ["advance", "update"]), None);
+    }
+
+    #[test]
+    fn columns_line_up_without_trailing_blanks() {
+        let rows =
+            [vec!["a".into(), "bb".into()], vec!["aaa".into(), String::new()], vec!["c".into(), "d".into()]];
+        assert_eq!(columns(&rows), "a    bb\naaa\nc    d\n");
+    }
+}

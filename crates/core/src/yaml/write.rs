@@ -1,0 +1,111 @@
+//! A tree as text: as people write it, in one line what fits into one.
+
+use super::{Kind, Node};
+
+/// Lines are no longer than this where they can be broken.
+const WIDTH: usize = 130;
+
+impl Node {
+    /// The tree as a document that ends with a line break; it reads as the same tree. Comments and aliases are gone.
+    pub fn to_text(&self) -> String {
+        match &self.kind {
+            Kind::Map(entries) if !entries.is_empty() => block_map(entries, 0),
+            Kind::List(items) if !items.is_empty() => block_list(items, 0),
+            _ => flow(self) + "\n",
+        }
+    }
+}
+
+fn block_map(entries: &[(Node, Node)], indent: usize) -> String {
+    let blanks = " ".repeat(indent);
+    let entry = |(key, value): &(Node, Node)| {
+        format!("{blanks}{}:{}", flow(key), value_of(value, &blanks, &flow(key)))
+    };
+    entries.iter().map(entry).collect()
+}
+
+/// What stands behind a colon, with its line break.
+fn value_of(value: &Node, blanks: &str, key: &str) -> String {
+    let line = flow(value);
+    if blanks.len() + key.len() + line.len() + 2 <= WIDTH {
+        return if line.is_empty() { "\n".to_owned() } else { format!(" {line}\n") };
+    }
+    match &value.kind {
+        Kind::Map(entries) => format!("\n{}", block_map(entries, blanks.len() + 2)),
+        Kind::List(items) => format!("\n{}", block_list(items, blanks.len())),
+        _ => format!(" {line}\n"),
+    }
+}
+
+fn block_list(items: &[Node], indent: usize) -> String {
+    let blanks = " ".repeat(indent);
+    let item = |item: &Node| {
+        let line = flow(item);
+        let block = match &item.kind {
+            // A step has one key: that stands in the line of its dash, and braces come after it.
+            Kind::Map(entries) if entries.len() == 1 || indent + line.len() + 2 > WIDTH => {
+                block_map(entries, indent + 2)
+            }
+            Kind::List(inner) if indent + line.len() + 2 > WIDTH => block_list(inner, indent + 2),
+            _ => return format!("{blanks}- {line}\n"),
+        };
+        format!("{blanks}- {}", block.trim_start_matches(' '))
+    };
+    items.iter().map(item).collect()
+}
+
+/// In one line.
+fn flow(node: &Node) -> String {
+    let null = |node: &Node| if node.kind == Kind::Null { "null".to_owned() } else { flow(node) };
+    match &node.kind {
+        Kind::Null => String::new(),
+        Kind::Bool(_) | Kind::Number(_) => node.scalar().unwrap_or_default().to_owned(),
+        Kind::Text(text) => scalar(text),
+        Kind::List(items) => format!("[{}]", items.iter().map(null).collect::<Vec<_>>().join(", ")),
+        Kind::Map(entries) => {
+            let entry = |(key, value): &(Node, Node)| format!("{}: {}", flow(key), null(value));
+            format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// A text, in quotes where it would be read as something else.
+fn scalar(text: &str) -> String {
+    const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    let begins = match text.chars().next() {
+        // A version or a span of time, no number.
+        Some(first) if first.is_ascii_digit() => {
+            text.matches('.').count() > 1 || text.ends_with(['s', 'm', 'h'])
+        }
+        Some(first) => first.is_ascii_alphabetic() || "/$".contains(first),
+        None => false,
+    };
+    let rest =
+        text.chars().all(|c| c.is_ascii_alphanumeric() || " ./*()$_-".contains(c)) && !text.ends_with(' ');
+    let plain = begins && rest && !WORDS.contains(&text.to_lowercase().as_str());
+    if plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::yaml::tree;
+
+    /// Without places and spelling.
+    fn json(text: &str) -> serde_json::Value {
+        tree(text).unwrap_or_else(|error| panic!("{error}\n{text}")).0.to_json()
+    }
+
+    #[test]
+    fn what_is_written_reads_as_the_same() {
+        let long = "x".repeat(100);
+        let text = format!(
+            "name: \"a: b\"\nempty:\nmap: {{}}\nlist: []\nnumber: 1.30\nword: \"True\"\nversion: 4.14.8\nshort: \"1.5\"\n\
+             steps:\n- clear-update\n- expect: {{object: Pod/a/b-*, fields: {{'a[\"b.c\"]': \"/^x: \\\\d+$/\", long: {long}}}, within: 5m}}\n\
+             - [1, [2, null]]\n- lines: |\n    one\n    two\n"
+        );
+        let written = tree(&text).unwrap().0.to_text();
+        assert_eq!(json(&written), json(&text), "\n{written}");
+        assert!(written.contains("number: 1.30\n") && written.contains("- clear-update\n"), "{written}");
+        assert_eq!(tree(&written).unwrap().0.to_text(), written);
+    }
+}

@@ -1,0 +1,110 @@
+//! Whether a retrieved payload is accepted: it must be the release that was asked for, and pass the preconditions.
+
+use windtunnel_controllers::registry::Contents;
+use windtunnel_core::{Object, View};
+
+use super::apply::Work;
+use super::events::Notice;
+use super::load::Load;
+use super::preconditions::{self, Verdict};
+use super::retrieve::{Retrieved, Site, Target, Trouble};
+use super::updates;
+use super::version_pod::payload_path;
+use crate::release::Release;
+
+/// The work that an accepted payload is, or why there is none. What is worth telling on the way goes to `notices`.
+pub(super) fn accept(
+    target: &Target,
+    outcome: Result<Retrieved, Trouble>,
+    site: &Site,
+    view: &View,
+    cluster_version: &Object,
+    notices: &mut Vec<Notice>,
+) -> Result<Work, Load> {
+    let retrieved = outcome.map_err(|trouble| {
+        let load = Load::not_retrieved(target, &trouble.text);
+        let text = load.condition().map_or_else(String::new, |condition| condition.message);
+        let chain = with_causes(text, &trouble.causes);
+        notices.push(Notice::warning("RetrievePayloadFailed", chain.replace('\n', " // ")));
+        load
+    })?;
+    let risk = if retrieved.risk.is_empty() {
+        String::new()
+    } else {
+        let risk = with_causes(retrieved.risk, &retrieved.causes);
+        notices.push(Notice::warning("RetrievePayload", risk.clone()));
+        risk
+    };
+    let Target { version, image, .. } = target;
+    notices.push(Notice::normal(
+        "LoadPayload",
+        format!("Loading payload version=\"{version}\" image=\"{image}\""),
+    ));
+    let mut release = site.world.release_of(&target.image).ok_or_else(|| {
+        let missing = format!("stat {}/manifests: no such file or directory", payload_path(image));
+        Load::not_loaded(target, &missing)
+    })?;
+    // The same image may lie in several repositories: it is called as spec calls it.
+    release.image.clone_from(&target.image);
+    if let Some(error) = unreadable(site.world.release_image(&target.image).contents, &release) {
+        return Err(Load::not_loaded(target, &error));
+    }
+    let actual = release.version.to_string();
+    if !target.version.is_empty() && target.version != actual {
+        return Err(Load::wrong_version(target, &actual));
+    }
+    let loaded = format!("payload loaded version=\"{actual}\" image=\"{image}\"");
+    let mut risks = vec![risk];
+    match preconditions::check(site.behaviour, view, cluster_version, &release, target.force) {
+        Verdict::Passed => {}
+        Verdict::Noted(risk) => {
+            let message = format!("precondition warning for {loaded}: {risk}");
+            notices.push(Notice::warning("PreconditionWarn", message));
+            risks.push(risk);
+        }
+        Verdict::Blocked(summary) => return Err(Load::blocked(&release, &summary)),
+    }
+    notices.push(Notice::normal("PreconditionsPassed", format!("preconditions passed for {loaded}")));
+    risks.retain(|risk| !risk.is_empty());
+    let risks = updates::note(cluster_version, &target.image, risks.join("\n"));
+    Ok(Work {
+        release,
+        generation: target.generation,
+        force: target.force,
+        verified: retrieved.verified,
+        accepted_risks: Some(risks),
+    })
+}
+
+/// Why what was fetched cannot be loaded.
+fn unreadable(contents: Contents, release: &Release) -> Option<String> {
+    let place = payload_path(&release.image);
+    Some(match contents {
+        Contents::Payload => return None,
+        Contents::NoPayload => format!("stat {place}/manifests: no such file or directory"),
+        Contents::NoImageReferences => {
+            format!("stat {place}/release-manifests/image-references: no such file or directory")
+        }
+        Contents::UnreadableMetadata => {
+            "unmarshal Cincinnati metadata: unexpected end of JSON input".to_owned()
+        }
+        // The name that the list has before a release is made of it.
+        Contents::OtherImageReferences => format!(
+            "version from image-references (0.0.1-snapshot) differs from release-metadata ({})",
+            release.version
+        ),
+        Contents::UnreadableManifest => {
+            let last = release.components.last().map(|last| (last.run_level, last.name.as_str()));
+            let (run_level, name) = last.unwrap_or_default();
+            let file = format!("0000_{run_level:02}_{name}_00_namespace.yaml");
+            format!(
+                "Error loading manifests from {place}: parse {file}: error parsing: error converting YAML to JSON: yaml: line 4: could not find expected ':'"
+            )
+        }
+    })
+}
+
+/// An error with those beneath it (`unwrappedErrorAggregate`).
+fn with_causes(text: String, causes: &str) -> String {
+    if causes.is_empty() { text } else { format!("{text}\n{causes}") }
+}

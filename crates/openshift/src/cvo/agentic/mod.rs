@@ -1,0 +1,194 @@
+//! AgenticRuns: for each release that the cluster could go to, a request to assess what speaks against it, with what is
+//! known of the cluster (OTA-1966). They are made where their definition is, with previews, from 4.23 on.
+
+mod readiness;
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::{
+    AGENTIC_RUNS, CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS, FEATURE_GATES,
+};
+use windtunnel_core::{Object, View, Write, condition};
+
+use super::outbox::{Outbox, Purpose};
+use super::updates::Updates;
+use crate::graph::Node;
+use crate::manifests::is_preview;
+use crate::release::Release;
+
+const NAMESPACE: &str = "openshift-lightspeed";
+/// Who asked for a run.
+const SOURCE: &str = "agentic.openshift.io/source";
+const CURRENT: &str = "agentic.openshift.io/current-version";
+const TARGET: &str = "agentic.openshift.io/target-version";
+const KIND: &str = "agentic.openshift.io/update-type";
+/// How long what a run found is worth something.
+const GOOD_FOR: SignedDuration = SignedDuration::from_hours(24);
+/// How many other releases a request names.
+const OTHERS_MAX: usize = 5;
+
+/// The loop that keeps AgenticRuns: it goes with that of available updates.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AgenticRuns {
+    /// The look for updates that it followed last.
+    followed: Option<Time>,
+}
+
+impl AgenticRuns {
+    /// Makes and removes runs, after each look for updates.
+    pub(super) fn follow(
+        &mut self,
+        updates: &Updates,
+        own: &Release,
+        view: &View,
+        now: Time,
+        out: &mut Outbox,
+    ) {
+        let looked = updates.looked_at();
+        if looked == self.followed || !are_kept(own, view) {
+            return;
+        }
+        self.followed = looked;
+        let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") else { return };
+        let offer = Offer { cluster_version, own, updates, view };
+        for write in offer.removals().chain(offer.creations(now)) {
+            out.push(Purpose::AgenticRun, write);
+        }
+    }
+}
+
+/// Whether this cluster has them.
+fn are_kept(own: &Release, view: &View) -> bool {
+    let gate = view.get(&FEATURE_GATES, "", "cluster");
+    (own.version.major, own.version.minor) >= (4, 23)
+        && gate.is_some_and(|gate| is_preview(gate.text("/spec/featureSet")))
+        && view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", "agenticruns.agentic.openshift.io").is_some()
+}
+
+/// What the cluster could go to.
+struct Offer<'a> {
+    cluster_version: &'a Object,
+    own: &'a Release,
+    updates: &'a Updates,
+    view: &'a View,
+}
+
+impl Offer<'_> {
+    /// Runs of this operator about releases that the cluster can neither go to nor was at.
+    fn removals(&self) -> impl Iterator<Item = Write> {
+        let targets: Vec<String> = self.targets().map(|(node, _)| label(&node.version.to_string())).collect();
+        let history = self.cluster_version.list("/status/history").iter();
+        let past: Vec<String> =
+            history.map(|entry| label(entry["version"].as_str().unwrap_or_default())).collect();
+        let own = label(&self.own.version.to_string());
+        self.view.list(&AGENTIC_RUNS).filter(|run| is_ours(run)).filter_map(move |run| {
+            let target = run.label(TARGET).unwrap_or_default();
+            let is_offered = run.label(CURRENT) == Some(&own) && targets.iter().any(|one| one == target);
+            let is_past = past.iter().any(|one| one == target);
+            (!is_offered && !is_past).then(|| Write::delete(&AGENTIC_RUNS, run.namespace(), run.name()))
+        })
+    }
+
+    /// Runs that are missing, or too old. While the cluster moves, what is known of it would tell of that alone.
+    fn creations(&self, now: Time) -> Vec<Write> {
+        if condition::is_true(self.cluster_version, "Progressing") {
+            return Vec::new();
+        }
+        let mut writes = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        for (node, path) in self.targets() {
+            let name = name(&self.own.version.to_string(), &node.version.to_string());
+            if names.contains(&name) {
+                continue;
+            }
+            match self.view.get(&AGENTIC_RUNS, NAMESPACE, &name) {
+                Some(run) if !is_ours(run) || !has_expired(run, now) => continue,
+                Some(_) => writes.push(Write::delete(&AGENTIC_RUNS, NAMESPACE, &name)),
+                None => {}
+            }
+            writes.push(Write::create(&AGENTIC_RUNS, self.run(&name, node, path)));
+            names.push(name);
+        }
+        writes
+    }
+
+    /// The releases, each with whether it is recommended or comes with risks.
+    fn targets(&self) -> impl Iterator<Item = (&Node, &'static str)> {
+        let (recommended, conditional) = self.updates.targets();
+        let recommended = recommended.into_iter().map(|node| (node, "Recommended"));
+        recommended.chain(conditional.into_iter().map(|node| (node, "Conditional")))
+    }
+
+    fn run(&self, name: &str, node: &Node, path: &str) -> Value {
+        let (current, target) = (self.own.version.to_string(), node.version.to_string());
+        let same_line =
+            (self.own.version.major, self.own.version.minor) == (node.version.major, node.version.minor);
+        let kind = if same_line { "z-stream" } else { "minor" };
+        json!({
+            "apiVersion": AGENTIC_RUNS.api_version(),
+            "kind": AGENTIC_RUNS.kind,
+            "metadata": {
+                "name": name,
+                "namespace": NAMESPACE,
+                "labels": {
+                    SOURCE: super::NAME, CURRENT: label(&current), TARGET: label(&target), KIND: kind,
+                },
+            },
+            "spec": {
+                "request": self.request(&current, &target, kind, path),
+                "analysis": { "agent": "smart" },
+                "analysisOutput": { "mode": "Minimal" },
+            },
+        })
+    }
+
+    fn request(&self, current: &str, target: &str, kind: &str, path: &str) -> String {
+        let channel = self.cluster_version.text("/spec/channel");
+        let mut text = format!(
+            "Assess the risks of an update of this cluster by the readiness data below.\n\n---\n\n\
+             Current version: OCP {current}\nTarget version: OCP {target}\nChannel: {channel}\n\
+             Update type: {kind}\nUpdate path: {path}\n\n"
+        );
+        let (recommended, _) = self.updates.targets();
+        let others: Vec<String> =
+            recommended.iter().map(|node| node.version.to_string()).filter(|other| other != target).collect();
+        if recommended.len() > 1 {
+            text += "Other recommended versions available:\n";
+            others.iter().take(OTHERS_MAX).for_each(|other| text += &format!("  - {other}\n"));
+            if others.len() > OTHERS_MAX {
+                text += &format!("  ... and {} more\n", others.len() - OTHERS_MAX);
+            }
+            text += "\n";
+        }
+        let data = readiness::report(self.cluster_version, current, target, self.view);
+        text + &format!("## Cluster Readiness Data\n\n```json\n{data}\n```\n")
+    }
+}
+
+fn is_ours(run: &Object) -> bool {
+    run.label(SOURCE) == Some(super::NAME)
+}
+
+fn has_expired(run: &Object, now: Time) -> bool {
+    run.time("/metadata/creationTimestamp").is_some_and(|made| after(made, GOOD_FOR) < now)
+}
+
+/// A version as a label's value, which has 63 characters at the most.
+fn label(version: &str) -> String {
+    shortened(version.to_owned())
+}
+
+fn shortened(text: String) -> String {
+    if text.len() > 63 && text.is_char_boundary(60) { format!("{}xxx", &text[..60]) } else { text }
+}
+
+/// The name of the run about one way: a label of RFC 1035.
+fn name(current: &str, target: &str) -> String {
+    let text = format!("ota-{current}-to-{target}").to_lowercase();
+    let parts: Vec<&str> =
+        text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).collect();
+    shortened(parts.join("-"))
+}

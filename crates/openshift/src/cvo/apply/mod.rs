@@ -1,0 +1,377 @@
+//! The apply loop: passes over the payload until one succeeds, then one pass each reconcile interval.
+
+mod changes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::json;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS};
+use windtunnel_core::rng::{Stream, Streams};
+use windtunnel_core::{Answer, Object, Operation, View, Write};
+
+use super::capabilities::Capabilities;
+use super::failure::{self, Effect, Failure};
+use super::graph::Graph;
+pub(super) use super::graph::Mode;
+use super::limit::Limit;
+use super::manifest::{existing, write_for};
+use super::need::{self, Need, Settled};
+use super::operators::{self, Watches};
+use super::outbox::{Outbox, Purpose};
+use super::overrides::Overrides;
+use super::pass::{Next, Pass};
+use super::payload::{Payload, Rule, Task, Wanted, What, existing_operator};
+use crate::release::Release;
+
+/// Up to so many manifests that need nothing done are taken together, so that a pass costs what happens in it.
+const STRIDE: u32 = 200;
+/// How often something that is not done yet is looked at.
+const POLL: SignedDuration = SignedDuration::from_secs(3);
+
+/// What the loop works on.
+#[derive(Debug, Clone)]
+pub(super) struct Work {
+    /// The release.
+    pub(super) release: Release,
+    /// Generation of the ClusterVersion that the pass under way, or the last one, has seen.
+    pub(super) generation: i64,
+    /// `spec.desiredUpdate.force`.
+    pub(super) force: bool,
+    /// Whether its signature was verified by this process.
+    pub(super) verified: bool,
+    /// Risks accepted for it; `None` for a local payload.
+    pub(super) accepted_risks: Option<String>,
+}
+
+/// How far the loop is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Progress {
+    /// Manifests done in the pass that is reported.
+    pub(super) done: u32,
+    /// Manifests in all.
+    pub(super) total: u32,
+    /// Passes completed since the work began.
+    pub(super) completed: u32,
+    /// Why the last pass failed, or this one will.
+    pub(super) failure: Option<Failure>,
+}
+
+/// How a process paces its passes.
+#[derive(Debug, Clone)]
+pub(super) struct Pace {
+    /// The reconcile interval.
+    pub(super) interval: SignedDuration,
+    /// What is added to waits after errors.
+    pub(super) jitter: Stream,
+    /// What orders are drawn from.
+    pub(super) orders: Streams,
+}
+
+/// The loop.
+#[derive(Debug, Clone)]
+pub(super) struct ApplyLoop {
+    pub(super) work: Work,
+    pub(super) mode: Mode,
+    pub(super) progress: Progress,
+    pub(super) watches: Watches,
+    pub(super) payload: Payload,
+    overrides: Overrides,
+    /// What was found, or made, as the payload wants it, by task: seen again, it needs no second look.
+    settled: Vec<Option<Settled>>,
+    /// Uid of the ClusterVersion that owns what is applied.
+    owner: String,
+    /// What was asked to be removed, by task.
+    deletions: BTreeSet<usize>,
+    pass: Option<Pass>,
+    pace: Pace,
+    limit: Limit,
+    next_pass_at: Time,
+    /// Generation of the ClusterVersion as the next pass will see it.
+    pub(super) latest_generation: i64,
+    /// Passes that failed since the work last changed or was done.
+    errors: u32,
+    /// Passes that this process has failed, whatever came between: waits grow with them.
+    pub(super) failed_passes: u32,
+    /// Whether a ClusterOperator changed during the pass in a way that may let the next one succeed.
+    notified: bool,
+    /// Whether the last pass was done but for what it only tells of, so that the next one reconciles.
+    reconciles_next: bool,
+    /// Attempts to apply a manifest that failed.
+    pub(super) failed_attempts: u64,
+    /// Manifests done in the pass under way, or in the last one.
+    pub(super) pass_done: u32,
+}
+
+impl ApplyLoop {
+    /// Begins to work; the first pass starts at once.
+    pub(super) fn new(work: Work, mode: Mode, payload: Payload, pace: Pace, now: Time) -> Self {
+        let progress = Progress { total: payload.total, ..Progress::default() };
+        Self {
+            latest_generation: work.generation,
+            work,
+            mode,
+            progress,
+            watches: Watches::default(),
+            overrides: Overrides::default(),
+            settled: vec![None; payload.tasks.len()],
+            owner: String::new(),
+            deletions: BTreeSet::new(),
+            payload,
+            pass: None,
+            pace,
+            limit: Limit::new(now),
+            next_pass_at: now,
+            errors: 0,
+            failed_passes: 0,
+            notified: false,
+            reconciles_next: false,
+            failed_attempts: 0,
+            pass_done: 0,
+        }
+    }
+
+    /// When it wants to go on; `None` while an answer is awaited.
+    pub(super) fn wake_at(&self) -> Option<Time> {
+        self.pass.as_ref().map_or(Some(self.next_pass_at), Pass::wake_at)
+    }
+
+    /// Goes on as far as it can at this moment; true when there is something new to report.
+    pub(super) fn run(
+        &mut self,
+        view: &View,
+        capabilities: &Capabilities,
+        now: Time,
+        out: &mut Outbox,
+    ) -> bool {
+        if self.pass.is_none() && self.next_pass_at <= now {
+            self.forget_other_owner(view);
+            self.work.generation = self.latest_generation;
+            if std::mem::take(&mut self.reconciles_next) {
+                self.mode = Mode::Reconciling;
+            }
+            let graph = Graph::of(&self.payload.tasks, self.mode, self.errors, self.pace.orders);
+            let limit = self.pace.interval * if self.mode == Mode::Initializing { 1 } else { 2 };
+            self.pass = Some(Pass::new(self.mode, graph, limit, now));
+        }
+        let mut news = false;
+        while self.pass.as_ref().and_then(Pass::wake_at).is_some_and(|at| at <= now) {
+            news |= self.advance(view, capabilities, now, out);
+        }
+        news
+    }
+
+    /// What was settled was so for the ClusterVersion that owned it: one that was made anew owns nothing.
+    fn forget_other_owner(&mut self, view: &View) {
+        let owner = view.get(&CLUSTER_VERSIONS, "", "version").map(Object::uid).unwrap_or_default();
+        if self.owner != owner {
+            owner.clone_into(&mut self.owner);
+            self.settled.fill(None);
+        }
+    }
+
+    /// Takes the answer to a manifest's write in.
+    pub(super) fn answered(&mut self, answer: &Answer, now: Time) {
+        let Some(pass) = self.pass.as_mut() else { return };
+        match (pass.awaits.take(), &answer.outcome) {
+            // Whoever is missing is told of when it is waited for.
+            (Some(Next::Precreate(_)), Err(_)) => pass.precreated(),
+            (Some(Next::Task(index)), Ok(object)) => {
+                if matches!(answer.write.operation, Operation::Delete(_)) {
+                    self.deletions.insert(index);
+                } else {
+                    let wanted = match &self.payload.tasks[index].what {
+                        What::Object(wanted) => Some(&**wanted),
+                        _ => None,
+                    };
+                    self.settled[index] = Some(Settled::new(&answer.write.resource, object, wanted));
+                }
+                // A Job is done when it has run, a ClusterOperator when it is well.
+                if ![JOBS, CLUSTER_OPERATORS].contains(&answer.write.resource) {
+                    pass.task_done();
+                    pass.depart(1, self.limit.take(1, self.mode, now));
+                }
+            }
+            (Some(Next::Task(index)), Err(refusal)) => {
+                self.failed_attempts += 1;
+                let task = &self.payload.tasks[index];
+                let failure =
+                    Failure::of_manifest(&task.name(), task.index, self.payload.total, &refusal.reason);
+                pass.refused(failure, now);
+            }
+            _ => {}
+        }
+    }
+
+    /// Goes on to the next task that needs more than time, or ends the pass.
+    fn advance(&mut self, view: &View, capabilities: &Capabilities, now: Time, out: &mut Outbox) -> bool {
+        self.arrive();
+        let mut manifests = 0;
+        loop {
+            let (payload, overrides) = (&self.payload, &self.overrides);
+            let Some(pass) = self.pass.as_mut() else { return false };
+            pass.expire(payload, now);
+            let included = |task: &Task| {
+                capabilities.include(&task.place.capabilities)
+                    && !task.object().is_some_and(|object| overrides.have(object))
+            };
+            let next = pass.next(&payload.tasks, included, now);
+            let need = match next {
+                Next::End if manifests == 0 => return self.end_pass(now),
+                Next::End | Next::Wait(_) => break,
+                Next::Precreate(index) => self.precreation(index, view, now),
+                Next::Task(index) => self.need(index, view, now),
+            };
+            let Some(pass) = self.pass.as_mut() else { return false };
+            if matches!(need, Need::Retry(_) | Need::Fail(_)) {
+                self.failed_attempts += 1;
+            }
+            match need {
+                Need::Time(_) if matches!(next, Next::Precreate(_)) => pass.precreated(),
+                Need::Time(count) => {
+                    manifests += count;
+                    pass.task_done();
+                }
+                // What needs more comes up when the manifests before it are done.
+                _ if manifests > 0 => break,
+                Need::Write(write) => {
+                    pass.awaits = Some(next);
+                    out.push(Purpose::Apply, *write);
+                    return true;
+                }
+                Need::Poll => pass.look_again(POLL, now),
+                Need::Retry(failure) => pass.refused(failure, now),
+                Need::Fail(failure) => pass.failed(failure),
+            }
+            // The first one is told of by itself: that the pass has begun is news.
+            if pass.done == 0 || manifests >= STRIDE {
+                break;
+            }
+        }
+        if let Some(pass) = self.pass.as_mut().filter(|_| manifests > 0) {
+            pass.depart(manifests, self.limit.take(manifests, self.mode, now));
+        }
+        manifests > 0
+    }
+
+    /// What is needed for a ClusterOperator to be there before the rest of its node is applied. Its clock runs from the
+    /// first attempt to have it, not from when it is waited for.
+    fn precreation(&mut self, index: usize, view: &View, now: Time) -> Need {
+        let What::ClusterOperator(operator) = &self.payload.tasks[index].what else { return Need::Time(0) };
+        self.watches.start(operator.object["metadata"]["name"].as_str().unwrap_or_default(), now);
+        let owner = view.get(&CLUSTER_VERSIONS, "", "version");
+        match existing_operator(view, operator) {
+            // Of what it is about it is told once, before its operator says anything.
+            Some(existing) if existing.get("status").is_none() && !operator.related_objects.is_null() => {
+                let mut object = existing.to_value();
+                object["status"] = json!({ "relatedObjects": operator.related_objects });
+                Need::Write(Box::new(Write::update_status(&CLUSTER_OPERATORS, object)))
+            }
+            Some(_) => Need::Time(0),
+            None => write_for(None, &CLUSTER_OPERATORS, &operator.object, Rule::Apply, owner)
+                .map_or(Need::Time(0), |write| Need::Write(Box::new(write))),
+        }
+    }
+
+    /// What a task needs.
+    fn need(&mut self, index: usize, view: &View, now: Time) -> Need {
+        let (tasks, total) = (Arc::clone(&self.payload.tasks), self.payload.total);
+        let task = &tasks[index];
+        let refused = |reason| Failure::of_manifest(&task.name(), task.index, total, reason);
+        match &task.what {
+            What::Counted(count) => Need::Time(*count),
+            What::Object(wanted) => {
+                // What an earlier process or other work asked to be removed may still be on its way out.
+                let removes = wanted.rule == Rule::Delete && self.mode == Mode::Updating;
+                if removes && found(wanted, view).is_some_and(Object::is_terminating) {
+                    self.deletions.insert(index);
+                }
+                let settled = &mut self.settled[index];
+                need::of_object(wanted, settled, view, self.mode)
+                    .unwrap_or_else(|reason| Need::Retry(refused(reason)))
+            }
+            What::ClusterOperator(operator) => {
+                let Some(object) = existing_operator(view, operator) else {
+                    return Need::Retry(refused("NotFound"));
+                };
+                let settled = &mut self.settled[index];
+                if self.mode == Mode::Reconciling
+                    && let Some(write) = need::metadata(&operator.object, settled, object, view)
+                {
+                    return Need::Write(Box::new(write));
+                }
+                self.operator_need(object, &operator.versions, now)
+            }
+        }
+    }
+
+    fn operator_need(&mut self, object: &Object, versions: &[(String, String)], now: Time) -> Need {
+        match operators::fault(object, versions, self.mode) {
+            None => {
+                self.watches.stop(object.name());
+                Need::Time(1)
+            }
+            Some(failure) => {
+                failure.operators.iter().for_each(|name| self.watches.start(name, now));
+                if failure.effect != Effect::Report {
+                    return Need::Fail(failure);
+                }
+                // Its component goes on, and so does what comes after it.
+                self.failed_attempts += 1;
+                self.pass.iter_mut().for_each(|pass| pass.reports.push(failure.clone()));
+                Need::Time(1)
+            }
+        }
+    }
+
+    /// Counts the manifests that were under way.
+    fn arrive(&mut self) {
+        let Some(pass) = self.pass.as_mut() else { return };
+        pass.arrive();
+        self.pass_done = pass.done;
+        // A pass that follows a failed one is not reported until it gets as far as that one did.
+        if self.progress.failure.is_none() || pass.done >= self.progress.done {
+            self.progress.done = pass.done;
+            self.progress.failure = None;
+        }
+    }
+
+    fn end_pass(&mut self, now: Time) -> bool {
+        let Some(pass) = self.pass.take() else { return false };
+        let notified = std::mem::take(&mut self.notified);
+        let failed = !pass.failures.is_empty();
+        let failure = failure::merge(if failed { pass.failures } else { pass.reports });
+        if failed {
+            self.errors += 1;
+            self.failed_passes += 1;
+            self.progress.completed = 0;
+            let share = 1i32 << self.failed_passes.min(4);
+            let jitter = 1.0 + 0.2 * self.pace.jitter.fraction();
+            self.next_pass_at = now + (self.pace.interval * share / 16).mul_f64(jitter);
+            if notified {
+                self.next_pass_at = now;
+            }
+        } else {
+            self.errors = 0;
+            self.progress.done = pass.done;
+            self.next_pass_at = now + self.pace.interval;
+            if failure.is_none() {
+                self.progress.completed += 1;
+                self.mode = Mode::Reconciling;
+            } else {
+                self.reconciles_next = true;
+            }
+        }
+        self.progress.failure = failure;
+        true
+    }
+}
+
+/// The cluster's object of the name that a manifest has.
+fn found<'a>(wanted: &Wanted, view: &'a View) -> Option<&'a Object> {
+    existing(view, &wanted.resource(view)?, &wanted.object)
+}

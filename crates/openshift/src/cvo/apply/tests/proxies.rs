@@ -1,0 +1,58 @@
+//! Workloads are told of the proxies that there are at each pass.
+
+use windtunnel_core::resources::{DEPLOYMENTS, PROXIES};
+
+use super::*;
+
+fn deployment(into: &str) -> Task {
+    let annotations = json!({ "config.openshift.io/inject-proxy": into });
+    let containers = json!([{ "name": "main", "env": [{ "name": "A" }] }]);
+    let workload = json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": { "name": "lamp", "namespace": "b", "annotations": annotations },
+        "spec": { "template": { "spec": { "containers": containers } } },
+    });
+    object("10", "lamp", workload)
+}
+
+fn tell(cluster: &mut Cluster, proxy: &str) {
+    let status = json!({ "httpProxy": proxy });
+    cluster.put(&PROXIES, json!({ "metadata": { "name": "cluster" }, "status": status }));
+}
+
+/// The names of the variables of the Deployment that there is.
+fn variables(cluster: &Cluster) -> String {
+    let object = cluster.view.get(&DEPLOYMENTS, "b", "lamp").unwrap();
+    let variables = object.list("/spec/template/spec/containers/0/env").iter();
+    variables.map(|variable| variable["name"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_proxy_that_comes_changes_or_goes_is_told_with_the_next_pass() {
+    let mut cluster = Cluster::new(Mode::Reconciling, vec![deployment("main")]);
+    cluster.run(2 * R);
+    assert_eq!(variables(&cluster), "A");
+    for (proxy, expected) in
+        [("http://p", "A HTTP_PROXY HTTPS_PROXY NO_PROXY"), ("http://q", "A HTTP_PROXY HTTPS_PROXY NO_PROXY")]
+    {
+        tell(&mut cluster, proxy);
+        assert_eq!(variables(cluster.run(R + 1)), expected);
+        let object = cluster.view.get(&DEPLOYMENTS, "b", "lamp").unwrap();
+        assert_eq!(object["spec"]["template"]["spec"]["containers"][0]["env"][1]["value"], proxy);
+    }
+    cluster.run(5 * R);
+    assert_eq!(cluster.log.len(), 3, "what is as it should be is not written again: {:?}", cluster.log);
+    tell(&mut cluster, "");
+    assert_eq!(variables(cluster.run(R + 1)), "A");
+}
+
+#[test]
+fn a_container_that_is_not_there_fails_the_manifest_once_there_is_a_proxy() {
+    let mut cluster = Cluster::new(Mode::Reconciling, vec![deployment("main,side")]);
+    assert_eq!(cluster.run(R).failure(), ("", ""));
+    tell(&mut cluster, "http://p");
+    let message = "Could not update deployment \"b/lamp\" (1 of 1)";
+    assert_eq!(cluster.run(2 * R).failure(), ("UpdatePayloadFailed", message));
+    assert_eq!(cluster.log.len(), 1, "{:?}", cluster.log);
+}

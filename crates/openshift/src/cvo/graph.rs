@@ -1,0 +1,185 @@
+//! In which order tasks are done, and how many at a time (`payload.TaskGraph`).
+
+use std::ops::Range;
+
+use windtunnel_core::rng::Streams;
+
+use super::payload::Task;
+
+/// How many workers apply manifests at a time while updating.
+const WORKERS_UPDATING: usize = 16;
+/// The same while reconciling.
+const WORKERS_RECONCILING: usize = 2;
+/// A failed pass begins with another part of the same order this many times, before the order is drawn anew.
+const ROTATIONS: u32 = 8;
+
+/// In which frame of mind a payload is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// For the first time: everything at once.
+    Initializing,
+    /// From one release to another: run levels in order.
+    Updating,
+    /// Keeping what is there.
+    Reconciling,
+}
+
+/// Tasks that are done one after the other, by their numbers in the payload.
+pub(super) type Node = Vec<usize>;
+
+/// Steps, one after the other, each of nodes that do not wait for one another.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Graph {
+    /// The steps in order.
+    pub(super) steps: Vec<Vec<Node>>,
+    /// How many nodes are worked on at a time.
+    pub(super) workers: usize,
+}
+
+impl Graph {
+    /// The order for a pass after `attempt` failed ones in a row.
+    pub(super) fn of(tasks: &[Task], mode: Mode, attempt: u32, streams: Streams) -> Self {
+        let mut steps = Vec::new();
+        for part in between_jobs(tasks) {
+            let levels = by_level_and_component(tasks, part);
+            if mode == Mode::Updating {
+                steps.extend(merged(levels));
+                continue;
+            }
+            let mut nodes: Vec<Node> = levels.into_iter().flatten().collect();
+            if mode == Mode::Reconciling {
+                permute(&mut nodes, attempt, streams);
+            }
+            steps.push(nodes);
+        }
+        let workers = match mode {
+            Mode::Initializing => steps.iter().map(Vec::len).max().unwrap_or(0),
+            Mode::Updating => WORKERS_UPDATING,
+            Mode::Reconciling => WORKERS_RECONCILING,
+        };
+        Self { steps, workers }
+    }
+}
+
+/// The tasks in parts that follow each other: each Job is a part by itself, so that it finds all that is before it done
+/// and all that is after it waits (`SplitOnJobs`).
+fn between_jobs(tasks: &[Task]) -> Vec<Range<usize>> {
+    let mut cuts = vec![0];
+    for (index, _) in tasks.iter().enumerate().filter(|(_, task)| task.is_job()) {
+        cuts.extend([index, index + 1]);
+    }
+    cuts.push(tasks.len());
+    cuts.windows(2).map(|cut| cut[0]..cut[1]).filter(|part| !part.is_empty()).collect()
+}
+
+/// Run levels in order, each with a node for each component; files that are named otherwise stand by themselves.
+fn by_level_and_component(tasks: &[Task], part: Range<usize>) -> Vec<Vec<Node>> {
+    let mut levels: Vec<Vec<Node>> = Vec::new();
+    let mut last: Option<&Task> = None;
+    for (index, task) in part.clone().zip(&tasks[part]) {
+        let same_level = last.is_some_and(|last| last.place.run_level == task.place.run_level);
+        let same_component = last.is_some_and(|last| last.place.component == task.place.component);
+        let numbered = !task.place.run_level.is_empty();
+        if !(same_level && (same_component || numbered)) {
+            levels.push(Vec::new());
+        }
+        let Some(level) = levels.last_mut() else { continue };
+        match level.last_mut().filter(|_| same_component) {
+            Some(node) => node.push(index),
+            None => level.push(vec![index]),
+        }
+        last = Some(task);
+    }
+    levels
+}
+
+/// Levels of a single component that follow each other are one node.
+fn merged(levels: Vec<Vec<Node>>) -> Vec<Vec<Node>> {
+    let mut steps: Vec<Vec<Node>> = Vec::new();
+    for mut level in levels {
+        match (steps.last_mut().map(Vec::as_mut_slice), level.as_mut_slice()) {
+            (Some([before]), [node]) => before.append(node),
+            _ => steps.push(level),
+        }
+    }
+    steps
+}
+
+/// Draws an order, and turns it on after each failed pass.
+fn permute(nodes: &mut [Node], attempt: u32, streams: Streams) {
+    shuffle(nodes, attempt / ROTATIONS, streams);
+    let turn = usize::try_from(attempt % ROTATIONS).unwrap_or(0) * nodes.len();
+    nodes.rotate_left(turn / usize::try_from(ROTATIONS).unwrap_or(1));
+}
+
+/// Draws an order (Fisher and Yates).
+fn shuffle(nodes: &mut [Node], draw: u32, streams: Streams) {
+    let mut stream = streams.stream(&format!("reconcile-order/{draw}"));
+    for last in (1..nodes.len()).rev() {
+        let other = stream.between(0, u64::try_from(last).unwrap_or(u64::MAX));
+        nodes.swap(last, usize::try_from(other).unwrap_or(last));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    use crate::cvo::payload::testing::{counted, object};
+
+    fn steps(names: &[(&str, &str)], mode: Mode, attempt: u32) -> Vec<Vec<Node>> {
+        let tasks: Vec<Task> = names.iter().map(|(level, component)| counted(level, component)).collect();
+        Graph::of(&tasks, mode, attempt, Streams::new(1)).steps
+    }
+
+    #[test]
+    fn components_of_a_level_are_parallel_and_the_next_level_waits() {
+        let names = [("10", "a"), ("10", "a"), ("10", "b"), ("20", "c"), ("20", "d")];
+        assert_eq!(steps(&names, Mode::Updating, 0), [vec![vec![0, 1], vec![2]], vec![vec![3], vec![4]]]);
+    }
+
+    #[test]
+    fn levels_of_one_component_in_a_row_are_one_node() {
+        let names = [("05", "a"), ("10", "a"), ("11", "b"), ("20", "c"), ("20", "d"), ("30", "e")];
+        assert_eq!(
+            steps(&names, Mode::Updating, 0),
+            [vec![vec![0, 1, 2]], vec![vec![3], vec![4]], vec![vec![5]]]
+        );
+    }
+
+    #[test]
+    fn files_with_names_of_their_own_stand_one_after_the_other() {
+        let names = [("10", "a"), ("10", "b"), ("", "x.yaml"), ("", "y.yaml")];
+        assert_eq!(steps(&names, Mode::Updating, 0), [vec![vec![0], vec![1]], vec![vec![2, 3]]]);
+        assert_eq!(steps(&names, Mode::Initializing, 0).len(), 1);
+    }
+
+    #[test]
+    fn a_job_waits_for_all_before_it_and_is_waited_for_by_all_after_it() {
+        let manifest = json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "j" } });
+        let tasks = [counted("10", "a"), object("10", "a", manifest), counted("10", "a"), counted("10", "b")];
+        let order = |mode| Graph::of(&tasks, mode, 0, Streams::new(1));
+        let parts = [vec![vec![0]], vec![vec![1]], vec![vec![2], vec![3]]];
+        assert_eq!(order(Mode::Updating).steps, parts);
+        assert_eq!(order(Mode::Initializing).steps, parts);
+        assert_eq!(order(Mode::Initializing).workers, 2);
+        assert_eq!(order(Mode::Reconciling).steps[..2], parts[..2]);
+    }
+
+    #[test]
+    fn reconciling_draws_an_order_that_failures_rotate_and_then_draw_anew() {
+        let names: Vec<(String, String)> = (0..16).map(|n| (n.to_string(), format!("c{n}"))).collect();
+        let names: Vec<(&str, &str)> = names.iter().map(|(l, c)| (l.as_str(), c.as_str())).collect();
+        let order = |attempt| steps(&names, Mode::Reconciling, attempt).remove(0);
+        let first = order(0);
+        assert_ne!(first, steps(&names, Mode::Initializing, 0)[0], "shuffled");
+        let mut rotated = first.clone();
+        rotated.rotate_left(2);
+        assert_eq!(order(1), rotated);
+        assert_ne!(order(8), first);
+        let mut sorted = order(8);
+        sorted.sort();
+        assert_eq!(sorted, steps(&names, Mode::Initializing, 0)[0], "nothing is lost");
+    }
+}

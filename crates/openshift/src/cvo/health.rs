@@ -1,0 +1,94 @@
+//! Whether an object that was applied is well enough to go on (`cvobuild.checkDeploymentHealth` and its neighbours).
+
+use serde_json::Value;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::{Object, text_of};
+
+use super::failure::{Effect, Failure};
+use super::payload::place_of;
+
+/// How an applied object is.
+pub(super) enum Health {
+    /// It is well, or nobody looks.
+    Good,
+    /// It is not done yet, and is waited for.
+    Busy,
+    /// It is not well.
+    Bad(Failure),
+}
+
+/// Looks at an object of this kind.
+pub(super) fn of(kind: &str, object: &Object) -> Health {
+    match kind {
+        "Deployment" => deployment(object).map_or(Health::Good, Health::Bad),
+        "CustomResourceDefinition" => definition(object).map_or(Health::Good, Health::Bad),
+        "Job" => job(object),
+        _ => Health::Good,
+    }
+}
+
+fn said(object: &Object, kind: &str, status: &str) -> Option<Condition> {
+    condition::of(object, kind).filter(|found| text_of(found, "status") == status).map(Condition::read)
+}
+
+fn bad(reason: &str, name: String, message: String) -> Failure {
+    Failure::of_workload(reason, message, Effect::Fail, name)
+}
+
+fn deployment(object: &Object) -> Option<Failure> {
+    if let Some(failure) = said(object, "ReplicaFailure", "True") {
+        let name = place_of(object);
+        let message =
+            format!("deployment {name} has a replica failure {}: {}", failure.reason, failure.message);
+        return Some(bad("WorkloadNotProgressing", name, message));
+    }
+    let progressing = said(object, "Progressing", "False")?;
+    let name = place_of(object);
+    if let Some(available) = said(object, "Available", "False") {
+        let message = format!(
+            "deployment {name} is not available {} ({}) and not progressing {} ({})",
+            available.reason, available.message, progressing.reason, progressing.message
+        );
+        return Some(bad("WorkloadNotAvailable", name, message));
+    }
+    (progressing.reason == "ProgressDeadlineExceeded").then(|| {
+        let message = format!(
+            "deployment {name} is Progressing=False: {}: {}",
+            progressing.reason, progressing.message
+        );
+        bad("WorkloadNotProgressing", name, message)
+    })
+}
+
+fn definition(object: &Object) -> Option<Failure> {
+    let name = object.name();
+    if condition::is_true(object, "Established") {
+        return None;
+    }
+    let message = match condition::of(object, "Established").map(Condition::read) {
+        Some(Condition { reason, message, .. }) => {
+            format!("CustomResourceDefinition {name} is not established: {reason}: {message}")
+        }
+        None => format!("CustomResourceDefinition {name} does not declare an Established status condition"),
+    };
+    Some(bad("CustomResourceDefinitionNotEstablished", name.to_owned(), message))
+}
+
+fn job(object: &Object) -> Health {
+    let count = |field: &str| object.number(&format!("/status/{field}")).unwrap_or(0);
+    if count("succeeded") > 0 {
+        return Health::Good;
+    }
+    let failed = said(object, "Failed", "True");
+    if count("active") > 0 || (count("failed") == 0 && failed.is_none()) {
+        return Health::Busy;
+    }
+    let (reason, message) = failed.map_or_else(
+        || ("DeadlineExceeded".to_owned(), "Job was active longer than specified deadline".to_owned()),
+        |failed| (failed.reason, failed.message),
+    );
+    let what = if reason == "DeadlineExceeded" { "deadline exceeded" } else { "job failed" };
+    let text = format!("{what}, reason: {}, message: {}", Value::from(reason), Value::from(message));
+    Health::Bad(bad("", place_of(object), text))
+}

@@ -1,0 +1,274 @@
+//! `status.history` of ClusterVersion: newest first, at most 100 entries.
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, rfc3339};
+
+/// Most entries that are kept.
+const ENTRIES_MAX: usize = 100;
+
+/// What the apply loop reports of the release it works on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Applied<'a> {
+    /// Its version.
+    pub(super) version: &'a str,
+    /// Its image.
+    pub(super) image: &'a str,
+    /// Whether it was applied in full at least once.
+    pub(super) completed: bool,
+    /// Whether its signature was verified.
+    pub(super) verified: bool,
+    /// Risks that were accepted for it; `None` leaves the entry's text alone (a local payload).
+    pub(super) accepted_risks: Option<&'a str>,
+}
+
+/// Which entry goes when there are too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pruning {
+    /// The oldest, but not the release that the cluster was installed with (up to 4.11).
+    ByAge,
+    /// The one of least interest.
+    ByWeight,
+}
+
+/// Takes a report into the history (`mergeOperatorHistory`): the head entry is kept while it is about the same
+/// release; otherwise it is closed as it is (a Partial one stays Partial) and a new head goes before it.
+pub(super) fn merge(history: &mut Vec<Value>, applied: Applied<'_>, pruning: Pruning, now: Time) {
+    if applied.image.is_empty() {
+        return;
+    }
+    let same = history.first().is_some_and(|head| is_about(head, applied));
+    if !same {
+        if let Some(head) = history.first_mut().filter(|head| head["completionTime"].is_null()) {
+            head["completionTime"] = json!(rfc3339(now));
+        }
+        history.insert(0, entry(applied, now));
+    }
+    let head = &mut history[0];
+    if head["version"].as_str().is_none_or(str::is_empty) {
+        head["version"] = json!(applied.version);
+    }
+    if applied.completed && head["state"] != "Completed" {
+        head["state"] = json!("Completed");
+        head["completionTime"] = json!(rfc3339(now));
+    }
+    if applied.verified {
+        head["verified"] = json!(true);
+    }
+    if let Some(risks) = applied.accepted_risks {
+        set_risks(head, risks);
+    }
+    if history.len() > ENTRIES_MAX {
+        match pruning {
+            Pruning::ByAge => prune_by_age(history),
+            Pruning::ByWeight => prune(history),
+        }
+    }
+}
+
+fn is_about(head: &Value, applied: Applied<'_>) -> bool {
+    let (version, image) =
+        (head["version"].as_str().unwrap_or_default(), head["image"].as_str().unwrap_or_default());
+    let same_version = version == applied.version;
+    (image == applied.image && (same_version || version.is_empty() || applied.version.is_empty()))
+        || (same_version && image.is_empty())
+}
+
+fn entry(applied: Applied<'_>, now: Time) -> Value {
+    json!({
+        "state": "Partial",
+        "startedTime": rfc3339(now),
+        "completionTime": null,
+        "version": applied.version,
+        "image": applied.image,
+        "verified": applied.verified,
+    })
+}
+
+fn set_risks(head: &mut Value, risks: &str) {
+    if risks.is_empty() {
+        if let Some(fields) = head.as_object_mut() {
+            fields.remove("acceptedRisks");
+        }
+    } else {
+        head["acceptedRisks"] = json!(risks);
+    }
+}
+
+/// Drops the oldest entry, or the one after it where the oldest completed.
+fn prune_by_age(history: &mut Vec<Value>) {
+    let oldest = history.len() - 1;
+    let stays = history[oldest]["state"] == "Completed";
+    history.remove(if stays { oldest - 1 } else { oldest });
+}
+
+/// Drops the entry of least interest: those at both ends, the newest completed one, and the first and last completed
+/// ones of a minor outrank partial entries, and older ones lose against newer ones.
+fn prune(history: &mut Vec<Value>) {
+    let newest_completed = history.iter().position(|entry| entry["state"] == "Completed");
+    let victim = (0..history.len())
+        .min_by(|a, b| rank(history, *a, newest_completed).total_cmp(&rank(history, *b, newest_completed)));
+    if let Some(index) = victim {
+        history.remove(index);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an index below 101")]
+fn rank(history: &[Value], index: usize, newest_completed: Option<usize>) -> f64 {
+    let oldest = history.len() - 1;
+    let minor = |entry: &Value| {
+        entry["version"].as_str().and_then(|version| version.split('.').nth(1)).unwrap_or_default().to_owned()
+    };
+    let completed = |entry: &Value| entry["state"] == "Completed";
+    let base = if index < 5 || index == oldest || newest_completed == Some(index) {
+        1000.0
+    } else {
+        let newer = (0..index).rev().find(|i| completed(&history[*i]));
+        let older = (index + 1..history.len()).find(|i| completed(&history[*i]));
+        let differs =
+            |other: Option<usize>| other.is_none_or(|i| minor(&history[i]) != minor(&history[index]));
+        if completed(&history[index]) {
+            if differs(newer) || differs(older) { 30.0 } else { 0.0 }
+        } else {
+            match (newer, older) {
+                (Some(a), Some(b)) if minor(&history[a]) != minor(&history[b]) => 20.0,
+                (Some(a), Some(b)) if history[a]["version"] != history[b]["version"] => -20.0,
+                _ => 0.0,
+            }
+        }
+    };
+    base - 1.01 * index as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied<'a>(version: &'a str, image: &'a str, completed: bool) -> Applied<'a> {
+        Applied { version, image, completed, verified: false, accepted_risks: None }
+    }
+
+    fn merge(history: &mut Vec<Value>, applied: Applied<'_>, now: Time) {
+        super::merge(history, applied, Pruning::ByWeight, now);
+    }
+
+    #[test]
+    fn up_to_4_11_the_oldest_goes_but_what_was_installed_stays() {
+        let check = |oldest: &str, gone: &str| {
+            let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+            let mut history: Vec<Value> = (0..100)
+                .map(|i| json!({ "state": "Completed", "version": format!("4.1.{i}"), "image": "i" }))
+                .collect();
+            history[99]["state"] = json!(oldest);
+            let before = history.clone();
+            super::merge(&mut history, applied("4.2.0", "new", false), Pruning::ByAge, now);
+            assert_eq!(history.len(), 100);
+            let is_there = |entry: &&Value| history.iter().any(|kept| kept["version"] == entry["version"]);
+            let missing = before.iter().find(|entry| !is_there(entry)).unwrap();
+            assert_eq!(missing["version"], gone);
+        };
+        check("Completed", "4.1.98");
+        check("Partial", "4.1.99");
+    }
+
+    fn check(reports: &[(&str, &str, bool)], expected: &[&str]) {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut history = Vec::new();
+        for (version, image, completed) in reports {
+            merge(&mut history, applied(version, image, *completed), now);
+        }
+        let lines: Vec<String> = history
+            .iter()
+            .map(|e| {
+                let closed = if e["completionTime"].is_null() { "open" } else { "closed" };
+                format!("{} {} {closed}", e["state"].as_str().unwrap(), e["version"].as_str().unwrap())
+            })
+            .collect();
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn a_superseded_update_stays_partial_and_is_closed() {
+        check(
+            &[("4.1.0", "a", true), ("4.1.1", "b", false), ("4.1.0", "a", false)],
+            &["Partial 4.1.0 open", "Partial 4.1.1 closed", "Completed 4.1.0 closed"],
+        );
+    }
+
+    #[test]
+    fn a_version_learnt_later_fills_the_head_entry() {
+        check(&[("", "a", false), ("4.1.0", "a", true)], &["Completed 4.1.0 closed"]);
+    }
+
+    #[test]
+    fn the_hundred_and_first_entry_pushes_out_an_old_one_but_not_the_oldest() {
+        let versions: Vec<String> = (0..101).map(|i| format!("4.1.{i}")).collect();
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut history = Vec::new();
+        for version in &versions {
+            merge(&mut history, applied(version, version, true), now);
+        }
+        assert_eq!(history.len(), 100);
+        assert_eq!(history[99]["version"], "4.1.0", "the oldest is protected");
+        assert_eq!(history[98]["version"], "4.1.2", "the second oldest went");
+    }
+
+    /// A full history of completed patches of 4.1, oldest last, but for those that `change` tells of: index, state and
+    /// version. Answers the index of the entry that the next one pushes out.
+    fn check_victim(change: &[(usize, &str, &str)], expected: usize) {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut history: Vec<Value> = (0..100)
+            .map(|i| json!({ "state": "Completed", "version": format!("4.1.{}", 100 - i), "image": i.to_string() }))
+            .collect();
+        for (index, state, version) in change {
+            (history[*index]["state"], history[*index]["version"]) = (json!(state), json!(version));
+        }
+        let before = history.clone();
+        merge(&mut history, applied("4.9.0", "new", false), now);
+        assert_eq!(history.len(), 100);
+        let gone =
+            before.iter().position(|entry| !history.iter().any(|kept| kept["image"] == entry["image"]));
+        assert_eq!(gone, Some(expected));
+    }
+
+    #[test]
+    fn a_patch_that_was_left_goes_before_somewhat_older_ones_that_completed() {
+        check_victim(&[], 98);
+        check_victim(&[(85, "Partial", "4.1.15")], 85);
+        check_victim(&[(85, "Partial", "4.1.15"), (90, "Partial", "4.1.10")], 90);
+        check_victim(&[(50, "Partial", "4.1.50")], 98);
+        // What was left for the version that it came from was no step between two.
+        check_victim(
+            &[(84, "Completed", "4.1.9"), (85, "Partial", "4.1.15"), (86, "Completed", "4.1.9")],
+            98,
+        );
+    }
+
+    #[test]
+    fn what_was_tried_between_two_minors_and_their_ends_stay_longer() {
+        check_victim(&[(98, "Partial", "4.1.2")], 98);
+        check_victim(&[(98, "Partial", "4.1.0"), (99, "Completed", "4.0.7")], 96);
+    }
+
+    #[test]
+    fn the_newest_completed_entry_stays_however_old_it_is() {
+        let partial: Vec<(usize, &str, &str)> =
+            (0..99).filter(|i| *i != 98).map(|i| (i, "Partial", "4.1.7")).collect();
+        check_victim(&partial, 97);
+    }
+
+    #[test]
+    fn verified_stays_and_risks_are_those_of_the_last_report_that_knows_them() {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut history = Vec::new();
+        let first =
+            Applied { verified: true, accepted_risks: Some("forced"), ..applied("4.1.1", "a", false) };
+        merge(&mut history, first, now);
+        merge(&mut history, applied("4.1.1", "a", true), now);
+        assert_eq!((&history[0]["verified"], &history[0]["acceptedRisks"]), (&json!(true), &json!("forced")));
+        merge(&mut history, Applied { accepted_risks: Some(""), ..applied("4.1.1", "a", true) }, now);
+        assert_eq!(history[0].get("acceptedRisks"), None);
+        merge(&mut history, applied("4.1.1", "b", true), now);
+        assert_eq!(history.len(), 2, "another image of the same version is another entry");
+        assert_eq!((&history[0]["state"], &history[0]["verified"]), (&json!("Completed"), &json!(false)));
+    }
+}

@@ -1,0 +1,149 @@
+//! What only the cluster knows and workloads of the payload are given: by which proxies the world is reached, and to the
+//! operator itself where the API is served (`lib/resourcebuilder` of openshift/cluster-version-operator).
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+use windtunnel_core::View;
+use windtunnel_core::resources::{INFRASTRUCTURES, PROXIES};
+
+use super::NAME;
+use super::lease::NAMESPACE;
+
+/// The annotation of Deployments and DaemonSets that names the containers that are told of proxies, with commas between
+/// them.
+const INTO: &str = "config.openshift.io/inject-proxy";
+/// The variables, and the fields of the Proxy's status that they are taken from.
+const PROXY: [(&str, &str); 3] =
+    [("HTTP_PROXY", "httpProxy"), ("HTTPS_PROXY", "httpsProxy"), ("NO_PROXY", "noProxy")];
+/// The port of the API where its address names none.
+const HTTPS: &str = "443";
+
+/// The objects of a cluster that are asked; null where there are none.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Proxy `cluster`.
+    pub proxy: &'a Value,
+    /// Infrastructure `cluster`.
+    pub infrastructure: &'a Value,
+}
+
+impl<'a> Surroundings<'a> {
+    /// What a cluster holds now: this is asked for each manifest, so that what changes counts from the next pass on.
+    pub(super) fn of(view: &'a View) -> Self {
+        let cluster = |resource| view.get(resource, "", "cluster").map_or(&Value::Null, |object| &**object);
+        Self { proxy: cluster(&PROXIES), infrastructure: cluster(&INFRASTRUCTURES) }
+    }
+}
+
+/// Whether something may be put into an object of the payload.
+pub(super) fn takes(object: &Value) -> bool {
+    is_workload(object) && (is_own(object) || !wanting(object).is_empty())
+}
+
+/// The object with what is put into it.
+///
+/// # Errors
+/// The name of a container that something is to be put into and that is not there, or an address of the API that is none.
+pub(super) fn into<'o>(wanted: &'o Value, around: Surroundings<'_>) -> Result<Cow<'o, Value>, String> {
+    let mut object = Cow::Borrowed(wanted);
+    if !is_workload(wanted) {
+        return Ok(object);
+    }
+    let variables = proxy_variables(around.proxy);
+    // Without a proxy nobody looks whether the containers are there.
+    if !variables.is_empty() && !wanting(wanted).is_empty() {
+        for container in wanting(wanted).split(',') {
+            let append = |environment: &mut Vec<Value>| environment.extend(variables.iter().cloned());
+            change(object.to_mut(), container, append)?;
+        }
+    }
+    if is_own(wanted)
+        && let Some((host, port)) = internal_api(around.infrastructure)?
+    {
+        let told = [("KUBERNETES_SERVICE_PORT", port), ("KUBERNETES_SERVICE_HOST", host)];
+        change(object.to_mut(), NAME, |environment| told.iter().for_each(|one| set(environment, *one)))?;
+    }
+    Ok(object)
+}
+
+fn is_workload(object: &Value) -> bool {
+    object["kind"] == "Deployment" || object["kind"] == "DaemonSet"
+}
+
+/// Whether it is the operator's own Deployment. It talks to the API by the address inside the cluster: the API server of its
+/// own node is away for minutes when that is rolled.
+fn is_own(object: &Value) -> bool {
+    let metadata = &object["metadata"];
+    object["kind"] == "Deployment" && metadata["name"] == NAME && metadata["namespace"] == NAMESPACE
+}
+
+/// The containers that want to be told of proxies; empty where none does.
+fn wanting(object: &Value) -> &str {
+    object["metadata"]["annotations"][INTO].as_str().unwrap_or_default()
+}
+
+/// The variables of the Proxy; none where it says nothing. An empty one is there as well, but without a value.
+fn proxy_variables(proxy: &Value) -> Vec<Value> {
+    let told = |field: &str| proxy["status"][field].as_str().unwrap_or_default();
+    if PROXY.iter().all(|(_, field)| told(field).is_empty()) {
+        return Vec::new();
+    }
+    let variable = |&(name, field): &(&str, &str)| match told(field) {
+        "" => json!({ "name": name }),
+        value => json!({ "name": name, "value": value }),
+    };
+    PROXY.iter().map(variable).collect()
+}
+
+/// Changes the environment of all containers of this name, those that run first included.
+fn change(object: &mut Value, container: &str, change: impl Fn(&mut Vec<Value>)) -> Result<(), String> {
+    let mut is_there = false;
+    for field in ["containers", "initContainers"] {
+        let list = object.pointer_mut(&format!("/spec/template/spec/{field}")).and_then(Value::as_array_mut);
+        for found in list.into_iter().flatten().filter(|found| found["name"] == container) {
+            is_there = true;
+            if !found["env"].is_array() {
+                found["env"] = json!([]);
+            }
+            found["env"].as_array_mut().into_iter().for_each(&change);
+        }
+    }
+    is_there.then_some(()).ok_or_else(|| format!("expected a container {container:?}, and there is none"))
+}
+
+/// Has a variable say this, in its place or at the end.
+fn set(environment: &mut Vec<Value>, (name, value): (&str, &str)) {
+    let mut is_there = false;
+    for variable in environment.iter_mut().filter(|variable| variable["name"] == name) {
+        variable["value"] = json!(value);
+        is_there = true;
+    }
+    if !is_there {
+        environment.push(json!({ "name": name, "value": value }));
+    }
+}
+
+/// Host and port of the API inside the cluster, as the Infrastructure tells them; nothing where it does not.
+fn internal_api(infrastructure: &Value) -> Result<Option<(&str, &str)>, String> {
+    let address = infrastructure["status"]["apiServerInternalURI"].as_str().unwrap_or_default();
+    let Some((_, rest)) = address.split_once("://") else { return Ok(None) };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let authority = authority.rsplit('@').next().unwrap_or_default();
+    let (host, port) = match authority.rsplit_once(':') {
+        // The last colon is one of the address itself.
+        Some(_) if authority.ends_with(']') => (authority, ""),
+        Some((host, port)) => match host.strip_prefix('[') {
+            Some(inner) => (inner.trim_end_matches(']'), port),
+            None if host.contains(':') => {
+                return Err(format!("expected host and port of the API, found {authority:?}"));
+            }
+            None => (host, port),
+        },
+        None => (authority, ""),
+    };
+    Ok((!host.is_empty()).then_some((host, if port.is_empty() { HTTPS } else { port })))
+}

@@ -1,0 +1,126 @@
+//! The last attempt to load a payload, as the condition ReleaseAccepted tells it.
+
+use windtunnel_core::condition::Condition;
+
+use super::behaviour::Behaviour;
+use super::events::Notice;
+use super::retrieve::Target;
+use crate::release::Release;
+
+/// How the last attempt to load a payload ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Load {
+    /// None was made by this process.
+    Untried,
+    /// It was loaded.
+    Loaded {
+        /// Version of the payload.
+        version: String,
+        /// Image of the payload.
+        image: String,
+        /// The architecture of the payload; empty where that is not told, as of a return to what was loaded before.
+        architecture: &'static str,
+    },
+    /// It was not.
+    Failed {
+        /// What failed: `RetrievePayload`, `VerifyPayloadVersion`, `PreconditionChecks` ...
+        reason: &'static str,
+        /// The whole sentence.
+        message: String,
+    },
+}
+
+/// The condition ReleaseAccepted of a cluster that was installed at `release`.
+pub fn installed_release(release: &Release) -> Option<Condition> {
+    Load::loaded(release, release).condition()
+}
+
+impl Load {
+    /// The payload of `release` was loaded, by the operator of release `own`.
+    pub(super) fn loaded(release: &Release, own: &Release) -> Self {
+        let is_told = Behaviour::of(own).names_architecture;
+        let architecture = if is_told { release.architecture.in_cluster_version() } else { "" };
+        let (version, image) = (release.version.to_string(), release.image.clone());
+        Self::Loaded { version, image, architecture }
+    }
+
+    /// The payload of `release` is still loaded: the operator returned to it.
+    pub(super) fn returned(release: &Release) -> Self {
+        let (version, image) = (release.version.to_string(), release.image.clone());
+        Self::Loaded { version, image, architecture: "" }
+    }
+
+    /// The payload could not be fetched.
+    pub(super) fn not_retrieved(target: &Target, error: &str) -> Self {
+        let Target { version, image, .. } = target;
+        Self::Failed {
+            reason: "RetrievePayload",
+            message: format!(
+                "Retrieving payload failed version=\"{version}\" image=\"{image}\" failure={error}"
+            ),
+        }
+    }
+
+    /// The payload is of another version than asked for.
+    pub(super) fn wrong_version(target: &Target, actual: &str) -> Self {
+        let Target { version, image, .. } = target;
+        Self::Failed {
+            reason: "VerifyPayloadVersion",
+            message: format!(
+                "Verifying payload failed version=\"{version}\" image=\"{image}\" failure=release image version {actual} does not match the expected upstream version {version}"
+            ),
+        }
+    }
+
+    /// What was fetched cannot be loaded.
+    pub(super) fn not_loaded(target: &Target, error: &str) -> Self {
+        let Target { version, image, .. } = target;
+        Self::Failed {
+            reason: "LoadPayload",
+            message: format!(
+                "Loading payload failed version=\"{version}\" image=\"{image}\" failure={error}"
+            ),
+        }
+    }
+
+    /// The checks refused it.
+    pub(super) fn blocked(release: &Release, summary: &str) -> Self {
+        Self::Failed {
+            reason: "PreconditionChecks",
+            message: format!(
+                "Preconditions failed for payload loaded version=\"{}\" image=\"{}\": {summary}",
+                release.version, release.image
+            ),
+        }
+    }
+
+    /// What is told of it as an Event; `None` before the first attempt, and for retrievals that failed: those are told
+    /// of with all that led to it.
+    pub(super) fn notice(&self) -> Option<Notice> {
+        let Condition { status, reason, message, .. } = self.condition()?;
+        Some(match reason.as_str() {
+            _ if status == "True" => Notice::normal("PayloadLoaded", message),
+            "RetrievePayload" => return None,
+            "LoadPayload" => Notice::warning("LoadPayloadFailed", message),
+            "VerifyPayloadVersion" => Notice::warning("VerifyPayloadVersionFailed", message),
+            _ => Notice::warning("PreconditionBlock", message),
+        })
+    }
+
+    /// The condition ReleaseAccepted; `None` before the first attempt.
+    pub(super) fn condition(&self) -> Option<Condition> {
+        match self {
+            Self::Untried => None,
+            Self::Loaded { version, image, architecture } => {
+                let mut message = format!("Payload loaded version=\"{version}\" image=\"{image}\"");
+                if !architecture.is_empty() {
+                    message += &format!(" architecture=\"{architecture}\"");
+                }
+                Some(Condition::new("ReleaseAccepted", "True", "PayloadLoaded", message))
+            }
+            Self::Failed { reason, message } => {
+                Some(Condition::new("ReleaseAccepted", "False", reason, message.clone()))
+            }
+        }
+    }
+}

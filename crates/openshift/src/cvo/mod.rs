@@ -1,0 +1,301 @@
+//! The cluster-version operator: leader election, the ClusterVersion worker, the apply loop.
+//!
+//! One value of [`ClusterVersionOperator`] is one process. It remembers nothing across a restart but what the API
+//! holds: a new process takes its own image's release as its first work and goes on from there, which is how an
+//! update replaces the operator in its own middle.
+
+mod accept;
+mod access;
+mod agentic;
+mod apply;
+mod behaviour;
+mod capabilities;
+mod counts;
+mod desired;
+mod events;
+mod failure;
+mod graph;
+mod health;
+mod history;
+mod inject;
+mod lease;
+mod limit;
+mod load;
+mod manifest;
+mod need;
+mod operators;
+mod outbox;
+mod overrides;
+mod pass;
+mod payload;
+mod preconditions;
+mod queue;
+mod retrieve;
+mod serving;
+mod status;
+mod updates;
+mod upgradeable;
+mod validation;
+mod verify;
+mod version_pod;
+mod worker;
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use windtunnel_controllers::environment::NodeEnvironment;
+use windtunnel_controllers::{Actor, Effect, Input, Interest, Signal, Step};
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, JOBS, LEASES, PODS,
+};
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Answer, Change, Identity, Object, View, condition};
+
+use self::apply::Pace;
+use self::behaviour::Behaviour;
+use self::counts::Counts;
+use self::lease::{Candidate, Election, NAMESPACE};
+use self::outbox::{Outbox, Purpose};
+use self::retrieve::Site;
+use self::serving::Serving;
+use self::upgradeable::Style;
+use self::verify::Verifier;
+use self::worker::Worker;
+use crate::release::Release;
+use crate::world::World;
+pub use inject::Surroundings;
+pub use load::installed_release;
+pub use payload::{Installed, installed_cluster_operator, update_status_controller_objects};
+
+/// The component, its container, and the name that it writes under.
+pub const NAME: &str = "cluster-version-operator";
+
+/// The shortest reconcile interval; a process draws its own, up to twice as long.
+const RECONCILE_INTERVAL_MIN: SignedDuration = SignedDuration::from_mins(2);
+
+/// How long a process reads its payload and fills its caches before it looks at the Lease: at least this, and up to twice
+/// as long.
+const STARTUP_MIN: SignedDuration = SignedDuration::from_secs(1);
+
+/// One process of the cluster-version operator.
+#[derive(Debug, Clone)]
+pub struct ClusterVersionOperator {
+    candidate: Option<Candidate>,
+    /// When it has started up, and becomes a candidate.
+    ready_at: Time,
+    site: Site,
+    worker: Worker,
+    election: Option<Election>,
+    out: Outbox,
+    counts: Counts,
+    serving: Serving,
+    ending: bool,
+}
+
+impl ClusterVersionOperator {
+    /// The process that runs in `pod`, by the release whose image its container has; `None` where that is no
+    /// release's.
+    pub fn start(pod: &Object, world: &Arc<World>, streams: &Streams, now: Time) -> Option<Self> {
+        let image = pod.list("/spec/containers").first()?["image"].as_str()?;
+        let release = Release { image: image.to_owned(), ..world.release_of(image)? };
+        let mut draws = streams.stream(&format!("cluster-version-operator/{}", pod.name()));
+        let interval = RECONCILE_INTERVAL_MIN.mul_f64(1.0 + draws.fraction());
+        let site = Site {
+            node: pod.text("/spec/nodeName").to_owned(),
+            behaviour: Behaviour::of(&release),
+            world: Arc::clone(world),
+            names: streams.stream(&format!("version-pod/{}", pod.name())),
+            held: String::new(),
+            verifier: Verifier::new(interval, now),
+        };
+        let candidate = Some(candidate(pod, site.behaviour, *streams, now));
+        let mut startup = streams.stream(&format!("cluster-version-operator-startup/{}/{now}", pod.name()));
+        let ready_at = now + STARTUP_MIN.mul_f64(1.0 + startup.fraction());
+        let pace = Pace { interval, jitter: draws, orders: *streams };
+        let worker = Worker::new(release, pace, now);
+        let (out, counts) = (Outbox::default(), Counts::default());
+        let serving = Serving::starting(streams.stream(&format!("serving-certificate/{}", pod.name())), now);
+        Some(Self { candidate, ready_at, site, worker, election: None, out, counts, serving, ending: false })
+    }
+
+    fn answered(&mut self, answer: &Answer, view: &View, now: Time) {
+        let refusal = answer.outcome.as_ref().err();
+        match self.out.answered() {
+            Some(Purpose::Lease) => {
+                let last = !self.out.awaits(Purpose::Lease);
+                let Some(election) = self.election.as_mut().filter(|_| !self.ending) else { return };
+                if election.answered(refusal.is_none(), last, now) {
+                    events::tell_of_leadership(
+                        election.holder(),
+                        self.site.behaviour,
+                        view,
+                        now,
+                        &mut self.out,
+                    );
+                    self.worker.queue.trigger(now);
+                }
+            }
+            Some(Purpose::Status) => {
+                self.worker.status_answered(&self.site, answer, view, now, &mut self.out);
+            }
+            Some(Purpose::Prune) => self.worker.pruned(&self.site, answer),
+            Some(Purpose::Retrieve) => self.worker.retrieval_created(answer, now),
+            Some(Purpose::Apply) => {
+                if let Some(apply) = &mut self.worker.apply {
+                    apply.answered(answer, now);
+                }
+            }
+            Some(Purpose::Signatures) if refusal.is_some() => self.site.verifier.not_persisted(),
+            Some(Purpose::FailingStatus | Purpose::Event | Purpose::Signatures | Purpose::AgenticRun)
+            | None => {}
+        }
+    }
+
+    fn changed(&mut self, change: &Change, now: Time) {
+        self.serving.notice(change, now);
+        if change.key.is(&CLUSTER_VERSIONS) || change.key.is(&FEATURE_GATES) {
+            self.worker.queue.trigger(now);
+        } else if change.key.is(&CONFIG_MAPS) {
+            self.worker.upgradeable.outdated();
+            self.risks_changed(now);
+        } else if change.key.is(&CLUSTER_OPERATORS) {
+            if upgradeable::has_changed(change) {
+                self.risks_changed(now);
+            }
+            if wakes_apply(change)
+                && let Some(apply) = &mut self.worker.apply
+            {
+                apply.notify(now);
+            }
+        }
+    }
+
+    /// Who weighs risks hears of each that comes and goes; who runs checks finds out when it is time to.
+    fn risks_changed(&mut self, now: Time) {
+        if self.site.behaviour.upgradeable == Style::Risks {
+            self.worker.queue.trigger(now);
+        }
+    }
+
+    fn end(&mut self, view: &View, now: Time) {
+        self.ending = true;
+        if let Some(election) = &mut self.election {
+            if election.leads() {
+                self.worker.shut_down(&self.site, view, now, &mut self.out);
+            }
+            election.release(view, now, &mut self.out);
+        }
+    }
+
+    fn run(&mut self, view: &View, alerts: &[ActiveAlert], now: Time) -> Step {
+        if let Some(candidate) = self.candidate.take() {
+            self.election = Some(Election::new(candidate, view, self.ready_at));
+            self.site.find_held(view);
+        }
+        if self.election.as_ref().is_some_and(|election| election.is_lost(now)) {
+            self.end(view, now);
+        }
+        if self.ending {
+            let writes = self.out.take();
+            let effects = if writes.is_empty() { vec![Effect::Exit] } else { Vec::new() };
+            return Step { writes, effects, why: "shutting down".into(), ..Step::default() };
+        }
+        let leads = self.election.as_mut().is_some_and(|election| {
+            election.run(view, now, &mut self.out);
+            election.leads()
+        });
+        if leads {
+            self.worker.run(&mut self.site, view, alerts, now, &mut self.out);
+            if let Some(write) = self.site.verifier.persist(view, now) {
+                self.out.push(Purpose::Signatures, write);
+            }
+        }
+        let counted = self.worker.apply.as_mut().map(|apply| self.counts.take(apply));
+        let served = self.serving.look(view, now);
+        let effects = counted.into_iter().flatten().chain(served).map(Effect::Count).collect();
+        let worker = leads.then(|| self.worker.wake_at());
+        let signatures = self.site.verifier.wake_at().filter(|_| leads);
+        let election = self.election.as_ref().and_then(Election::wake_at);
+        Step {
+            writes: self.out.take(),
+            wake_at: [worker, signatures, election, self.serving.wake_at()].into_iter().flatten().min(),
+            why: if leads { self.worker.why().into() } else { "waiting for the leader lease".into() },
+            effects,
+        }
+    }
+}
+
+impl Actor for ClusterVersionOperator {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account(NAMESPACE, "default")
+    }
+
+    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        World::replace(&mut self.site.world, environment);
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![
+            Interest::Object(CLUSTER_VERSIONS.key("", "version")),
+            Interest::Kind(CLUSTER_OPERATORS),
+            Interest::Object(FEATURE_GATES.key("", "cluster")),
+            Interest::Object(CONFIG_MAPS.key("openshift-config-managed", "admin-gates")),
+            Interest::Object(CONFIG_MAPS.key("openshift-config", "admin-acks")),
+            Interest::Object(LEASES.key(NAMESPACE, "version")),
+            Interest::In(PODS, NAMESPACE.to_owned()),
+            Interest::In(JOBS, NAMESPACE.to_owned()),
+            Interest::Object(Serving::secret()),
+        ]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        for answer in input.answers {
+            self.answered(answer, input.view, input.now);
+        }
+        for change in input.changes {
+            self.changed(change, input.now);
+        }
+        let ends = input.signals.contains(&Signal::Terminate) || input.changes.iter().any(ends_process);
+        if ends && !self.ending {
+            self.end(input.view, input.now);
+        }
+        self.run(input.view, input.alerts, input.now)
+    }
+}
+
+/// A process is known by its host, which is the node where the pod has its network, and by letters of its own: another
+/// process in the same pod is another candidate.
+fn candidate(pod: &Object, behaviour: Behaviour, streams: Streams, now: Time) -> Candidate {
+    let mut pauses = streams.stream(&format!("leader-election/{}/{now}", pod.name()));
+    let host = if pod["spec"]["hostNetwork"] == true { pod.text("/spec/nodeName") } else { pod.name() };
+    let holder = format!("{host}_{}", pauses.uuid());
+    Candidate { holder, locks_config_map: behaviour.locks_config_map, pauses }
+}
+
+/// Whether a ClusterOperator changed in what the operator waits for: its `operator` version, or the status of
+/// Available or Degraded.
+fn wakes_apply(change: &Change) -> bool {
+    let Some(old) = &change.old else { return true };
+    let version = |object: &Object| {
+        object.list("/status/versions").iter().find(|v| v["name"] == "operator").map(|v| v["version"].clone())
+    };
+    let status = |object: &Object, kind: &str| {
+        condition::of(object, kind).map(|condition| condition["status"].clone())
+    };
+    version(old) != version(&change.object)
+        || ["Available", "Degraded"].iter().any(|kind| status(old, kind) != status(&change.object, kind))
+}
+
+/// Whether the cluster was given another feature set: what a process does of itself is settled when it starts, so it ends
+/// and is started anew.
+fn ends_process(change: &Change) -> bool {
+    let feature_set = |object: &Object| object.text("/spec/featureSet").to_owned();
+    change.key.is(&FEATURE_GATES)
+        && change.old.as_ref().is_some_and(|old| feature_set(old) != feature_set(&change.object))
+}

@@ -1,0 +1,50 @@
+//! `spec.overrides`: objects that administrators took out of the operator's hands.
+
+use serde_json::Value;
+use windtunnel_core::Object;
+
+/// What is not applied.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Overrides(Vec<Named>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Named {
+    group: String,
+    kind: String,
+    namespace: String,
+    name: String,
+}
+
+impl Overrides {
+    /// Those of this ClusterVersion.
+    pub(super) fn of(cluster_version: &Object) -> Self {
+        let unmanaged =
+            cluster_version.list("/spec/overrides").iter().filter(|entry| entry["unmanaged"] == true);
+        let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
+        Self(
+            unmanaged
+                .map(|entry| Named {
+                    group: text(entry, "group"),
+                    kind: text(entry, "kind"),
+                    namespace: text(entry, "namespace"),
+                    name: text(entry, "name"),
+                })
+                .collect(),
+        )
+    }
+
+    /// Whether this object is one of them.
+    pub(super) fn have(&self, object: &Value) -> bool {
+        let is = |value: &Value, name: &str| value.as_str().unwrap_or_default() == name;
+        let is_in = |group: &str| {
+            let api_version = object["apiVersion"].as_str().unwrap_or_default();
+            api_version.rsplit_once('/').map_or("", |(group, _)| group) == group
+        };
+        self.0.iter().any(|named| {
+            is(&object["kind"], &named.kind)
+                && is_in(&named.group)
+                && is(&object["metadata"]["name"], &named.name)
+                && is(&object["metadata"]["namespace"], &named.namespace)
+        })
+    }
+}

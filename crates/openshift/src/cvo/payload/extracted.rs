@@ -1,0 +1,178 @@
+//! The payload of a release whose real manifests are known.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windtunnel_core::resources;
+
+use super::{ClusterOperatorTask, Place, Rule, Task, Wanted, What, facts};
+use crate::cvo::NAME;
+use crate::cvo::lease::NAMESPACE;
+use crate::payload::{Manifest, Payload, Selection};
+use crate::release::Release;
+
+/// Groups that OpenShift's own API servers serve, which are not simulated: their objects take their time and are not
+/// written. Kinds of these groups that have a CustomResourceDefinition are written like any other.
+const AGGREGATED: &[&str] = &[
+    "apps.openshift.io",
+    "authorization.openshift.io",
+    "build.openshift.io",
+    "image.openshift.io",
+    "oauth.openshift.io",
+    "packages.operators.coreos.com",
+    "project.openshift.io",
+    "quota.openshift.io",
+    "route.openshift.io",
+    "security.openshift.io",
+    "template.openshift.io",
+    "user.openshift.io",
+];
+/// What no simulated cluster can do without: the schemas of what its operator, its nodes and its
+/// monitoring read and write.
+const SCHEMAS: &[&str] = &[
+    "clusterversions.config.openshift.io",
+    "clusteroperators.config.openshift.io",
+    "featuregates.config.openshift.io",
+    "apiservers.config.openshift.io",
+    "infrastructures.config.openshift.io",
+    "proxies.config.openshift.io",
+    "prometheusrules.monitoring.coreos.com",
+    "servicemonitors.monitoring.coreos.com",
+];
+
+/// The tasks of the manifests that this cluster takes, and their hash. An extracted payload has not always the manifests
+/// of the operator's own image; those of its minor stand in for them.
+pub(super) fn tasks(release: &Release, payload: &Payload, selection: &Selection) -> (Vec<Task>, String) {
+    let mut places = BTreeMap::new();
+    let taken: Vec<&Manifest> =
+        payload.manifests.iter().filter(|manifest| selection.takes(&manifest.object)).collect();
+    let defined: Vec<(&str, &str)> =
+        taken.iter().filter_map(|manifest| definition(&manifest.object)).collect();
+    let own = taken.iter().map(|manifest| {
+        let key = (&manifest.run_level, &manifest.component, manifest.capabilities());
+        let place = places.entry(key).or_insert_with_key(|(run_level, component, capabilities)| {
+            Place::new(run_level, component, capabilities)
+        });
+        Task::new(place, what(&manifest.object, &defined))
+    });
+    let own: Vec<Task> = own.collect();
+    let mut tasks = missing(release, &own, &selection.feature_set);
+    if selection.feature_set == "DevPreviewNoUpgrade" {
+        tasks.extend(facts::update_status_controller(release));
+    }
+    tasks.extend(own);
+    (tasks, payload.version_hash(selection))
+}
+
+/// What the payload lacks of the operator's own manifests.
+fn missing(release: &Release, tasks: &[Task], feature_set: &str) -> Vec<Task> {
+    let Ok(known) = Release::find(&release.version) else { return Vec::new() };
+    let has = |wanted: &Value| tasks.iter().filter_map(Task::object).any(|object| same(object, wanted));
+    let known = Release { image: release.image.clone(), ..known };
+    let has_deployment = has(&json!({
+        "kind": "Deployment",
+        "metadata": { "name": NAME, "namespace": NAMESPACE },
+    }));
+    let parts = known.components.iter().flat_map(|component| facts::own(&known, component, feature_set));
+    let needed = parts.filter(|task| {
+        let Some(object) = task.object() else { return false };
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        SCHEMAS.contains(&name) || (task.place.component == NAME && !has_deployment)
+    });
+    needed.filter(|task| task.object().is_some_and(|object| !has(object))).collect()
+}
+
+fn same(one: &Value, other: &Value) -> bool {
+    one["kind"] == other["kind"]
+        && one["metadata"]["name"] == other["metadata"]["name"]
+        && one["metadata"]["namespace"] == other["metadata"]["namespace"]
+}
+
+/// Group and kind that an object defines.
+fn definition(object: &Value) -> Option<(&str, &str)> {
+    let is_definition = object["kind"] == "CustomResourceDefinition";
+    is_definition
+        .then(|| Some((object["spec"]["group"].as_str()?, object["spec"]["names"]["kind"].as_str()?)))?
+}
+
+fn what(object: &Arc<Value>, defined: &[(&str, &str)]) -> What {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+    let rule = rule(object);
+    if (group, kind) == ("config.openshift.io", "ClusterOperator") && rule != Rule::Delete {
+        return What::ClusterOperator(Box::new(cluster_operator(object)));
+    }
+    let is_aggregated = AGGREGATED.contains(&group) && !defined.contains(&(group, kind));
+    if is_aggregated || (asks_others(object) && rule != Rule::Delete) {
+        return What::Counted(1);
+    }
+    let resource = resources::of_group(api_version, kind);
+    What::Object(Box::new(Wanted { resource, object: applied(object), rule }))
+}
+
+/// Whether requests would wait for a program that nobody simulates: webhooks that must answer, and API servers behind the
+/// API server.
+fn asks_others(object: &Value) -> bool {
+    let must_answer = |webhook: &Value| webhook["failurePolicy"] != "Ignore";
+    match object["kind"].as_str() {
+        Some("ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => {
+            object["webhooks"].as_array().is_some_and(|webhooks| webhooks.iter().any(must_answer))
+        }
+        Some("APIService") => object["spec"]["service"].is_object(),
+        _ => false,
+    }
+}
+
+/// What its annotations say is done with an object.
+pub(super) fn rule(object: &Value) -> Rule {
+    let annotated = |name: &str| object["metadata"]["annotations"][name] == "true";
+    if annotated("release.openshift.io/delete") {
+        Rule::Delete
+    } else if annotated("release.openshift.io/create-only") {
+        Rule::CreateOnly
+    } else {
+        Rule::Apply
+    }
+}
+
+/// The object as it is applied: without status, which is not the payload's to say, and the operator's own Deployment
+/// marked as one that a simulated program stands for.
+fn applied(object: &Arc<Value>) -> Arc<Value> {
+    let is_own = object["kind"] == "Deployment" && object["metadata"]["name"] == NAME;
+    let has_stamp = object["metadata"].get("creationTimestamp").is_some();
+    if object.get("status").is_none() && !is_own && !has_stamp {
+        return Arc::clone(object);
+    }
+    let mut object = (**object).clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("creationTimestamp");
+    }
+    if is_own && let Some(Value::Object(template)) = object.pointer_mut("/spec/template") {
+        let mark = json!({ "metadata": { "annotations": { (windtunnel_controllers::PROGRAM): "true" } } });
+        let mut marked = Value::Object(std::mem::take(template));
+        json_patch::merge(&mut marked, &mark);
+        object["spec"]["template"] = marked;
+    }
+    Arc::new(object)
+}
+
+fn cluster_operator(object: &Arc<Value>) -> ClusterOperatorTask {
+    let versions = object["status"]["versions"].as_array().into_iter().flatten();
+    let versions = versions.filter_map(|entry| {
+        Some((entry["name"].as_str()?.to_owned(), entry["version"].as_str()?.to_owned()))
+    });
+    let versions = versions.collect();
+    let mut object = (**object).clone();
+    // Nothing is deployed yet: only what the ClusterOperator is about is told before its operator comes.
+    let related_objects = object.pointer_mut("/status/relatedObjects").map(Value::take).unwrap_or_default();
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+        fields.entry("spec").or_insert_with(|| json!({}));
+    }
+    ClusterOperatorTask { object, related_objects, versions }
+}

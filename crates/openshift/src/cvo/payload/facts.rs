@@ -1,0 +1,211 @@
+//! The payload of a release of which only facts are known: CRDs, Deployments, ClusterOperators and what lets operators work
+//! one by one, the rest of a component as a count of manifests that take their time and are not written.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windtunnel_core::resources;
+
+use super::{ClusterOperatorTask, Place, Task, Wanted, What, extracted};
+use crate::cvo::behaviour::Behaviour;
+use crate::cvo::lease::NAMESPACE;
+use crate::cvo::{NAME, access, capabilities, version_pod};
+use crate::manifests;
+use crate::release::{Component, Operator, Release};
+
+/// The text in our manifests that stands for the image of the release.
+const RELEASE_IMAGE: &str = "RELEASE_IMAGE";
+
+/// The tasks of all components, in order of run level and name.
+pub(super) fn tasks(release: &Release, feature_set: &str) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for (index, component) in release.components.iter().enumerate() {
+        tasks.extend(component_tasks(release, component, feature_set));
+        if index == 0 && feature_set == "DevPreviewNoUpgrade" {
+            tasks.extend(update_status_controller(release));
+        }
+    }
+    tasks
+}
+
+fn component_tasks(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
+    let place = Place::new(&format!("{:02}", component.run_level), &component.name, &component.capabilities);
+    let crds = component.crds.iter().chain(&component.previews);
+    let crds = crds.filter_map(|name| manifests::crd_with(name, release.line(), feature_set));
+    let is_own = component.name == NAME && component.run_level == 0;
+    let mut tasks: Vec<What> = is_own.then(own_namespace).flatten().into_iter().collect();
+    let namespaces = tasks.len();
+    tasks.extend(crds.map(object));
+    let mut own: Vec<What> = component.operator.as_ref().map(surroundings).unwrap_or_default();
+    if is_own {
+        tasks.extend(own_deployment(release));
+        own.extend(payload_account(release));
+    }
+    let more = component.objects.iter().flat_map(|name| manifests::payload(name));
+    own.extend(more.cloned().map(object));
+    // The facts count these among the rest.
+    let known = u32::try_from(namespaces + own.len()).unwrap_or(u32::MAX);
+    let counted = component.manifests.saturating_sub(known);
+    tasks.extend(own);
+    if counted > 0 {
+        tasks.push(What::Counted(counted));
+    }
+    if let Some(operator) = &component.operator {
+        tasks.push(object(deployment(release, operator)));
+        tasks.push(What::ClusterOperator(Box::new(ClusterOperatorTask {
+            object: cluster_operator(operator),
+            related_objects: operator.related_objects(),
+            versions: release.versions_of(operator),
+        })));
+    }
+    tasks.into_iter().map(|what| Task::new(&place, what)).collect()
+}
+
+/// A ClusterOperator as the payload's manifest has it, without status.
+pub(super) fn cluster_operator(operator: &Operator) -> Value {
+    json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ClusterOperator",
+        "metadata": {
+            "name": operator.cluster_operator,
+            "annotations": { "include.release.openshift.io/self-managed-high-availability": "true" },
+        },
+        "spec": {},
+    })
+}
+
+/// What an operator finds when it starts: its Namespace, and what lets it do its work.
+fn surroundings(operator: &Operator) -> Vec<What> {
+    let access = access::objects(operator).into_iter();
+    let access = access.map(object);
+    std::iter::once(namespace(&operator.namespace)).chain(access).collect()
+}
+
+fn namespace(name: &str) -> What {
+    object(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }))
+}
+
+/// What version pods run as, and that they may be privileged, in releases that have it.
+fn payload_account(release: &Release) -> Vec<What> {
+    if !Behaviour::of(release).has_payload_account {
+        return Vec::new();
+    }
+    let account = json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": { "name": version_pod::ACCOUNT, "namespace": NAMESPACE },
+    });
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": { "name": "cluster-version-operator-payload" },
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "system:openshift:scc:privileged",
+        },
+        "subjects": [{ "kind": "ServiceAccount", "name": version_pod::ACCOUNT, "namespace": NAMESPACE }],
+    });
+    vec![object(account), object(binding)]
+}
+
+fn own_namespace() -> Option<What> {
+    Some(object(base("Namespace", NAMESPACE)?.clone()))
+}
+
+/// What of the operator's own stands in a cluster from the beginning.
+fn base(kind: &str, name: &str) -> Option<&'static Value> {
+    let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
+    manifests::objects("base").iter().find(is_it)
+}
+
+fn own_deployment(release: &Release) -> Option<What> {
+    let template = base("Deployment", NAME)?;
+    let mut deployment = with_image(template.clone(), &release.image);
+    if let Some(Value::Array(list)) = deployment.pointer_mut("/spec/template/spec/containers/0/args") {
+        list.extend(capabilities::arguments(release).map(Value::from));
+    }
+    Some(object(deployment))
+}
+
+/// What the payload has beside with feature set `DevPreviewNoUpgrade`.
+pub(super) fn update_status_controller(release: &Release) -> Vec<Task> {
+    let place = Place::new("00", "update-status-controller", &[]);
+    let objects = manifests::objects("update-status-controller").iter();
+    objects.map(|wanted| Task::new(&place, object(with_image(wanted.clone(), &release.image)))).collect()
+}
+
+/// The objects of the update status controller, whatever the feature set, with what is in a release's image.
+pub fn update_status_controller_objects(
+    release: &Release,
+) -> impl Iterator<Item = (windtunnel_core::Resource, Value)> {
+    let objects = manifests::objects("update-status-controller").iter();
+    objects.filter_map(|object| {
+        let object = with_image(object.clone(), &release.image);
+        Some((resources::of(&object)?.clone(), object))
+    })
+}
+
+/// What lies in the operator's own image and so in every payload: its schemas, and its Deployment.
+pub(super) fn own(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
+    let is_object = |task: &Task| matches!(task.what, What::Object(_));
+    component_tasks(release, component, feature_set).into_iter().filter(is_object).collect()
+}
+
+/// An object of a kind that is known.
+fn object(object: impl Into<Arc<Value>>) -> What {
+    let object = object.into();
+    match resources::of(&object) {
+        Some(resource) => {
+            let rule = extracted::rule(&object);
+            What::Object(Box::new(Wanted::new(Some(resource.clone()), object, rule)))
+        }
+        None => What::Counted(1),
+    }
+}
+
+/// Puts the release's image where the manifest has its placeholder, in images and arguments.
+fn with_image(mut object: Value, image: &str) -> Value {
+    let containers = object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut);
+    for container in containers.into_iter().flatten() {
+        let arguments = container.get_mut("args").and_then(Value::as_array_mut).into_iter().flatten();
+        arguments.for_each(|argument| fill(argument, image));
+        if let Some(text) = container.get_mut("image") {
+            fill(text, image);
+        }
+    }
+    object
+}
+
+fn fill(text: &mut Value, image: &str) {
+    if let Value::String(text) = text {
+        *text = text.replace(RELEASE_IMAGE, image);
+    }
+}
+
+/// The Deployment of an operator: an image of its own, and the release's version in `RELEASE_VERSION`, from which an
+/// operator learns what it is to report. How it is rolled out stands in no manifest: the operator fills the default in and
+/// puts that right as well.
+fn deployment(release: &Release, operator: &Operator) -> Value {
+    let version = release.version.to_string();
+    let image = release.image_of(&operator.deployment);
+    let labels = json!({ "name": operator.deployment });
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": { "name": operator.deployment, "namespace": operator.namespace },
+        "spec": {
+            "replicas": 1,
+            "selector": { "matchLabels": labels },
+            "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": "25%", "maxUnavailable": "25%" } },
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": { "containers": [{
+                    "name": operator.deployment,
+                    "image": image,
+                    "env": [{ "name": "RELEASE_VERSION", "value": version }],
+                }] },
+            },
+        },
+    })
+}

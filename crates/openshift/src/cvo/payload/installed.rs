@@ -1,0 +1,84 @@
+//! What a cluster has of a payload when its installation is over.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use windtunnel_core::Resource;
+
+use super::{Payload, Rule, Task, What, facts, text};
+use crate::cvo::capabilities::Capabilities;
+use crate::cvo::inject;
+use crate::cvo::inject::Surroundings;
+use crate::cvo::manifest;
+use crate::payload::Selection;
+use crate::release::{Operator, Release};
+
+/// The payload that a cluster was installed by, and what of it the cluster takes.
+#[derive(Debug)]
+pub struct Installed<'r> {
+    release: &'r Release,
+    payload: Payload,
+    capabilities: Capabilities,
+}
+
+impl<'r> Installed<'r> {
+    /// The payload of `release` for a cluster with this feature set, and with the capabilities that the specification of
+    /// `cluster_version` asks for. Feature gates are told later than that, so none is enabled.
+    pub fn of(release: &'r Release, feature_set: &str, cluster_version: &Value) -> Self {
+        let selection = Selection {
+            feature_set: feature_set.to_owned(),
+            feature_gates: Vec::new(),
+            major: release.version.major,
+        };
+        Self {
+            release,
+            payload: Payload::load(release, selection),
+            capabilities: Capabilities::at_start(release, feature_set, cluster_version),
+        }
+    }
+
+    /// The tasks whose capabilities are enabled.
+    fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.payload.tasks.iter().filter(|task| self.capabilities.include(&task.place.capabilities))
+    }
+
+    /// The CustomResourceDefinition of this name.
+    pub fn definition(&self, name: &str) -> Option<&Value> {
+        self.definitions().find(|object| object["metadata"]["name"] == name)
+    }
+
+    fn definitions(&self) -> impl Iterator<Item = &Value> {
+        let objects = self.payload.tasks.iter().filter_map(Task::object);
+        objects.filter(|object| object["kind"] == "CustomResourceDefinition")
+    }
+
+    /// The objects, in the order they are applied, as things of `cluster_version` with what `around` has a part in. What no
+    /// kind is known for is left out.
+    pub fn objects(&self, cluster_version: &Value, around: Surroundings<'_>) -> Vec<(Resource, Value)> {
+        let definitions: Vec<&Value> = self.definitions().collect();
+        let owned = |task: &Task| match &task.what {
+            What::Object(wanted) if wanted.rule != Rule::Delete => {
+                let resource = wanted.resource_among(definitions.iter().copied())?;
+                // What has no place is found out by the operator.
+                let object = inject::into(&wanted.object, around).unwrap_or(Cow::Borrowed(&wanted.object));
+                Some((resource, manifest::owned(&object, cluster_version, wanted.rule)))
+            }
+            _ => None,
+        };
+        self.tasks().filter_map(owned).collect()
+    }
+
+    /// The operators whose ClusterOperators are among the manifests.
+    pub fn operators(&self) -> impl Iterator<Item = &'r Operator> {
+        let release = self.release;
+        self.tasks().filter_map(move |task| {
+            let What::ClusterOperator(operator) = &task.what else { return None };
+            release.operator(text(&operator.object["metadata"], "name"))
+        })
+    }
+}
+
+/// A ClusterOperator as the payload's manifest has it, without status, as a thing of `cluster_version`.
+pub fn installed_cluster_operator(operator: &Operator, cluster_version: &Value) -> Value {
+    manifest::owned(&facts::cluster_operator(operator), cluster_version, Rule::Apply)
+}

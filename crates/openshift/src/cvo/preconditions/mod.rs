@@ -1,0 +1,274 @@
+//! Checks between loading a payload and accepting it. What is only a warning, or is forced through, is told in
+//! `acceptedRisks`.
+
+mod etcd_backup;
+mod recommended;
+#[cfg(test)]
+mod releases;
+
+use semver::Version;
+use windtunnel_core::{Object, View};
+
+use super::behaviour::Behaviour;
+use super::upgradeable::precondition;
+use crate::release::Release;
+
+/// What checks are called.
+const ROLLBACK: &str = "ClusterVersionRollback";
+const GIANT_HOP: &str = "ClusterVersionGiantHop";
+const UPGRADEABLE: &str = "ClusterVersionUpgradeable";
+
+/// What the checks came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// All passed.
+    Passed,
+    /// Some failed, but none that refuses the update, or it was forced; the text is for `acceptedRisks`.
+    Noted(String),
+    /// The update is refused, and why.
+    Blocked(String),
+}
+
+/// One check that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Failed {
+    /// `Precondition "<name>" failed because of "<reason>": <message>`.
+    text: String,
+    /// Whether it refuses the update, or is only noted.
+    blocks: bool,
+}
+
+impl Failed {
+    fn new(name: &str, reason: &str, message: &str, blocks: bool) -> Self {
+        Self { text: format!("Precondition \"{name}\" failed because of \"{reason}\": {message}"), blocks }
+    }
+}
+
+/// Runs the checks of this operator's release for an update to `target`, all of them and in the operator's order.
+pub(super) fn check(
+    behaviour: Behaviour,
+    view: &View,
+    cluster_version: &Object,
+    target: &Release,
+    force: bool,
+) -> Verdict {
+    let target = &target.version;
+    let known = cluster_version.text("/status/desired/version");
+    let current = known.parse::<Version>();
+    // Each check that has to know where the cluster is says so by itself; an update may be what mends it.
+    let from = |name, check: &dyn Fn(&Version) -> Option<Failed>| match &current {
+        Ok(current) => check(current),
+        Err(_) => Some(Failed::new(name, "InvalidCurrentVersion", &wrong_version(known), false)),
+    };
+    let upgradeable_from = |current: &Version| upgradeable(behaviour, cluster_version, current, target);
+    let failures: Vec<Failed> = [
+        behaviour
+            .guards_rollback
+            .then(|| from(ROLLBACK, &|current| rollback(cluster_version, current, target)))
+            .flatten(),
+        behaviour
+            .guards_hops
+            .then(|| from(GIANT_HOP, &|current| giant_hop(behaviour, current, target)))
+            .flatten(),
+        precondition::refuses(cluster_version).then(|| from(UPGRADEABLE, &upgradeable_from)).flatten(),
+        behaviour.wants_backup.then(|| etcd_backup::check(view, cluster_version, target)).flatten(),
+        behaviour.wants_recommendation.then(|| recommended::check(cluster_version, known, target)).flatten(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    summarize(&failures, force)
+}
+
+/// What is wrong with a text as a version, in the words of the operator's library.
+fn wrong_version(text: &str) -> String {
+    let parts: Vec<&str> = text.splitn(3, '.').collect();
+    let [major, minor, rest] = parts[..] else {
+        return match text {
+            "" => "Version string empty".to_owned(),
+            _ => "No Major.Minor.Patch elements found".to_owned(),
+        };
+    };
+    let patch = rest.split(['-', '+']).next().unwrap_or_default();
+    let named = [("major", major), ("minor", minor), ("patch", patch)];
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match named.into_iter().find(|(_, part)| !is_number(part)) {
+        Some((name, part)) => format!("Invalid character(s) found in {name} number \"{part}\""),
+        None => format!("Invalid version \"{text}\""),
+    }
+}
+
+fn summarize(failures: &[Failed], force: bool) -> Verdict {
+    let texts: Vec<&str> = failures.iter().map(|failed| failed.text.as_str()).collect();
+    let summary = match texts.as_slice() {
+        [] => return Verdict::Passed,
+        [one] => (*one).to_owned(),
+        several => format!("Multiple precondition checks failed:\n* {}", several.join("\n* ")),
+    };
+    match (failures.iter().any(|failed| failed.blocks), force) {
+        (false, _) => Verdict::Noted(summary),
+        (true, true) => Verdict::Noted(format!("Forced through blocking failures: {summary}")),
+        (true, false) => Verdict::Blocked(summary),
+    }
+}
+
+/// `ClusterVersionGiantHop`: not to a larger major (but from 4 to 5.0, in releases that know of it), nor over a minor.
+fn giant_hop(behaviour: Behaviour, current: &Version, target: &Version) -> Option<Failed> {
+    let failed = |reason, message: &str| Some(Failed::new(GIANT_HOP, reason, message, true));
+    if target.major > current.major {
+        let next_major = behaviour.allows_next_major && (current.major, target.major) == (4, 5);
+        if next_major && target.minor == 0 {
+            return None;
+        }
+        let besides = if next_major { " or to 5.0" } else { "" };
+        let message = format!(
+            "{target} has a larger major version than the current target {current} ({} > {}), and only updates within the current major version{besides} are supported.",
+            target.major, current.major
+        );
+        return failed("MajorVersionUpdate", &message);
+    }
+    if target.major < current.major || target.minor <= current.minor + 1 {
+        return None;
+    }
+    let message = format!(
+        "{target} is more than one minor version beyond the current target {current} ({}.{} > {}.({}+1)), and only updates within the current minor version or to the next minor version are supported.",
+        target.major, target.minor, current.major, current.minor
+    );
+    failed("MultipleMinorVersionsUpdate", &message)
+}
+
+/// `ClusterVersionUpgradeable`: what the condition Upgradeable has against it.
+fn upgradeable(
+    behaviour: Behaviour,
+    cluster_version: &Object,
+    current: &Version,
+    target: &Version,
+) -> Option<Failed> {
+    let objection = precondition::judge(behaviour, cluster_version, current, target)?;
+    Some(Failed::new(UPGRADEABLE, &objection.reason, &objection.message, objection.blocks))
+}
+
+/// `ClusterVersionRollback`: a lower version is only allowed when it is the previous one, of the same minor.
+fn rollback(cluster_version: &Object, current: &Version, target: &Version) -> Option<Failed> {
+    if target >= current {
+        return None;
+    }
+    let current_image = cluster_version.text("/status/desired/image");
+    let previous = cluster_version
+        .list("/status/history")
+        .iter()
+        .find(|entry| entry["version"] != current.to_string().as_str() || entry["image"] != current_image);
+    let parsed = previous.and_then(|entry| entry["version"].as_str()?.parse::<Version>().ok());
+    let less = format!("{target} is less than the current target {current}");
+    let message = match (previous, parsed) {
+        (Some(_), Some(version)) if version == *target => {
+            if (version.major, version.minor) == (current.major, current.minor) {
+                return None;
+            }
+            format!(
+                "{less} and matches the cluster's previous version, but rollbacks that change major or minor versions are not recommended"
+            )
+        }
+        (Some(entry), Some(version)) => format!(
+            "{less}, and the only supported rollback is to the cluster's previous version {version} ({})",
+            entry["image"].as_str().unwrap_or_default()
+        ),
+        _ => format!("{less}, and the cluster has no previous Semantic Version"),
+    };
+    Some(Failed::new(ROLLBACK, "LowDesiredVersion", &message, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check_rollback(target: &str, history: &[(&str, &str)], expected: &str) {
+        let entries: Vec<_> =
+            history.iter().map(|(version, image)| json!({ "version": version, "image": image })).collect();
+        let (version, image) = history[0];
+        let object = Object::new(json!({
+            "status": { "desired": { "version": version, "image": image }, "history": entries },
+        }));
+        let found = rollback(&object, &version.parse().unwrap(), &target.parse().unwrap());
+        let found = found.map(|failed| failed.text).unwrap_or_default();
+        let prefix = "Precondition \"ClusterVersionRollback\" failed because of \"LowDesiredVersion\": ";
+        assert_eq!(found.strip_prefix(prefix).unwrap_or(&found), expected);
+    }
+
+    #[test]
+    fn going_on_and_going_back_to_the_previous_version_of_the_minor_are_allowed() {
+        check_rollback("4.14.8", &[("4.14.1", "a")], "");
+        check_rollback("4.14.1", &[("4.14.8", "b"), ("4.14.1", "a")], "");
+    }
+
+    #[test]
+    fn other_lower_versions_are_refused_with_the_previous_one_named() {
+        check_rollback(
+            "4.14.0",
+            &[("4.14.8", "b"), ("4.14.1", "a"), ("4.14.0", "z")],
+            "4.14.0 is less than the current target 4.14.8, and the only supported rollback is to the cluster's previous version 4.14.1 (a)",
+        );
+    }
+
+    #[test]
+    fn a_rollback_over_a_minor_is_not_recommended() {
+        check_rollback(
+            "4.13.9",
+            &[("4.14.1", "b"), ("4.13.9", "a")],
+            "4.13.9 is less than the current target 4.14.1 and matches the cluster's previous version, but rollbacks that change major or minor versions are not recommended",
+        );
+    }
+
+    fn check_hop(current: &str, target: &str, expected: &str) {
+        let (current, target): (Version, Version) = (current.parse().unwrap(), target.parse().unwrap());
+        let behaviour = Behaviour::of(&Release::find(&current).unwrap());
+        let found = giant_hop(behaviour, &current, &target);
+        let found = found.map(|failed| failed.text).unwrap_or_default();
+        let prefix = "Precondition \"ClusterVersionGiantHop\" failed because of ";
+        assert_eq!(found.strip_prefix(prefix).unwrap_or(&found), expected);
+    }
+
+    #[test]
+    fn the_next_minor_and_going_back_are_no_giant_hop() {
+        check_hop("4.20.1", "4.20.9", "");
+        check_hop("4.20.1", "4.21.0", "");
+        check_hop("4.20.1", "4.12.0", "");
+        check_hop("4.22.1", "5.0.0", "");
+    }
+
+    #[test]
+    fn a_hop_over_a_minor_or_to_another_major_is_refused() {
+        check_hop(
+            "4.20.1",
+            "4.22.0",
+            "\"MultipleMinorVersionsUpdate\": 4.22.0 is more than one minor version beyond the current target 4.20.1 (4.22 > 4.(20+1)), and only updates within the current minor version or to the next minor version are supported.",
+        );
+        check_hop(
+            "4.22.1",
+            "5.1.0",
+            "\"MajorVersionUpdate\": 5.1.0 has a larger major version than the current target 4.22.1 (5 > 4), and only updates within the current major version or to 5.0 are supported.",
+        );
+        check_hop(
+            "4.21.1",
+            "5.0.0",
+            "\"MajorVersionUpdate\": 5.0.0 has a larger major version than the current target 4.21.1 (5 > 4), and only updates within the current major version are supported.",
+        );
+    }
+
+    #[test]
+    fn only_what_blocks_refuses_and_force_goes_through_it() {
+        let (warning, block) = (Failed::new("A", "R", "m", false), Failed::new("B", "R", "m", true));
+        let (a, b) = (
+            "Precondition \"A\" failed because of \"R\": m",
+            "Precondition \"B\" failed because of \"R\": m",
+        );
+        let both = format!("Multiple precondition checks failed:\n* {b}\n* {a}");
+        assert_eq!(summarize(&[], true), Verdict::Passed);
+        assert_eq!(summarize(std::slice::from_ref(&warning), true), Verdict::Noted(a.to_owned()));
+        assert_eq!(summarize(&[block.clone(), warning.clone()], false), Verdict::Blocked(both.clone()));
+        let forced = format!("Forced through blocking failures: {both}");
+        assert_eq!(summarize(&[block, warning], true), Verdict::Noted(forced));
+    }
+}

@@ -1,0 +1,328 @@
+//! Fetching a release image: its signature, then a Job or Pod on the operator's own node that copies the manifests.
+//! While it lasts the ClusterVersion worker does nothing else.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use windtunnel_controllers::registry::Contents;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{JOBS, PODS};
+use windtunnel_core::rng::Stream;
+use windtunnel_core::{Answer, Object, Operation, Resource, View, Write};
+
+use super::behaviour::{Behaviour, Retrieval as By};
+use super::lease::NAMESPACE;
+use super::outbox::{Outbox, Purpose};
+use super::verify::{PATIENCE, Places, Verifier};
+use super::version_pod::{self, Judgement, VersionPod};
+use crate::world::World;
+
+/// How long a retrieval may take in all, in releases that limit it.
+const TIMEOUT: SignedDuration = SignedDuration::from_mins(4);
+/// How often a Job is looked at.
+const JOB_POLL: SignedDuration = SignedDuration::from_secs(3);
+
+/// What is to be fetched, as spec asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    /// Version as spec has it; may be empty.
+    pub(super) version: String,
+    /// Image.
+    pub(super) image: String,
+    /// Whether failed checks are only noted.
+    pub(super) force: bool,
+    /// Generation of the ClusterVersion that asks.
+    pub(super) generation: i64,
+}
+
+/// A payload on the node's disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Retrieved {
+    /// Whether the signature was good.
+    pub(super) verified: bool,
+    /// What was forced past, as `acceptedRisks` tells it; empty for nothing.
+    pub(super) risk: String,
+    /// The errors beneath that.
+    pub(super) causes: String,
+}
+
+/// Why a retrieval failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trouble {
+    /// The outermost error, which conditions tell.
+    pub(super) text: String,
+    /// The errors beneath it, which only Events tell; may be empty.
+    pub(super) causes: String,
+}
+
+impl From<String> for Trouble {
+    fn from(text: String) -> Self {
+        Self { text, causes: String::new() }
+    }
+}
+
+/// One retrieval on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Retrieval {
+    /// What is fetched.
+    pub(super) target: Target,
+    /// When it is given up, if it ever is.
+    deadline: Option<Time>,
+    stage: Stage,
+    retrieved: Retrieved,
+    /// Why what earlier retrievals left could not be removed.
+    left: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Stage {
+    /// Until this moment; for ever where nobody answers and nothing limits it.
+    Verify {
+        until: Option<Time>,
+    },
+    Prune,
+    Create,
+    Await {
+        name: String,
+        poll_at: Time,
+    },
+    Failed(String),
+}
+
+/// What retrievals need to know of their process.
+#[derive(Debug, Clone)]
+pub(super) struct Site {
+    /// The operator's own node.
+    pub(super) node: String,
+    /// How this release fetches.
+    pub(super) behaviour: Behaviour,
+    /// The world outside.
+    pub(super) world: Arc<World>,
+    /// Letters for names.
+    pub(super) names: Stream,
+    /// Image of the payload that lies on the node's disk: it needs no second Pod. Empty for none.
+    pub(super) held: String,
+    /// What is known of signatures.
+    pub(super) verifier: Verifier,
+}
+
+impl Site {
+    /// Finds what earlier processes fetched to this node: a pod that did its work has left a payload there.
+    pub(super) fn find_held(&mut self, view: &View) {
+        let has_fetched = |pod: &&Object| {
+            pod.name().starts_with("version-")
+                && pod.text("/spec/nodeName") == self.node
+                && pod.text("/status/phase") == "Succeeded"
+        };
+        let made_at = |pod: &&Object| pod.text("/metadata/creationTimestamp").to_owned();
+        let last = view.list_in(&PODS, NAMESPACE).filter(has_fetched).max_by_key(made_at);
+        self.held = last.map_or_else(String::new, |pod| pod.text("/spec/containers/0/image").to_owned());
+    }
+
+    /// Whether the payload of `image` lies on the node's disk, with all that makes it one.
+    fn holds(&self, image: &str) -> bool {
+        self.held == image && self.confirm(image).is_ok()
+    }
+
+    /// Checks that what was fetched of `image` can be a payload.
+    fn confirm(&self, image: &str) -> Result<(), String> {
+        let lacks = match self.world.release_image(image).contents {
+            Contents::NoPayload => "manifests",
+            Contents::NoImageReferences => "release-manifests/image-references",
+            _ => return Ok(()),
+        };
+        let place = version_pod::payload_path(image);
+        let step = match self.behaviour.retrieval {
+            By::Pod => format!("confirming the presence of release-image content in \"{place}\": "),
+            By::Job => String::new(),
+        };
+        let missing = format!("stat {place}/{lacks}: no such file or directory");
+        Err(format!("Unable to download and prepare the update: {step}{missing}"))
+    }
+}
+
+impl Retrieval {
+    /// Begins.
+    pub(super) fn new(target: Target, site: &Site, view: &View, now: Time) -> Self {
+        let until = site.verifier.known_at(&target.image, &Places::of(site, view), now);
+        // Who forces an update is not to wait for ever for what would be passed over anyway.
+        let until = until.or_else(|| target.force.then(|| now + PATIENCE));
+        Self {
+            target,
+            deadline: site.behaviour.limits_retrieval.then(|| now + TIMEOUT),
+            stage: Stage::Verify { until },
+            retrieved: Retrieved { verified: true, risk: String::new(), causes: String::new() },
+            left: Vec::new(),
+        }
+    }
+
+    /// When it wants to look again; `None` while nothing but an answer brings it on.
+    pub(super) fn wake_at(&self) -> Option<Time> {
+        match &self.stage {
+            Stage::Verify { until } => *until,
+            Stage::Await { poll_at, .. } => [Some(*poll_at), self.deadline].into_iter().flatten().min(),
+            Stage::Prune | Stage::Create | Stage::Failed(_) => self.deadline,
+        }
+    }
+
+    /// Goes on; answers when it has ended, with the error text where it failed.
+    pub(super) fn run(
+        &mut self,
+        site: &mut Site,
+        view: &View,
+        now: Time,
+        out: &mut Outbox,
+    ) -> Option<Result<Retrieved, Trouble>> {
+        loop {
+            match &self.stage {
+                Stage::Verify { until } if until.is_some_and(|until| until <= now) => {
+                    if let Err(error) = self.verify(site, view, now) {
+                        return Some(Err(error));
+                    }
+                    self.stage = Stage::Prune;
+                    prune(site.behaviour.retrieval, view, out);
+                }
+                Stage::Prune if !out.awaits(Purpose::Prune) && !self.left.is_empty() => {
+                    return Some(Err(self.not_pruned().into()));
+                }
+                Stage::Prune if !out.awaits(Purpose::Prune) && site.holds(&self.target.image) => {
+                    return Some(Ok(self.retrieved.clone()));
+                }
+                Stage::Prune if !out.awaits(Purpose::Prune) => {
+                    let write = self.creation(site);
+                    out.push(Purpose::Retrieve, write);
+                    self.stage = Stage::Create;
+                }
+                Stage::Await { name, poll_at } => {
+                    let judged = judge(site.behaviour.retrieval, view, name, *poll_at, now);
+                    if judged == Judgement::Done {
+                        // The cleanup before it left nothing else there.
+                        site.held.clone_from(&self.target.image);
+                        if let Err(error) = site.confirm(&self.target.image) {
+                            return Some(Err(error.into()));
+                        }
+                    }
+                    return self.judged(judged, site.behaviour.retrieval, now);
+                }
+                Stage::Failed(cause) => return Some(Err(in_words(site.behaviour.retrieval, cause).into())),
+                Stage::Verify { .. } | Stage::Prune | Stage::Create => return None,
+            }
+        }
+    }
+
+    /// Takes the answer to the creation of the Job or Pod in.
+    pub(super) fn created(&mut self, answer: &Answer, now: Time) {
+        self.stage = match &answer.outcome {
+            Ok(object) => Stage::Await { name: object.name().to_owned(), poll_at: now + JOB_POLL },
+            Err(refusal) => Stage::Failed(refusal.message.clone()),
+        };
+    }
+
+    /// Takes the answer to the removal of a Job or Pod in. Operators that make Jobs only log what went wrong.
+    pub(super) fn pruned(&mut self, by: By, answer: &Answer) {
+        if let (Err(refusal), By::Pod, Operation::Delete(_)) = (&answer.outcome, by, &answer.write.operation)
+        {
+            let kind = if answer.write.resource == JOBS { "job" } else { "pod" };
+            let text = format!("failed to delete {kind} {}: {}", answer.write.name, refusal.message);
+            self.left.push(text);
+        }
+    }
+
+    fn not_pruned(&self) -> String {
+        let errors = match self.left.as_slice() {
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        format!(
+            "Unable to download and prepare the update: failed to prune pods: error deleting pods: {errors}"
+        )
+    }
+
+    fn judged(&mut self, judged: Judgement, by: By, now: Time) -> Option<Result<Retrieved, Trouble>> {
+        match judged {
+            Judgement::Done => Some(Ok(self.retrieved.clone())),
+            Judgement::Failed(cause) => Some(Err(in_words(by, &cause).into())),
+            Judgement::Waiting if self.deadline.is_some_and(|deadline| deadline <= now) => {
+                Some(Err(in_words(by, "timed out waiting for the condition").into()))
+            }
+            Judgement::Waiting => {
+                if let Stage::Await { poll_at, .. } = &mut self.stage
+                    && *poll_at <= now
+                {
+                    *poll_at = now + JOB_POLL;
+                }
+                None
+            }
+        }
+    }
+
+    /// Checks the release signature. Without `force` a bad one ends the retrieval.
+    fn verify(&mut self, site: &mut Site, view: &View, now: Time) -> Result<(), Trouble> {
+        let Target { version, image, force, .. } = &self.target;
+        let error = match site.verifier.verify(image, &Places::of(site, view)) {
+            Ok(signed) => {
+                site.verifier.remember(signed);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        let causes = Places::of(site, view).causes(image, now);
+        if !force {
+            return Err(Trouble { text: format!("The update cannot be verified: {error}"), causes });
+        }
+        self.retrieved = Retrieved {
+            verified: false,
+            risk: format!(
+                "Target release version=\"{version}\" image=\"{image}\" cannot be verified, but continuing anyway because the update was forced: {error}"
+            ),
+            causes,
+        };
+        Ok(())
+    }
+
+    fn creation(&self, site: &mut Site) -> Write {
+        let pod = VersionPod {
+            image: &self.target.image,
+            node: &site.node,
+            behaviour: site.behaviour,
+            directory: site.names.suffix(5),
+        };
+        let name = format!("version-{}-{}", self.target.version, site.names.suffix(5));
+        match site.behaviour.retrieval {
+            By::Job => Write::create(&JOBS, pod.job(&name)),
+            By::Pod => Write::create(&PODS, pod.pod(&name)),
+        }
+    }
+}
+
+/// The sentence around every failure to fetch; releases that make Pods say at which step it was.
+fn in_words(by: By, cause: &str) -> String {
+    let step = if by == By::Pod { "fetching update payload: " } else { "" };
+    format!("Unable to download and prepare the update: {step}{cause}")
+}
+
+fn judge(by: By, view: &View, name: &str, poll_at: Time, now: Time) -> Judgement {
+    let found = |resource: &Resource| view.get(resource, NAMESPACE, name).cloned();
+    match by {
+        By::Pod => found(&PODS).map_or(Judgement::Waiting, |pod| version_pod::judge_pod(&pod)),
+        By::Job if poll_at > now => Judgement::Waiting,
+        By::Job => found(&JOBS).map_or(Judgement::Waiting, |job| version_pod::judge_job(&job)),
+    }
+}
+
+/// Removes what earlier retrievals left: Jobs by the prefix of their name, and (in releases that make Pods) Pods by
+/// label.
+fn prune(by: By, view: &View, out: &mut Outbox) {
+    for job in view.list_in(&JOBS, NAMESPACE).filter(|job| job.name().starts_with("version-")) {
+        out.push(Purpose::Prune, Write::delete(&JOBS, NAMESPACE, job.name()));
+    }
+    if by == By::Pod {
+        let left = |pod: &&Object| pod.label("k8s-app") == Some(version_pod::LABEL) && !pod.is_terminating();
+        for pod in view.list_in(&PODS, NAMESPACE).filter(left) {
+            out.push(Purpose::Prune, Write::delete(&PODS, NAMESPACE, pod.name()));
+        }
+    }
+}

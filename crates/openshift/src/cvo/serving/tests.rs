@@ -1,0 +1,43 @@
+//! When a process comes to serve by another certificate.
+
+use serde_json::json;
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{ChangeKind, Object};
+
+use super::*;
+
+fn change(signer: &str) -> Change {
+    let certificate =
+        Certificate { subject: "a".to_owned(), key: "b".to_owned(), signed_by: signer.to_owned() };
+    let object = Object::new(json!({ "data": certificate.secret_data() }));
+    Change { key: Serving::secret(), kind: ChangeKind::Added, object, old: None }
+}
+
+fn told(counters: &[Counter]) -> Vec<String> {
+    counters.iter().map(|one| format!("{}={}", one.labels["signer"], one.count)).collect()
+}
+
+#[test]
+fn what_is_in_place_is_loaded_at_the_start_and_what_comes_later_a_while_after() {
+    let mut now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+    let mut view = View::default();
+    view.apply(&change("a"));
+    let mut serving = Serving::starting(Streams::new(1).stream("test"), now);
+    assert_eq!(told(&serving.look(&view, now)), ["a=1"]);
+    assert_eq!(serving.wake_at(), None);
+
+    view.apply(&change("b"));
+    serving.notice(&change("b"), now);
+    let at = serving.wake_at().unwrap();
+    assert!(at >= now + SignedDuration::from_secs(30) && at <= now + SignedDuration::from_secs(90));
+    assert!(serving.look(&view, now).is_empty());
+    now = at;
+    assert_eq!(told(&serving.look(&view, now)), ["a=0", "b=1"]);
+
+    // What is served stays so without its Secret, and is no other by being written again.
+    for view in [&View::default(), &view] {
+        serving.notice(&change("b"), now);
+        now = serving.wake_at().unwrap();
+        assert!(serving.look(view, now).is_empty());
+    }
+}

@@ -1,0 +1,321 @@
+//! The status that the operator writes: what it knows of itself, put into words.
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value, json};
+use windtunnel_core::Object;
+use windtunnel_core::clock::Time;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+
+use super::apply::{ApplyLoop, Mode};
+use super::behaviour::Behaviour;
+use super::capabilities::Capabilities;
+use super::failure::{self, Effect, Failure};
+use super::history::{self, Applied, Pruning};
+use super::load::Load;
+use super::updates::Updates;
+use super::upgradeable::Upgradeable;
+use crate::release::Release;
+
+/// The type of a condition that some releases preview.
+const ISSUES: &str = "ReconciliationIssues";
+
+/// What a status is made of.
+#[derive(Debug)]
+pub(super) struct Report<'a> {
+    /// The apply loop.
+    pub(super) apply: &'a ApplyLoop,
+    /// The last attempt to load a payload.
+    pub(super) load: &'a Load,
+    /// Capabilities.
+    pub(super) capabilities: &'a Capabilities,
+    /// How this release's operator behaves.
+    pub(super) behaviour: Behaviour,
+    /// What is known of updates.
+    pub(super) updates: &'a Updates,
+    /// What speaks against another minor.
+    pub(super) upgradeable: &'a Upgradeable,
+    /// Whether the cluster has a feature set with previews.
+    pub(super) previews: bool,
+    /// Why spec is invalid; empty: it is not.
+    pub(super) invalid: &'a [String],
+}
+
+/// The ClusterVersion as the operator wants it: the object with its new status; `None` where it stands there already.
+pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) -> Option<Value> {
+    let status = status(cluster_version, report, now);
+    (status != cluster_version["status"]).then(|| {
+        let fields = cluster_version.as_object().into_iter().flatten();
+        let others =
+            fields.filter(|(name, _)| *name != "status").map(|(name, value)| (name.clone(), value.clone()));
+        Value::Object(others.chain([("status".to_owned(), status)]).collect())
+    })
+}
+
+/// The status: what is made anew each time, and what else stands there.
+fn status(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
+    let work = &report.apply.work;
+    let made = [
+        ("desired", report.updates.desired(&work.release)),
+        ("observedGeneration", json!(work.generation)),
+        ("versionHash", json!(report.apply.payload.hash)),
+        ("capabilities", report.capabilities.status()),
+    ];
+    let is_made = |field: &str| made.iter().any(|(name, _)| *name == field);
+    let before = cluster_version["status"].as_object().into_iter().flatten();
+    let kept = before.filter(|(name, _)| !is_made(name)).map(|(name, value)| (name.clone(), value.clone()));
+    let mut status: Map<String, Value> = kept.collect();
+    status.extend(made.map(|(name, value)| (name.to_owned(), value)));
+    let mut status = Value::Object(status);
+    let retrieved = report.updates.tell(cluster_version, &mut status);
+    let version = work.release.version.to_string();
+    let mut entries = take_list(&mut status, "history");
+    // What was loaded last tells of the risks. A target that was refused is not what runs, so they are forgotten (`syncStatus`).
+    let refused = matches!(report.load, Load::Failed { .. });
+    let accepted_risks = if refused { Some("") } else { work.accepted_risks.as_deref() };
+    let applied = Applied {
+        version: &version,
+        image: &work.release.image,
+        completed: report.apply.progress.completed > 0,
+        verified: work.verified,
+        accepted_risks: accepted_risks.filter(|_| report.behaviour.keeps_risks),
+    };
+    let pruning = if report.behaviour.weighs_history { Pruning::ByWeight } else { Pruning::ByAge };
+    history::merge(&mut entries, applied, pruning, now);
+    status["history"] = Value::Array(entries);
+    let mut conditions = take_list(&mut status, "conditions");
+    set_conditions(&mut conditions, report, retrieved, &version, now);
+    status["conditions"] = Value::Array(conditions);
+    status
+}
+
+/// The ClusterVersion after too many failed writes (`syncFailingStatus`): what is stored, with the error on top.
+pub(super) fn write_failing(cluster_version: &Object, own: &Release, error: &str, now: Time) -> Value {
+    let mut object = cluster_version.to_value();
+    let status = &mut object["status"];
+    let mut entries = take_list(status, "history");
+    let version = own.version.to_string();
+    let applied = Applied {
+        version: &version,
+        image: &own.image,
+        completed: false,
+        verified: false,
+        accepted_risks: None,
+    };
+    let pruning = if Behaviour::of(own).weighs_history { Pruning::ByWeight } else { Pruning::ByAge };
+    history::merge(&mut entries, applied, pruning, now);
+    status["history"] = Value::Array(entries);
+    let mut conditions = take_list(status, "conditions");
+    let progressing = condition::find(&conditions, "Progressing")
+        .map_or_else(|| Condition::new("Progressing", "False", "", ""), Condition::read);
+    let message = format!("Error ensuring the cluster version is up to date: {error}");
+    for condition in [
+        Condition::new("Available", "False", "", ""),
+        Condition::new("Failing", "True", "", error),
+        Condition { message, ..progressing },
+    ] {
+        condition::set(&mut conditions, &condition, now);
+    }
+    status["conditions"] = Value::Array(conditions);
+    object
+}
+
+fn take_list(status: &mut Value, field: &str) -> Vec<Value> {
+    match status.get_mut(field).map(Value::take) {
+        Some(Value::Array(list)) => list,
+        _ => Vec::new(),
+    }
+}
+
+fn set_conditions(
+    conditions: &mut Vec<Value>,
+    report: &Report<'_>,
+    retrieved: Option<Condition>,
+    version: &str,
+    now: Time,
+) {
+    let apply = report.apply;
+    // The order in which they are set is that in which new ones stand.
+    if let Some(retrieved) = retrieved {
+        condition::set(conditions, &retrieved, now);
+    }
+    report.upgradeable.put(conditions, now);
+    let mut wanted = Vec::new();
+    if report.invalid.is_empty() {
+        condition::remove(conditions, "Invalid");
+    } else {
+        wanted.push(invalid(report.invalid));
+    }
+    wanted.push(implicit_capabilities(report.capabilities));
+    wanted.extend(report.load.condition());
+    if apply.progress.completed > 0 {
+        wanted.push(Condition::new("Available", "True", "", format!("Done applying {version}")));
+    } else if condition::find(conditions, "Available").is_none() {
+        wanted.push(Condition::new("Available", "False", "", ""));
+    }
+    wanted.push(failing(apply, report.behaviour, now));
+    wanted.push(progressing(apply, report.behaviour, version, !report.invalid.is_empty(), now));
+    if report.previews && report.behaviour.previews_issues {
+        wanted.push(issues(apply.progress.failure.as_ref()));
+    } else {
+        condition::remove(conditions, ISSUES);
+    }
+    // A type of former releases.
+    condition::remove(conditions, "ImplicitlyEnabled");
+    if condition::find(conditions, "RetrievedUpdates").is_none() {
+        wanted.push(Condition::new("RetrievedUpdates", "False", "", ""));
+    }
+    for condition in wanted {
+        condition::set(conditions, &condition, now);
+    }
+}
+
+/// ReconciliationIssues: what Failing would be if nothing were held back.
+fn issues(failure: Option<&Failure>) -> Condition {
+    match failure {
+        None => Condition::new(ISSUES, "False", "NoIssues", "No issues found during reconciliation"),
+        Some(failure) => {
+            let message = format!("Issues found during reconciliation: {}", failure.message);
+            Condition::new(ISSUES, "True", "IssuesFound", message)
+        }
+    }
+}
+
+fn implicit_capabilities(capabilities: &Capabilities) -> Condition {
+    let implicit: Vec<&str> = capabilities.implicit().iter().map(String::as_str).collect();
+    if implicit.is_empty() {
+        let message = "Capabilities match configured spec";
+        return Condition::new("ImplicitlyEnabledCapabilities", "False", "AsExpected", message);
+    }
+    let message = format!("The following capabilities could not be disabled: {}", implicit.join(", "));
+    Condition::new("ImplicitlyEnabledCapabilities", "True", "CapabilitiesImplicitlyEnabled", message)
+}
+
+fn invalid(errors: &[String]) -> Condition {
+    let message = match errors {
+        [one] => format!("The cluster version is invalid: {one}"),
+        // Unlike other lists of errors, this one ends in a line break.
+        several => format!("The cluster version is invalid:\n* {}\n", several.join("\n* ")),
+    };
+    Condition::new("Invalid", "True", "InvalidClusterVersion", message)
+}
+
+/// Failing: an operator that still updates is no failure while the cluster moves, a degraded one becomes a failure
+/// after 40 minutes, and everything counts at once while reconciling.
+fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
+    let none = Condition::new("Failing", "False", "", "");
+    let Some(failure) = &apply.progress.failure else { return none };
+    let as_true =
+        |failure: &Failure| Condition::new("Failing", "True", &failure.reason, failure.message.clone());
+    if apply.mode == Mode::Reconciling {
+        return as_true(failure);
+    }
+    let Some(failure) = without_harmless(failure) else {
+        let waited = operators_of(failure);
+        return match apply.watches.slow(&waited, now).filter(|_| behaviour.tells_slow_operators) {
+            Some(message) => Condition::new("Failing", "Unknown", "SlowClusterOperator", message),
+            None => none,
+        };
+    };
+    // What stood among others has no time of its own left (`convertErrorToProgressing` looks at what they are together).
+    let stands_alone = apply.progress.failure.as_ref().is_some_and(|failure| failure.parts.is_empty());
+    let too_early = stands_alone
+        && failure.effect == Effect::FailAfterInterval
+        && apply.watches.degraded_too_long(&failure.operators, now).is_empty();
+    if too_early { none } else { as_true(&failure) }
+}
+
+/// The failure without the parts that are no failure while the cluster moves.
+fn without_harmless(failure: &Failure) -> Option<Failure> {
+    if failure.parts.is_empty() {
+        return (failure.effect != Effect::None).then(|| failure.clone());
+    }
+    let mut parts: Vec<Failure> =
+        failure.parts.iter().filter(|part| part.effect != Effect::None).cloned().collect();
+    match parts.len() {
+        0 | 1 => parts.pop(),
+        _ => Some(failure::multiple(parts)),
+    }
+}
+
+fn operators_of(failure: &Failure) -> Vec<String> {
+    failure.operators.iter().chain(failure.parts.iter().flat_map(|part| &part.operators)).cloned().collect()
+}
+
+fn progressing(
+    apply: &ApplyLoop,
+    behaviour: Behaviour,
+    version: &str,
+    invalid: bool,
+    now: Time,
+) -> Condition {
+    let condition = |status, reason: &str, message| Condition::new("Progressing", status, reason, message);
+    let failure = apply.progress.failure.as_ref();
+    if apply.mode == Mode::Reconciling {
+        return match failure {
+            Some(failure) => {
+                let message = format!("Error while reconciling {version}: {}", failure.summary());
+                condition("False", &failure.reason, message)
+            }
+            None if invalid => {
+                let message = format!("Stopped at {version}: the cluster version is invalid");
+                condition("False", "InvalidClusterVersion", message)
+            }
+            None => condition("False", "", format!("Cluster version is {version}")),
+        };
+    }
+    let waiting = failure.map(|failure| waiting(apply, failure, behaviour, now)).transpose();
+    match (failure, waiting) {
+        (Some(failure), Err(summary)) => {
+            condition("True", &failure.reason, format!("Unable to apply {version}: {summary}"))
+        }
+        _ if invalid => {
+            let message = format!("Reconciling {version}: the cluster version is invalid");
+            condition("True", "InvalidClusterVersion", message)
+        }
+        (Some(failure), Ok(waiting)) => {
+            condition("True", &failure.reason, towards(apply, version, &waiting.unwrap_or_default()))
+        }
+        (None, _) => condition("True", "", towards(apply, version, "")),
+    }
+}
+
+/// What is waited for, where the failure is no more than that.
+///
+/// # Errors
+/// Why the release cannot be applied.
+fn waiting(apply: &ApplyLoop, failure: &Failure, behaviour: Behaviour, now: Time) -> Result<String, String> {
+    let names = failure.operators.join(", ");
+    match failure.effect {
+        Effect::None => {
+            let slow = apply.watches.slow(&failure.operators, now).filter(|_| behaviour.tells_slow_operators);
+            Ok(slow.unwrap_or_else(|| format!("waiting on {names}")))
+        }
+        Effect::Report => Err(failure.message.clone()),
+        Effect::FailAfterInterval if failure.parts.is_empty() => {
+            let exceeded = apply.watches.degraded_too_long(&failure.operators, now);
+            if exceeded.is_empty() {
+                return Ok(format!("waiting up to 40 minutes on {names}"));
+            }
+            let exceeded = exceeded.join(", ");
+            Err(format!("wait has exceeded 40 minutes for these operators: {exceeded}"))
+        }
+        _ => Err(failure.summary()),
+    }
+}
+
+/// `Working towards ...` with how far it is and what it waits for.
+fn towards(apply: &ApplyLoop, version: &str, waiting: &str) -> String {
+    let (done, total) = (apply.progress.done, apply.progress.total.max(1));
+    match (done, waiting) {
+        (0, "") => format!("Working towards {version}"),
+        (0, _) => format!("Working towards {version}: {waiting}"),
+        _ => {
+            let percent = u64::from(done) * 100 / u64::from(total);
+            let progress = format!("Working towards {version}: {done} of {total} done ({percent}% complete)");
+            if waiting.is_empty() { progress } else { format!("{progress}, {waiting}") }
+        }
+    }
+}

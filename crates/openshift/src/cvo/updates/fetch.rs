@@ -1,0 +1,163 @@
+//! One look at the update service: which updates lead on from a release.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use semver::Version;
+use windtunnel_core::Object;
+use windtunnel_core::condition::Condition;
+
+use crate::cvo::validation;
+use crate::graph::{Fault, Graph, Node, Risk};
+use crate::release::{Architecture, Release};
+use crate::world::World;
+
+/// Where updates are asked for unless spec names another place.
+const DEFAULT_UPSTREAM: &str = "https://api.openshift.com/api/upgrades_info/v1/graph";
+
+/// What the service knows for a release.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Fetched {
+    /// The release itself.
+    pub(super) current: Option<Node>,
+    /// Updates without condition, newest first.
+    pub(super) updates: Vec<Node>,
+    /// Updates with risks, newest first.
+    pub(super) conditional: Vec<(Node, Vec<Risk>)>,
+}
+
+/// Asks for updates from the operator's `own` release in the channel that spec names, for `architecture`. From a release for
+/// one architecture to those for several the same release is the only way.
+///
+/// # Errors
+/// RetrievedUpdates, and why it is False.
+pub(super) fn fetch(
+    world: &World,
+    cluster_version: &Object,
+    own: &Release,
+    architecture: Architecture,
+) -> Result<Fetched, Condition> {
+    let current = &own.version;
+    let failed = |reason, message: String| Condition::new("RetrievedUpdates", "False", reason, message);
+    let unable =
+        |reason, message: String| failed(reason, format!("Unable to retrieve available updates: {message}"));
+    let id = uuid(cluster_version.text("/spec/clusterID"))
+        .map_err(|error| failed("InvalidID", format!("invalid cluster ID: {error}")))?;
+    let channel = cluster_version.text("/spec/channel");
+    if channel.is_empty() {
+        return Err(failed("NoChannel", "The update channel has not been configured.".to_owned()));
+    }
+    let graph = world.graph(channel, architecture).map_err(|fault| match fault {
+        Fault::Unreachable => {
+            unable("RemoteFailed", unreachable(cluster_version, &id, current, architecture))
+        }
+        Fault::ServerError => {
+            unable("ResponseFailed", "unexpected HTTP status: 500 Internal Server Error".to_owned())
+        }
+        Fault::InvalidJson => {
+            unable("ResponseInvalid", "invalid character '<' looking for beginning of value".to_owned())
+        }
+    })?;
+    let Some(node) = graph.nodes.get(current) else {
+        let text =
+            format!("currently reconciling cluster version {current} not found in the \"{channel}\" channel");
+        return Err(unable("VersionNotFound", text));
+    };
+    if architecture != own.architecture {
+        let (current, updates) = (Some(node.clone()), vec![node.clone()]);
+        return Ok(Fetched { current, updates, conditional: Vec::new() });
+    }
+    let conditional = conditional(&graph, current)
+        .map_err(|to| unable("ResponseInvalid", format!("no node for conditional update {to}")))?;
+    Ok(sort_out(&graph, node, conditional))
+}
+
+/// A UUID in its usual spelling.
+///
+/// # Errors
+/// What is wrong with it, in the words of the operator's library.
+fn uuid(text: &str) -> Result<String, String> {
+    let Some(digits) = validation::uuid_digits(text) else {
+        return Err(match text.len() {
+            45 if text.get(..9).is_none_or(|start| !start.eq_ignore_ascii_case("urn:uuid:")) => {
+                format!("invalid urn prefix: {:?}", text.get(..9).unwrap_or_default())
+            }
+            32 | 36 | 38 | 45 => "invalid UUID format".to_owned(),
+            length => format!("invalid UUID length: {length}"),
+        });
+    };
+    let mut spelled = String::new();
+    for (at, digit) in digits.into_iter().enumerate() {
+        if [8, 12, 16, 20].contains(&at) {
+            spelled.push('-');
+        }
+        spelled.extend(char::from_digit(digit, 16));
+    }
+    Ok(spelled)
+}
+
+/// A name that no resolver knows, as Go's HTTP client tells it.
+fn unreachable(cluster_version: &Object, id: &str, version: &Version, architecture: Architecture) -> String {
+    let upstream = match cluster_version.text("/spec/upstream") {
+        "" => DEFAULT_UPSTREAM,
+        told => told,
+    };
+    let host = upstream.split_once("://").map_or(upstream, |(_, rest)| rest);
+    let host = host.split(['/', ':', '?']).next().unwrap_or_default();
+    let query = format!(
+        "arch={}&channel={}&id={}&version={}",
+        architecture.name(),
+        escaped(cluster_version.text("/spec/channel")),
+        id,
+        escaped(&version.to_string())
+    );
+    format!("Get \"{upstream}?{query}\": dial tcp: lookup {host} on 10.0.0.2:53: no such host")
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            // Writing to a text cannot fail.
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+    }
+    escaped
+}
+
+/// The conditional updates from a release.
+///
+/// # Errors
+/// One leads to a release that is no node.
+fn conditional(graph: &Graph, from: &Version) -> Result<Vec<(Node, Vec<Risk>)>, Version> {
+    let mut found = Vec::new();
+    for group in &graph.conditional {
+        for edge in group.edges.iter().filter(|edge| edge.from == *from) {
+            let node = graph.nodes.get(&edge.to).ok_or_else(|| edge.to.clone())?;
+            found.push((node.clone(), group.risks.clone()));
+        }
+    }
+    Ok(found)
+}
+
+/// Conditions go before their absence, and what cannot be told to the API is left out: updates with a risk that no
+/// rule can tell of, and those whose risks stand in two places.
+fn sort_out(graph: &Graph, current: &Node, mut conditional: Vec<(Node, Vec<Risk>)>) -> Fetched {
+    let leads_on = graph.edges.iter().filter(|edge| edge.from == current.version);
+    let mut updates: Vec<Node> = leads_on
+        .filter_map(|edge| graph.nodes.get(&edge.to).cloned())
+        .filter(|node| conditional.iter().all(|(other, _)| other.image != node.image))
+        .collect();
+    updates.sort_by(|a, b| b.version.cmp(&a.version));
+    updates.dedup();
+    conditional.retain(|(_, risks)| risks.iter().all(|risk| !risk.rules.is_empty()) && !risks.is_empty());
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for (node, _) in &conditional {
+        *times.entry(node.image.clone()).or_default() += 1;
+    }
+    conditional.retain(|(node, _)| times[&node.image] == 1);
+    conditional.sort_by(|(a, _), (b, _)| b.version.cmp(&a.version));
+    Fetched { current: Some(current.clone()), updates, conditional }
+}

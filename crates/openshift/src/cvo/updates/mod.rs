@@ -1,0 +1,296 @@
+//! The loop of available updates: when the update service is asked, and what of its answers is told in status.
+
+mod accepted;
+mod alerts;
+mod fetch;
+mod recommend;
+mod risks;
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_controllers::registry::digest_of;
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::clock::Time;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::{Object, View};
+
+use self::accepted::Accepted;
+pub(super) use self::accepted::{can_accept, note};
+use self::alerts::OwnRisks;
+use self::fetch::{Fetched, fetch};
+use self::risks::Queries;
+use super::behaviour::Behaviour;
+use super::desired;
+use super::upgradeable::risks as risks_of_state;
+use super::validation;
+use crate::graph::{Node, Risk};
+use crate::monitoring;
+use crate::release::{Architecture, Release};
+use crate::world::World;
+
+/// How long the last good answer is kept while the service fails.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
+
+/// How long Recommended lasts that is made anew while a risk cannot be evaluated.
+const REMADE: SignedDuration = SignedDuration::from_secs(1);
+
+/// What is known of updates, from one look at the update service to the next.
+#[derive(Debug, Clone)]
+pub(super) struct Updates {
+    /// The shortest time between two looks.
+    interval: SignedDuration,
+    last: Option<Look>,
+    fetched: Fetched,
+    /// Risks that the cluster's own state is.
+    own_risks: OwnRisks,
+    /// What a payload wants removed and is still there.
+    deletions: Vec<String>,
+    /// What was fetched, with those.
+    offered: Fetched,
+    retrieved: Condition,
+    /// Recommended of each conditional update, by image, as a list of conditions.
+    recommended: Vec<(String, Vec<Value>)>,
+    /// Risks that the administrator accepts; `None` where that is not possible.
+    accepted: Option<Accepted>,
+    /// Applies of each risk, by name, as a list of conditions; empty where risks cannot be accepted.
+    applies: Vec<(Risk, Vec<Value>)>,
+    queries: Queries,
+    /// When Recommended is made anew, though nobody knows more.
+    remake_at: Option<Time>,
+}
+
+/// One look at the update service: when, and what spec asked for.
+#[derive(Debug, Clone)]
+struct Look {
+    at: Time,
+    upstream: String,
+    channel: String,
+    architecture: Architecture,
+    /// The last one that was answered, or that was for another channel or place.
+    settled_at: Time,
+}
+
+impl Look {
+    fn is_for(&self, cluster_version: &Object) -> bool {
+        self.upstream == cluster_version.text("/spec/upstream")
+            && self.channel == cluster_version.text("/spec/channel")
+    }
+}
+
+impl Updates {
+    /// Nothing is known.
+    pub(super) fn new(interval: SignedDuration) -> Self {
+        Self {
+            interval,
+            last: None,
+            fetched: Fetched::default(),
+            own_risks: OwnRisks::default(),
+            deletions: Vec::new(),
+            offered: Fetched::default(),
+            retrieved: Condition::new("RetrievedUpdates", "False", "", ""),
+            recommended: Vec::new(),
+            accepted: None,
+            applies: Vec::new(),
+            queries: Queries::default(),
+            remake_at: None,
+        }
+    }
+
+    /// When it wants to run.
+    pub(super) fn wake_at(&self) -> Option<Time> {
+        let look = self.last.as_ref().map(|last| last.at + self.interval);
+        [look, self.again_at()].into_iter().flatten().min()
+    }
+
+    /// When risks are to be evaluated again though nothing is new.
+    fn again_at(&self) -> Option<Time> {
+        [self.queries.retry_at(), self.remake_at].into_iter().flatten().min()
+    }
+
+    /// Looks at the update service and evaluates risks, if it is time. True if there is something new to tell.
+    ///
+    /// What is offered is offered to the operator's `own` release, also while it works on another.
+    pub(super) fn run(
+        &mut self,
+        world: &World,
+        view: &View,
+        alerts: &[ActiveAlert],
+        cluster_version: &Object,
+        own: &Release,
+        now: Time,
+    ) -> bool {
+        let same = self.last.as_ref().is_some_and(|last| last.is_for(cluster_version));
+        let architecture = desired::architecture(cluster_version, own);
+        let due = !same
+            || self
+                .last
+                .as_ref()
+                .is_none_or(|last| last.at + self.interval <= now || last.architecture != architecture);
+        let accepted = can_accept(own, view).then(|| Accepted::read(cluster_version));
+        let looks = accepted.is_some() && alerts::are_risks(own);
+        let own_risks =
+            if looks { self.look_around(view, alerts, cluster_version, own) } else { OwnRisks::default() };
+        let changed = accepted != self.accepted || own_risks != self.own_risks;
+        if !due && !changed && self.again_at().is_none_or(|at| at > now) {
+            return false;
+        }
+        let before = (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone());
+        (self.accepted, self.own_risks) = (accepted, own_risks);
+        if due {
+            self.look(world, cluster_version, own, same, now);
+        }
+        self.evaluate(Behaviour::of(own), world, view, now);
+        !same || before != (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone())
+    }
+
+    /// When the update service was looked at last.
+    pub(super) fn looked_at(&self) -> Option<Time> {
+        self.last.as_ref().map(|last| last.at)
+    }
+
+    /// What the cluster could go to: releases that are recommended, and those that come with risks.
+    pub(super) fn targets(&self) -> (Vec<&Node>, Vec<&Node>) {
+        let conditional = || self.offered.conditional.iter().zip(&self.recommended);
+        let is_good = |conditions: &[Value]| {
+            condition::find(conditions, "Recommended").is_some_and(|found| found["status"] == "True")
+        };
+        let mut recommended: Vec<&Node> = self.offered.updates.iter().collect();
+        recommended.extend(conditional().filter(|(_, (_, found))| is_good(found)).map(|((node, _), _)| node));
+        recommended.sort_by(|a, b| b.version.cmp(&a.version));
+        (recommended, conditional().map(|((node, _), _)| node).collect())
+    }
+
+    /// The risks that the cluster's own state is.
+    fn look_around(
+        &self,
+        view: &View,
+        alerts: &[ActiveAlert],
+        cluster_version: &Object,
+        own: &Release,
+    ) -> OwnRisks {
+        let of_minors = risks_of_state::all(Behaviour::of(own), cluster_version, &self.deletions, view);
+        OwnRisks { of_all: alerts::risks(alerts), of_minors, line: own.line() }
+    }
+
+    /// Takes in what a payload wants removed and is still there.
+    pub(super) fn hear_of_deletions(&mut self, deletions: Vec<String>) {
+        self.deletions = deletions;
+    }
+
+    fn look(&mut self, world: &World, cluster_version: &Object, own: &Release, same: bool, now: Time) {
+        let settled_at = self.last.as_ref().filter(|_| same).map_or(now, |last| last.settled_at);
+        let mut look = Look {
+            at: now,
+            upstream: cluster_version.text("/spec/upstream").to_owned(),
+            channel: cluster_version.text("/spec/channel").to_owned(),
+            architecture: desired::architecture(cluster_version, own),
+            settled_at,
+        };
+        match fetch(world, cluster_version, own, look.architecture) {
+            Ok(fetched) => {
+                look.settled_at = now;
+                self.fetched = fetched;
+                self.retrieved = Condition::new("RetrievedUpdates", "True", "", "");
+            }
+            Err(condition) => {
+                // A service that fails says nothing about what it offered before.
+                let fails =
+                    matches!(&*condition.reason, "RemoteFailed" | "ResponseFailed" | "ResponseInvalid");
+                if !(fails && same && now.duration_since(look.settled_at) < KEPT) {
+                    self.fetched = Fetched::default();
+                }
+                self.retrieved = condition;
+            }
+        }
+        self.last = Some(look);
+    }
+
+    /// Makes Recommended of all conditional updates anew.
+    fn evaluate(&mut self, behaviour: Behaviour, world: &World, view: &View, now: Time) {
+        self.offered = alerts::merge(&self.fetched, &self.own_risks);
+        self.queries.begin();
+        let query = |text: &str| monitoring::is_true(text, world, view, now);
+        let (mut recommended, mut doubted) = (Vec::new(), false);
+        for (node, risks) in &self.offered.conditional {
+            let exposed: Vec<_> =
+                risks.iter().map(|risk| (risk, self.queries.exposed(risk, &query, now))).collect();
+            let old = self.recommended.iter().find(|(image, _)| *image == node.image);
+            let is_doubted = exposed.iter().any(|(_, exposed)| exposed.is_err());
+            let remade = is_doubted && behaviour.remakes_recommended;
+            let old = old.filter(|_| !remade);
+            doubted |= remade;
+            let mut conditions = old.map(|(_, conditions)| conditions.clone()).unwrap_or_default();
+            let found = recommend::recommended(&exposed, self.accepted.as_ref(), behaviour.tells_exposure);
+            condition::set(&mut conditions, &found, now);
+            recommended.push((node.image.clone(), conditions));
+        }
+        self.recommended = recommended;
+        self.remake_at = doubted.then(|| now + REMADE);
+        self.applies = match &self.accepted {
+            None => Vec::new(),
+            Some(_) => accepted::applies(&self.offered.conditional, &self.applies, now, |risk| {
+                self.queries.exposed(risk, &query, now)
+            }),
+        };
+    }
+
+    /// Writes what is offered into a status, and gives RetrievedUpdates. While spec asks for another channel or place
+    /// than the last look was for, what stands there stays; so it does while the place is no URL, since who writes the
+    /// status takes none to be asked for.
+    pub(super) fn tell(&self, cluster_version: &Object, status: &mut Value) -> Option<Condition> {
+        if !validation::is_url(cluster_version.text("/spec/upstream")) {
+            return None;
+        }
+        self.last.as_ref().filter(|last| last.is_for(cluster_version))?;
+        let (available, _) = self.targets();
+        let conditional = self.offered.conditional.iter().zip(&self.recommended);
+        let available: Vec<Value> = available.into_iter().map(release).collect();
+        status["availableUpdates"] = if available.is_empty() { Value::Null } else { Value::Array(available) };
+        let conditional: Vec<Value> = conditional
+            .map(|((node, risks), (_, conditions))| {
+                let update = conditional_update(node, risks, conditions);
+                if self.accepted.is_some() { accepted::with_names(update, &self.applies) } else { update }
+            })
+            .collect();
+        accepted::tell(&self.applies, status);
+        if !conditional.is_empty() {
+            status["conditionalUpdates"] = Value::Array(conditional);
+        } else if let Some(status) = status.as_object_mut() {
+            status.remove("conditionalUpdates");
+        }
+        Some(self.retrieved.clone())
+    }
+
+    /// A release as `status.desired` shows it: its payload knows its page, but only the graph its channels.
+    pub(super) fn desired(&self, of: &Release) -> Value {
+        let conditional = self.fetched.conditional.iter().map(|(node, _)| node);
+        let known = self.fetched.current.iter().chain(&self.fetched.updates).chain(conditional);
+        let mut shown = json!({ "version": of.version.to_string(), "image": of.image, "url": of.url });
+        of.tell_architecture(&mut shown);
+        // In whatever repository it lies, it is the same release.
+        let is_it = |node: &&Node| {
+            node.image == of.image || digest_of(&of.image).is_some_and(|d| digest_of(&node.image) == Some(d))
+        };
+        if let Some(node) = known.into_iter().find(is_it) {
+            shown["channels"] = json!(node.channels);
+        }
+        shown
+    }
+}
+
+fn release(node: &Node) -> Value {
+    json!({
+        "version": node.version.to_string(),
+        "image": node.image,
+        "url": node.url,
+        "channels": node.channels,
+    })
+}
+
+fn conditional_update(node: &Node, risks: &[Risk], conditions: &[Value]) -> Value {
+    let risks: Vec<Value> = risks.iter().map(recommend::as_status).collect();
+    json!({ "release": release(node), "risks": risks, "conditions": conditions })
+}

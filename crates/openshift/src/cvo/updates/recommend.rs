@@ -1,0 +1,179 @@
+//! The condition Recommended of a conditional update.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Value, json};
+use windtunnel_core::condition::Condition;
+
+use super::accepted::Accepted;
+use crate::graph::{Risk, Rule};
+
+const NOT_EXPOSED: &str = "NotExposedToRisks";
+/// The same in older releases.
+const AS_EXPECTED: &str = "AsExpected";
+const ACCEPTED: &str = "AllExposedRisksAccepted";
+
+/// What reasons of conditions may look like; a risk with another name has a general reason.
+#[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
+static REASON: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$").expect("pattern"));
+
+/// Recommended, by the risks and whether the cluster is exposed to each. False beats Unknown, and that beats True; what
+/// is accepted does not count. Operators that do not tell the exposure ([`Behaviour::tells_exposure`]) have other words for
+/// the same.
+///
+/// [`Behaviour::tells_exposure`]: crate::cvo::behaviour::Behaviour::tells_exposure
+pub(super) fn recommended(
+    risks: &[(&Risk, Result<bool, String>)],
+    accepted: Option<&Accepted>,
+    tells_exposure: bool,
+) -> Condition {
+    let none = if tells_exposure { NOT_EXPOSED } else { AS_EXPECTED };
+    let (mut told, mut reason, mut all_accepted) = (Vec::new(), none.to_owned(), false);
+    for (risk, exposed) in risks {
+        let found = match exposed {
+            Ok(true) if accepted.is_some_and(|names| names.has(&risk.name)) => {
+                all_accepted = true;
+                Condition::new("Recommended", "True", ACCEPTED, "")
+            }
+            exposed => match doubt(risk, exposed, tells_exposure) {
+                Some(found) => found,
+                None => continue,
+            },
+        };
+        let first = reason == none || reason == ACCEPTED || reason == found.reason;
+        reason = if first { found.reason.clone() } else { "MultipleReasons".to_owned() };
+        told.extend((found.status != "True").then_some(found));
+    }
+    let status = |status: &str| told.iter().any(|one: &Condition| one.status == status);
+    let status = ["False", "Unknown"].into_iter().find(|wanted| status(wanted)).unwrap_or("True");
+    let message: Vec<&str> = told.iter().map(|one| one.message.as_str()).collect();
+    let message = match (message.as_slice(), all_accepted) {
+        ([], false) => "The update is recommended, because none of the conditional update risks apply to this cluster.".to_owned(),
+        ([], true) => "The update is recommended, because either risk does not apply to this cluster or it is accepted by cluster admins.".to_owned(),
+        (messages, _) => messages.join("\n\n"),
+    };
+    Condition::new("Recommended", status, &reason, message)
+}
+
+/// Why one risk speaks against the update, if it does.
+fn doubt(risk: &Risk, exposed: &Result<bool, String>, tells_exposure: bool) -> Option<Condition> {
+    let Risk { name, url, message, .. } = risk;
+    match exposed {
+        Ok(false) => None,
+        Ok(true) => {
+            let reason = if REASON.is_match(name) || !tells_exposure { name } else { "ExposedToRisks" };
+            Some(Condition::new("Recommended", "False", reason, format!("{message} {url}")))
+        }
+        Err(error) => {
+            let said = if tells_exposure {
+                unknown(risk, error)
+            } else {
+                format!(
+                    "Exposure to {name} is unknown due to an evaluation failure: {error}\n{message} {url}"
+                )
+            };
+            Some(Condition::new("Recommended", "Unknown", "EvaluationFailed", said))
+        }
+    }
+}
+
+/// That nobody knows whether a risk applies.
+pub(super) fn unknown(risk: &Risk, error: &str) -> String {
+    let Risk { name, url, message, .. } = risk;
+    format!(
+        "Could not evaluate exposure to update risk {name} ({error})\n  {name} description: {message}\n  {name} URL: {url}"
+    )
+}
+
+/// A risk as `conditionalUpdates` shows it.
+pub(super) fn as_status(risk: &Risk) -> Value {
+    let rule = |rule: &Rule| match rule {
+        Rule::Always => json!({ "type": "Always" }),
+        Rule::PromQl(text) => json!({ "type": "PromQL", "promql": { "promql": text } }),
+    };
+    let rules: Vec<Value> = risk.rules.iter().map(rule).collect();
+    json!({ "name": risk.name, "url": risk.url, "message": risk.message, "matchingRules": rules })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(risks: &[(&str, Result<bool, &str>)], expected: (&str, &str, &str)) {
+        check_accepted(None, true, risks, expected);
+    }
+
+    fn check_accepted(
+        accepted: Option<&Accepted>,
+        tells_exposure: bool,
+        risks: &[(&str, Result<bool, &str>)],
+        expected: (&str, &str, &str),
+    ) {
+        let risks: Vec<(Risk, Result<bool, String>)> = risks
+            .iter()
+            .map(|(name, exposed)| {
+                let (url, message) = (format!("https://example.com/{name}"), format!("{name} breaks."));
+                let risk = Risk { name: (*name).to_owned(), url, message, rules: vec![Rule::Always] };
+                (risk, exposed.map_err(str::to_owned))
+            })
+            .collect();
+        let risks: Vec<_> = risks.iter().map(|(risk, exposed)| (risk, exposed.clone())).collect();
+        let found = recommended(&risks, accepted, tells_exposure);
+        assert_eq!((found.status.as_str(), found.reason.as_str(), found.message.as_str()), expected);
+    }
+
+    #[test]
+    fn accepted_risks_do_not_count() {
+        let accepted = Accepted::of(&["A", "C"]);
+        let check = |risks: &[(&str, Result<bool, &str>)], expected| {
+            check_accepted(Some(&accepted), true, risks, expected);
+        };
+        let message = "The update is recommended, because either risk does not apply to this cluster or it is accepted by cluster admins.";
+        check(&[("A", Ok(true)), ("B", Ok(false))], ("True", "AllExposedRisksAccepted", message));
+        check(&[("A", Ok(true)), ("C", Ok(true))], ("True", "AllExposedRisksAccepted", message));
+        check(&[("A", Ok(true)), ("B", Ok(true))], ("False", "B", "B breaks. https://example.com/B"));
+        check(
+            &[("B", Ok(true)), ("A", Ok(true))],
+            ("False", "MultipleReasons", "B breaks. https://example.com/B"),
+        );
+        let not_exposed =
+            "The update is recommended, because none of the conditional update risks apply to this cluster.";
+        check(&[("A", Ok(false))], ("True", "NotExposedToRisks", not_exposed));
+    }
+
+    #[test]
+    fn risks_make_the_condition() {
+        check(
+            &[("A", Ok(false)), ("B", Ok(false))],
+            (
+                "True",
+                "NotExposedToRisks",
+                "The update is recommended, because none of the conditional update risks apply to this cluster.",
+            ),
+        );
+        check(&[("A", Ok(false)), ("B", Ok(true))], ("False", "B", "B breaks. https://example.com/B"));
+        check(&[("a-b", Ok(true))], ("False", "ExposedToRisks", "a-b breaks. https://example.com/a-b"));
+        let unknown = "Could not evaluate exposure to update risk B (invalid PromQL result length must be one, but is 0)\n  B description: B breaks.\n  B URL: https://example.com/B";
+        let error = Err("invalid PromQL result length must be one, but is 0");
+        check(&[("A", Ok(false)), ("B", error)], ("Unknown", "EvaluationFailed", unknown));
+        check(
+            &[("B", error), ("A", Ok(true))],
+            ("False", "MultipleReasons", &format!("{unknown}\n\nA breaks. https://example.com/A")),
+        );
+    }
+
+    #[test]
+    fn older_operators_have_other_words() {
+        let check = |risks: &[(&str, Result<bool, &str>)], expected| {
+            check_accepted(None, false, risks, expected);
+        };
+        let none =
+            "The update is recommended, because none of the conditional update risks apply to this cluster.";
+        check(&[("A", Ok(false))], ("True", "AsExpected", none));
+        check(&[("a-b", Ok(true))], ("False", "a-b", "a-b breaks. https://example.com/a-b"));
+        let unknown = "Exposure to B is unknown due to an evaluation failure: no route\nB breaks. https://example.com/B";
+        check(&[("B", Err("no route"))], ("Unknown", "EvaluationFailed", unknown));
+    }
+}

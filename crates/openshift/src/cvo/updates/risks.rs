@@ -1,0 +1,147 @@
+//! Whether risks apply: rules in order, and a memory of queries so that monitoring is not asked too often.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use windtunnel_core::clock::Time;
+
+use crate::graph::{Risk, Rule};
+
+/// The shortest time between two queries.
+const BETWEEN_QUERIES: SignedDuration = SignedDuration::from_secs(1);
+/// How long an answer is good.
+const FRESH: SignedDuration = SignedDuration::from_hours(1);
+/// How long an answer is better than none.
+const USABLE: SignedDuration = SignedDuration::from_hours(24);
+
+type Outcome = Result<bool, String>;
+
+/// What queries came to, and when.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Queries {
+    answers: BTreeMap<String, (Time, Outcome)>,
+    last: Option<Time>,
+    retry_at: Option<Time>,
+}
+
+impl Queries {
+    /// When a query that had to wait may be made.
+    pub(super) fn retry_at(&self) -> Option<Time> {
+        self.retry_at
+    }
+
+    /// Begins a round of evaluations: queries that have to wait are noted anew.
+    pub(super) fn begin(&mut self) {
+        self.retry_at = None;
+    }
+
+    /// Whether a cluster is exposed to a risk: what the first rule says that can be evaluated.
+    pub(super) fn exposed(&mut self, risk: &Risk, query: &dyn Fn(&str) -> Outcome, now: Time) -> Outcome {
+        let mut errors = Vec::new();
+        for rule in &risk.rules {
+            let outcome = match rule {
+                Rule::Always => return Ok(true),
+                Rule::PromQl(text) => self.ask(text, query, now),
+            };
+            match outcome {
+                Ok(exposed) => return Ok(exposed),
+                Err(error) => errors.push(error),
+            }
+        }
+        match errors.as_slice() {
+            [one] => Err(one.clone()),
+            several => Err(format!("[{}]", several.join(", "))),
+        }
+    }
+
+    fn ask(&mut self, text: &str, query: &dyn Fn(&str) -> Outcome, now: Time) -> Outcome {
+        let known = self.answers.get(text).filter(|(at, _)| now.duration_since(*at) < USABLE);
+        if let Some((at, outcome)) = known
+            && now.duration_since(*at) < FRESH
+        {
+            return outcome.clone();
+        }
+        if let Some(last) = self.last.filter(|last| now.duration_since(*last) < BETWEEN_QUERIES) {
+            self.retry_at = Some(last + BETWEEN_QUERIES);
+            return known.map_or_else(|| Err(throttled(now.duration_since(last))), |(_, old)| old.clone());
+        }
+        let outcome = query(text);
+        self.last = Some(now);
+        self.answers.insert(text.to_owned(), (now, outcome.clone()));
+        outcome
+    }
+}
+
+fn throttled(elapsed: SignedDuration) -> String {
+    format!(
+        "client-side throttling: only {}ms has elapsed since the last match call completed for this cluster condition backend; this cached cluster condition request has been queued for later execution",
+        elapsed.as_millis()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Time {
+        Time::from_second(1_700_000_000 + seconds).unwrap()
+    }
+
+    fn risk(rules: &[&str]) -> Risk {
+        let rules = rules.iter().map(|text| match *text {
+            "Always" => Rule::Always,
+            query => Rule::PromQl(query.to_owned()),
+        });
+        let (name, url) = ("R".to_owned(), "https://example.com/r".to_owned());
+        Risk { name, url, message: "m".to_owned(), rules: rules.collect() }
+    }
+
+    /// Queries named `0` and `1` answer so, others fail.
+    fn answer(text: &str) -> Outcome {
+        match text.chars().next() {
+            Some('0') => Ok(false),
+            Some('1') => Ok(true),
+            _ => Err(format!("no {text}")),
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_can_be_evaluated_counts() {
+        let exposed = |rules: &[&str]| {
+            let mut queries = Queries::default();
+            queries.exposed(&risk(rules), &answer, at(0))
+        };
+        assert_eq!(exposed(&["0", "Always"]), Ok(false));
+        assert_eq!(exposed(&["x", "Always"]), Ok(true));
+        assert_eq!(exposed(&["x"]), Err("no x".to_owned()));
+    }
+
+    #[test]
+    fn one_query_each_second_and_each_only_once_an_hour() {
+        let mut queries = Queries::default();
+        let asked = std::cell::RefCell::new(Vec::new());
+        let mut ask = |text: &str, second: i64| {
+            queries.begin();
+            let query = |text: &str| {
+                asked.borrow_mut().push(format!("{second} {text}"));
+                answer(text)
+            };
+            let outcome = queries.exposed(&risk(&[text]), &query, at(second));
+            (outcome, queries.retry_at())
+        };
+        assert_eq!(ask("0", 0), (Ok(false), None));
+        let (outcome, retry_at) = ask("1", 0);
+        assert!(outcome.unwrap_err().starts_with("client-side throttling: only 0ms has elapsed"));
+        assert_eq!(retry_at, Some(at(1)));
+        assert_eq!(ask("1", 1), (Ok(true), None));
+        assert_eq!(ask("0", 3_599), (Ok(false), None));
+        assert_eq!(ask("1", 3_600), (Ok(true), None));
+        assert_eq!(ask("0", 3_600), (Ok(false), None));
+        assert_eq!(ask("1", 3_600), (Ok(true), None));
+        assert_eq!(*asked.borrow(), ["0 0", "1 1", "3600 0"]);
+        assert_eq!(ask("1", 3_601), (Ok(true), None));
+        assert_eq!(asked.borrow().last().map(String::as_str), Some("3601 1"), "an hour is over");
+        assert_eq!(ask("0", 7_200), (Ok(false), None));
+        assert_eq!(ask("1", 7_200).1, None, "it is fresh still");
+    }
+}

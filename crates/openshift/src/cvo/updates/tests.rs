@@ -1,0 +1,334 @@
+//! What the loop of available updates makes of update services, risks and time.
+
+use serde_json::{Value, json};
+use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::{Change, ChangeKind};
+
+use super::*;
+use crate::graph::{Channel, ConditionalEdges, Edge, Fault, Rule};
+
+const OWN: &str = "4.14.1";
+const INTERVAL: SignedDuration = SignedDuration::from_mins(3);
+/// 1 on clusters in this channel, 0 on others, nothing where there is no ClusterVersion.
+const IN_FAST: &str = r#"group(cluster_version_available_updates{channel="fast"}) or 0 * group(cluster_version_available_updates)"#;
+
+/// An operator's loop, its cluster and the world around.
+struct Bench {
+    world: World,
+    view: View,
+    updates: Updates,
+    now: Time,
+}
+
+fn release_of(version: &str) -> Release {
+    Release::find(&version.parse().unwrap()).unwrap()
+}
+
+fn edges(to: &[&str]) -> Vec<Edge> {
+    let edge = |to: &&str| Edge { from: OWN.parse().unwrap(), to: to.parse().unwrap() };
+    to.iter().map(edge).collect()
+}
+
+fn risky(to: &[&str], risks: &[(&str, &[Rule])]) -> ConditionalEdges {
+    let risk = |(name, rules): &(&str, &[Rule])| Risk {
+        name: (*name).to_owned(),
+        url: format!("https://example.com/{name}"),
+        message: format!("{name} happens."),
+        rules: rules.to_vec(),
+    };
+    ConditionalEdges { edges: edges(to), risks: risks.iter().map(risk).collect() }
+}
+
+impl Bench {
+    fn new() -> Self {
+        let mut world = World::default();
+        for version in [OWN, "4.14.8", "4.14.9", "4.15.0"] {
+            let release = release_of(version);
+            world.recommended.push(release.version.clone());
+            world.releases.insert(release.version.clone(), release);
+        }
+        let updates = Updates::new(INTERVAL);
+        let mut bench =
+            Self { world, view: View::default(), updates, now: "2024-01-01T00:00:00Z".parse().unwrap() };
+        bench.spec(json!({ "channel": "stable" }));
+        bench
+    }
+
+    fn spec(&mut self, mut spec: Value) {
+        if spec.get("clusterID").is_none() {
+            spec["clusterID"] = json!("7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40");
+        }
+        let object = Object::new(json!({ "metadata": { "name": "version" }, "spec": spec, "status": {} }));
+        let key = CLUSTER_VERSIONS.key("", "version");
+        self.view.apply(&Change { key, kind: ChangeKind::Modified, object, old: None });
+    }
+
+    fn cluster_version(&self) -> Object {
+        self.view.get(&CLUSTER_VERSIONS, "", "version").unwrap().clone()
+    }
+
+    /// Runs after a while; whether there is something new to tell.
+    fn after(&mut self, seconds: i64) -> bool {
+        self.now += SignedDuration::from_secs(seconds);
+        let object = self.cluster_version();
+        self.updates.run(&self.world, &self.view, &[], &object, &release_of(OWN), self.now)
+    }
+
+    fn status(&self) -> Value {
+        let mut status = json!({});
+        self.updates.tell(&self.cluster_version(), &mut status);
+        status
+    }
+
+    fn available(&self) -> Vec<String> {
+        let status = self.status();
+        let list = status["availableUpdates"].as_array().cloned().unwrap_or_default();
+        list.iter().map(|update| update["version"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// `version status reason` of each conditional update.
+    fn conditional(&self) -> Vec<String> {
+        let status = self.status();
+        let list = status["conditionalUpdates"].as_array().cloned().unwrap_or_default();
+        let shown = list.iter().map(|update| {
+            let condition = Condition::read(&update["conditions"][0]);
+            let version = update["release"]["version"].as_str().unwrap();
+            format!("{version} {} {}", condition.status, condition.reason)
+        });
+        shown.collect()
+    }
+
+    fn retrieved(&self) -> (String, String) {
+        let Condition { reason, message, .. } =
+            self.updates.tell(&self.cluster_version(), &mut json!({})).unwrap();
+        (reason, message)
+    }
+
+    fn answers(&mut self, channel: &str, answer: Channel) {
+        self.world.service.channels.get_or_insert_default().insert(channel.to_owned(), answer);
+    }
+}
+
+fn all() -> Channel {
+    Channel::Lists([OWN, "4.14.8", "4.14.9", "4.15.0"].iter().map(|v| v.parse().unwrap()).collect())
+}
+
+#[test]
+fn every_reason_has_its_message() {
+    let check = |spec: Value, answer: Channel, reason: &str, message: &str| {
+        let mut bench = Bench::new();
+        bench.answers("stable", answer);
+        bench.spec(spec);
+        assert!(bench.after(0));
+        assert_eq!(bench.retrieved(), (reason.to_owned(), message.to_owned()));
+    };
+    let stable = || json!({ "channel": "stable" });
+    check(stable(), all(), "", "");
+    check(json!({}), all(), "NoChannel", "The update channel has not been configured.");
+    check(
+        json!({ "channel": "stable", "clusterID": "x" }),
+        all(),
+        "InvalidID",
+        "invalid cluster ID: invalid UUID length: 1",
+    );
+    check(
+        json!({ "channel": "a b", "upstream": "https://updates.example.com/graph" }),
+        all(),
+        "VersionNotFound",
+        "Unable to retrieve available updates: currently reconciling cluster version 4.14.1 not found in the \"a b\" channel",
+    );
+    check(
+        json!({ "channel": "stable", "upstream": "https://updates.example.com:8443/graph" }),
+        Channel::Fails(Fault::Unreachable),
+        "RemoteFailed",
+        "Unable to retrieve available updates: Get \"https://updates.example.com:8443/graph?arch=amd64&channel=stable&id=7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40&version=4.14.1\": dial tcp: lookup updates.example.com on 10.0.0.2:53: no such host",
+    );
+    check(
+        stable(),
+        Channel::Fails(Fault::ServerError),
+        "ResponseFailed",
+        "Unable to retrieve available updates: unexpected HTTP status: 500 Internal Server Error",
+    );
+    check(
+        stable(),
+        Channel::Fails(Fault::InvalidJson),
+        "ResponseInvalid",
+        "Unable to retrieve available updates: invalid character '<' looking for beginning of value",
+    );
+}
+
+#[test]
+fn it_looks_first_when_spec_changes_and_after_the_interval() {
+    let mut bench = Bench::new();
+    assert!(bench.after(0));
+    assert_eq!(bench.available(), ["4.15.0", "4.14.9", "4.14.8"]);
+    assert_eq!(bench.updates.wake_at(), Some(bench.now + INTERVAL));
+    bench.world.recommended.retain(|version| version.to_string() != "4.14.9");
+    assert!(!bench.after(179));
+    assert_eq!(bench.available(), ["4.15.0", "4.14.9", "4.14.8"]);
+    assert!(bench.after(1));
+    assert_eq!(bench.available(), ["4.15.0", "4.14.8"]);
+    bench.spec(json!({ "channel": "other" }));
+    let mut status = json!({ "availableUpdates": "what stands there" });
+    assert_eq!(bench.updates.tell(&bench.cluster_version(), &mut status), None);
+    assert_eq!(status["availableUpdates"], "what stands there", "it is of another channel");
+    assert!(bench.after(1), "a change of channel is looked at at once");
+    assert_eq!(bench.available(), ["4.15.0", "4.14.8"]);
+    bench.spec(json!({ "channel": "other", "upstream": "https://updates.example.com" }));
+    assert!(bench.after(1), "and so is one of the place");
+}
+
+#[test]
+fn what_was_offered_is_kept_for_a_day_while_the_service_fails() {
+    let mut bench = Bench::new();
+    bench.answers("stable", all());
+    bench.after(0);
+    bench.answers("stable", Channel::Fails(Fault::ServerError));
+    bench.after(180);
+    assert_eq!((bench.retrieved().0.as_str(), bench.available().len()), ("ResponseFailed", 3));
+    bench.after(86_400 - 181);
+    assert_eq!(bench.available().len(), 3);
+    bench.after(181);
+    assert_eq!(bench.available().len(), 0);
+    // Another channel's updates are not those of this one.
+    bench.answers("stable", all());
+    bench.after(180);
+    assert_eq!(bench.available().len(), 3);
+    bench.answers("gone", Channel::Fails(Fault::Unreachable));
+    bench.spec(json!({ "channel": "gone" }));
+    bench.after(1);
+    assert_eq!(bench.available().len(), 0);
+}
+
+#[test]
+fn conditional_updates_are_told_and_offered_when_no_risk_applies() {
+    let mut bench = Bench::new();
+    let query = Rule::PromQl(IN_FAST.to_owned());
+    bench.world.service.conditional = vec![
+        risky(&["4.14.8"], &[("InFast", std::slice::from_ref(&query))]),
+        risky(&["4.15.0"], &[("InFast", &[query]), ("Everyone", &[Rule::Always])]),
+    ];
+    bench.after(0);
+    assert_eq!(bench.conditional(), ["4.15.0 False Everyone", "4.14.8 True AsExpected"]);
+    assert_eq!(bench.available(), ["4.14.9", "4.14.8"]);
+    let update = bench.status()["conditionalUpdates"][1].clone();
+    assert_eq!(
+        update["risks"][0]["matchingRules"],
+        json!([{ "type": "PromQL", "promql": { "promql": IN_FAST } }])
+    );
+    assert_eq!(update["release"]["url"], release_of("4.14.8").url);
+    bench.spec(json!({ "channel": "fast" }));
+    bench.after(1);
+    assert_eq!(bench.conditional()[1], "4.14.8 True AsExpected", "an answer is good for an hour");
+    bench.after(3_600);
+    assert_eq!(bench.conditional(), ["4.15.0 False MultipleReasons", "4.14.8 False InFast"]);
+    assert_eq!(bench.available(), ["4.14.9"]);
+}
+
+#[test]
+fn queries_that_must_wait_are_made_a_second_later() {
+    let mut bench = Bench::new();
+    let rule = |text: &str| [Rule::PromQl(text.to_owned())];
+    bench.world.service.conditional = vec![
+        risky(&["4.14.9"], &[("A", &rule("0 * group(cluster_version_available_updates)"))]),
+        risky(&["4.14.8"], &[("B", &rule("group(nothing)"))]),
+        risky(&["4.15.0"], &[("C", &rule("group(cluster_version_available_updates)"))]),
+    ];
+    bench.after(0);
+    let waiting = ["4.15.0 False C", "4.14.9 Unknown EvaluationFailed", "4.14.8 Unknown EvaluationFailed"];
+    assert_eq!(bench.conditional(), waiting);
+    assert_eq!(bench.updates.wake_at(), Some(bench.now + SignedDuration::from_secs(1)));
+    assert!(
+        bench.status()["conditionalUpdates"][1]["conditions"][0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("client-side throttling")
+    );
+    assert!(bench.after(1));
+    assert!(bench.after(1));
+    let done = ["4.15.0 False C", "4.14.9 True AsExpected", "4.14.8 Unknown EvaluationFailed"];
+    assert_eq!(bench.conditional(), done);
+    let failed = bench.status()["conditionalUpdates"][2]["conditions"][0]["message"].clone();
+    assert_eq!(
+        failed,
+        "Exposure to B is unknown due to an evaluation failure: invalid PromQL result length must be one, but is 0\nB happens. https://example.com/B"
+    );
+    assert!(!bench.after(1), "nothing waits any more");
+}
+
+#[test]
+fn what_the_api_could_not_hold_is_left_out() {
+    let check = |conditional: Vec<ConditionalEdges>, told: &[&str], available: &[&str]| {
+        let mut bench = Bench::new();
+        bench.world.service.conditional = conditional;
+        bench.after(0);
+        assert_eq!((bench.conditional(), bench.available()), (own(told), own(available)));
+    };
+    let always: &[Rule] = &[Rule::Always];
+    check(
+        vec![risky(&["4.14.8", "4.15.0"], &[("A", always)]), risky(&["4.15.0"], &[("B", always)])],
+        &["4.14.8 False A"],
+        &["4.14.9"],
+    );
+    check(vec![risky(&["4.14.8"], &[("A", always), ("B", &[])])], &[], &["4.15.0", "4.14.9"]);
+    let mut bench = Bench::new();
+    bench.world.service.conditional = vec![risky(&["4.14.99"], &[("A", always)])];
+    bench.after(0);
+    let message = "Unable to retrieve available updates: no node for conditional update 4.14.99";
+    assert_eq!(bench.retrieved(), ("ResponseInvalid".to_owned(), message.to_owned()));
+}
+
+fn own(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[test]
+fn a_release_in_the_graph_has_its_channels_there() {
+    let mut bench = Bench::new();
+    let (now, next) = (release_of(OWN), release_of("4.14.8"));
+    let bare = json!({ "version": OWN, "image": now.image, "url": now.url });
+    assert_eq!(bench.updates.desired(&now), bare);
+    bench.answers("stable", all());
+    bench.answers("fast", all());
+    bench.after(0);
+    for release in [&now, &next] {
+        assert_eq!(bench.updates.desired(release)["channels"], json!(["fast", "stable"]));
+    }
+    assert_eq!(bench.updates.desired(&release_of("4.13.1")).get("channels"), None);
+}
+
+#[test]
+fn nothing_is_told_of_updates_from_a_place_that_is_no_url() {
+    let mut bench = Bench::new();
+    bench.after(0);
+    assert!(bench.status()["availableUpdates"].is_array());
+    bench.spec(json!({ "channel": "stable", "upstream": "http://a b/" }));
+    bench.after(0);
+    let mut status = json!({ "availableUpdates": "as before" });
+    assert_eq!(bench.updates.tell(&bench.cluster_version(), &mut status), None);
+    assert_eq!(status["availableUpdates"], "as before");
+}
+
+#[test]
+fn the_id_of_a_cluster_may_be_spelled_in_each_way_that_is_valid() {
+    let id = "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40";
+    let told = |spelled: &str| {
+        let mut bench = Bench::new();
+        bench.answers("stable", Channel::Fails(Fault::Unreachable));
+        bench.spec(json!({ "channel": "stable", "clusterID": spelled }));
+        bench.after(0);
+        bench.retrieved()
+    };
+    for spelled in [id.to_uppercase(), id.replace('-', ""), format!("{{{id}}}"), format!("urn:uuid:{id}")] {
+        let (reason, message) = told(&spelled);
+        assert_eq!(reason, "RemoteFailed", "{spelled}");
+        assert!(message.contains(&format!("&id={id}&")), "{message}");
+    }
+    for (wrong, detail) in [
+        ("7e0b4f5c-3d2a", "invalid UUID length: 13".to_owned()),
+        (&*id.replace('7', "g"), "invalid UUID format".to_owned()),
+        (&*format!("urn-uuid:{id}"), "invalid urn prefix: \"urn-uuid:\"".to_owned()),
+    ] {
+        assert_eq!(told(wrong), ("InvalidID".to_owned(), format!("invalid cluster ID: {detail}")));
+    }
+}

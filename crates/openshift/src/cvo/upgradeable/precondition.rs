@@ -1,0 +1,96 @@
+//! The precondition that reads Upgradeable: an update to another minor needs it not to be False.
+
+use semver::Version;
+use windtunnel_core::Object;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+
+use super::{KIND, checks, completed_version, has_overrides};
+use crate::cvo::behaviour::Behaviour;
+
+/// Why an update is refused, or what is to be noted of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cvo) struct Objection {
+    /// One word.
+    pub(in crate::cvo) reason: String,
+    /// A sentence.
+    pub(in crate::cvo) message: String,
+    /// Whether it refuses the update.
+    pub(in crate::cvo) blocks: bool,
+}
+
+/// Whether there is anything to judge: Upgradeable is False.
+pub(in crate::cvo) fn refuses(cluster_version: &Object) -> bool {
+    condition::of(cluster_version, KIND).is_some_and(|found| found["status"] == "False")
+}
+
+/// Judges an update to `target` of a cluster that is at `desired` or on its way there.
+pub(in crate::cvo) fn judge(
+    behaviour: Behaviour,
+    cluster_version: &Object,
+    desired: &Version,
+    target: &Version,
+) -> Option<Objection> {
+    let completed = completed_version(cluster_version).parse::<Version>().ok();
+    let current = if behaviour.counts_from_desired { Some(desired) } else { completed.as_ref() }?;
+    let condition = Condition::read(condition::of(cluster_version, KIND)?);
+    if condition.status != "False" {
+        return None;
+    }
+    let refused = |condition: Condition| {
+        Some(Objection { reason: condition.reason, message: condition.message, blocks: true })
+    };
+    if line(target) > line(current) {
+        return refused(condition);
+    }
+    if !behaviour.overrides_block_patches && has_overrides(cluster_version) {
+        return Some(unmanaged(checks::overrides_message(behaviour), current, target));
+    }
+    if behaviour.overrides_block_patches
+        && let Some(overrides) = overrides(cluster_version, condition)
+    {
+        return refused(overrides);
+    }
+    let moves = condition::is_true(cluster_version, "Progressing");
+    let notes = behaviour.notes_retargets && moves && line(target) == line(current);
+    completed.as_ref().filter(|_| notes).and_then(|completed| retarget(completed, current, target))
+}
+
+/// Overrides that do not stand in the way, but that nobody updates.
+fn unmanaged(overrides: &str, current: &Version, target: &Version) -> Objection {
+    let reason = checks::OVERRIDES_SET;
+    let message = format!(
+        "Retarget from {current} to {target} is not blocked by {reason}. But the cluster-version operator is not managing these resources; they are currently the responsibility of the agent that set the overrides: {overrides}"
+    );
+    Objection { reason: reason.to_owned(), message, blocks: false }
+}
+
+/// Major and minor.
+fn line(version: &Version) -> (u64, u64) {
+    (version.major, version.minor)
+}
+
+/// What tells of overrides: Upgradeable itself, or the condition beside it when there are several reasons.
+fn overrides(cluster_version: &Object, upgradeable: Condition) -> Option<Condition> {
+    if upgradeable.reason == checks::OVERRIDES_SET {
+        return Some(upgradeable);
+    }
+    let beside = condition::of(cluster_version, "UpgradeableClusterVersionOverrides")?;
+    Some(Condition::read(beside)).filter(|beside| beside.status == "False")
+}
+
+/// A patch of the release that a minor or major update is on its way to.
+fn retarget(completed: &Version, current: &Version, target: &Version) -> Option<Objection> {
+    let (word, what) = match (current.major > completed.major, line(current) > line(completed)) {
+        (true, _) => ("Major", "major"),
+        (false, true) => ("Minor", "minor"),
+        (false, false) => return None,
+    };
+    Some(Objection {
+        reason: format!("{word}VersionClusterUpdateInProgress"),
+        message: format!(
+            "Retarget to {target} while a {what} version update from {completed} to {current} is in progress"
+        ),
+        blocks: false,
+    })
+}

@@ -1,0 +1,71 @@
+//! Where a signature was looked for in vain, as Events tell it: each place when it was exhausted, and then the stores
+//! around it.
+
+use windtunnel_controllers::registry::OpenPgp;
+use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::resources::CONFIG_MAPS;
+
+use super::{Places, acceptable};
+use crate::signature;
+
+const EXHAUSTED: &str = "no more signatures to check";
+
+impl Places<'_> {
+    /// The errors beneath the one that `image` cannot be verified; empty where nothing was looked for.
+    pub(in crate::cvo) fn causes(&self, image: &str, now: Time) -> String {
+        let Ok(digest) = acceptable(image, self.world) else { return String::new() };
+        let mut causes = self.in_config_maps(digest);
+        if self.own_stores && self.stores.is_empty() {
+            causes.push(
+                "ClusterVersion spec.signatureStores is an empty array. Unset signatureStores entirely if you want \
+                 to enable the default signature stores"
+                    .to_owned(),
+            );
+        } else {
+            causes.extend(self.stores.iter().map(|store| self.in_store(store, image, digest)));
+            causes.extend(self.around().map(|store| format!("{store}: {EXHAUSTED}")));
+        }
+        let at = rfc3339(now);
+        let causes: Vec<String> = causes.iter().map(|cause| format!("{at}: {cause}")).collect();
+        format!("[{}]", causes.join(", "))
+    }
+
+    fn in_config_maps(&self, digest: &str) -> Vec<String> {
+        let prefix = signature::key_prefix(digest);
+        let prefix = prefix.trim_end_matches('-');
+        let mut causes = Vec::new();
+        for map in self.view.list_in(&CONFIG_MAPS, signature::NAMESPACE) {
+            if map.label(signature::LABEL).is_some() {
+                causes.push(format!("prefix {prefix} in config map {}: {EXHAUSTED}", map.name()));
+            }
+        }
+        causes
+    }
+
+    /// How asking a store ended: it has no further signature, or did not answer.
+    fn in_store(&self, store: &str, image: &str, digest: &str) -> String {
+        let found = self.world.release_image(image);
+        let (number, cause) = match found.openpgp {
+            OpenPgp::Unanswered => (1, "context deadline exceeded"),
+            _ => (1 + self.in_stores(image, digest).len().min(1), EXHAUSTED),
+        };
+        let digest = digest.replacen(':', "=", 1);
+        format!("unable to retrieve signature from {store}/{digest}/signature-{number}: {cause}")
+    }
+
+    /// The stores that hold others, from the inmost on.
+    fn around(&self) -> impl Iterator<Item = String> + use<> {
+        let each = self.stores.iter().map(|store| format!("containers/image signature store under {store}"));
+        let parallel = format!("parallel signature store wrapping {}", each.collect::<Vec<_>>().join(", "));
+        let fallback = (self.may_have_own && !self.own_stores).then(|| {
+            format!("serial signature store wrapping ClusterVersion signatureStores unset, falling back to default stores, {parallel}")
+        });
+        let inner = fallback.as_ref().unwrap_or(&parallel);
+        let outer = format!(
+            "serial signature store wrapping config maps in {} with label \"{}\", {inner}",
+            signature::NAMESPACE,
+            signature::LABEL
+        );
+        [Some(parallel), fallback, Some(outer)].into_iter().flatten()
+    }
+}

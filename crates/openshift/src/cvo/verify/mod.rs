@@ -1,0 +1,193 @@
+//! Release signatures: whether the keyrings of the loaded payload have signed an image, and where the operator looks for
+//! that. What was found good once is remembered, and kept in a ConfigMap from time to time.
+
+mod causes;
+mod persist;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::SignedDuration;
+use windtunnel_controllers::registry::{OpenPgp, digest_of};
+use windtunnel_core::View;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS};
+
+use super::retrieve::Site;
+use crate::signature;
+use crate::world::World;
+
+/// How long the operator takes to look at what is at hand, in its memory and in the cluster.
+const A_LOOK: SignedDuration = SignedDuration::from_millis(200);
+/// How long signature stores take to answer; all are asked at the same time.
+const ANSWER: SignedDuration = SignedDuration::from_secs(1);
+/// How long they are waited for in releases that limit it, half of what a retrieval may take, and in all where the update is
+/// forced.
+pub(super) const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
+/// Most images whose signatures are remembered.
+const REMEMBERED_MAX: usize = 64;
+
+/// The verifier of one process, with its memory.
+#[derive(Debug, Clone)]
+pub(super) struct Verifier {
+    /// Signatures that were good, by digest.
+    verified: BTreeMap<String, Vec<String>>,
+    kept: persist::Rhythm,
+}
+
+/// Where signatures are looked for.
+pub(super) struct Places<'a> {
+    view: &'a View,
+    world: &'a World,
+    /// URLs of the stores that are asked.
+    stores: Vec<String>,
+    /// Whether spec may name stores, and whether it does.
+    may_have_own: bool,
+    own_stores: bool,
+    /// How long stores are waited for; for ever where nothing limits it.
+    patience: Option<SignedDuration>,
+}
+
+impl<'a> Places<'a> {
+    /// Those that this operator asks now: ConfigMaps, and the payload's stores unless spec names its own. (That an
+    /// empty list in spec is an error is told in Events; conditions have the outermost error only.)
+    pub(super) fn of(site: &'a Site, view: &'a View) -> Self {
+        let own = view
+            .get(&CLUSTER_VERSIONS, "", "version")
+            .filter(|_| site.behaviour.custom_signature_stores)
+            .and_then(|cluster_version| cluster_version["spec"]["signatureStores"].as_array());
+        let url = |store: &str| store.trim_end_matches('/').to_owned();
+        let stores = match own {
+            Some(list) => list.iter().filter_map(|store| store["url"].as_str()).map(url).collect(),
+            None => signature::STORES.map(url).to_vec(),
+        };
+        let may_have_own = site.behaviour.custom_signature_stores;
+        let patience = site.behaviour.limits_retrieval.then_some(PATIENCE);
+        Self { view, world: &site.world, stores, may_have_own, own_stores: own.is_some(), patience }
+    }
+
+    /// Signatures of `digest` in the cluster, in the order of ConfigMaps and of keys.
+    fn in_cluster(&self, digest: &str) -> Vec<String> {
+        let prefix = signature::key_prefix(digest);
+        let maps: Vec<_> = self.view.list_in(&CONFIG_MAPS, signature::NAMESPACE).collect();
+        let labelled = maps.into_iter().filter(|map| map.label(signature::LABEL).is_some());
+        let mut found = Vec::new();
+        for data in labelled.filter_map(|map| map["binaryData"].as_object()) {
+            let entries = data.iter().filter(|(key, _)| key.starts_with(&prefix));
+            let bytes = entries.filter_map(|(_, value)| STANDARD.decode(value.as_str()?).ok());
+            found.extend(bytes.filter_map(|bytes| String::from_utf8(bytes).ok()));
+        }
+        found
+    }
+
+    /// Signatures that the stores have.
+    fn in_stores(&self, image: &str, digest: &str) -> Vec<String> {
+        let found = self.world.release_image(image);
+        let keyring = match found.openpgp {
+            OpenPgp::Valid => signature::KEYRING,
+            OpenPgp::WrongKey => "another-key",
+            OpenPgp::Missing | OpenPgp::Unanswered => return Vec::new(),
+        };
+        let holds = |store: &String| {
+            let holders = &found.signature_stores;
+            let by_default = holders.is_empty() && signature::STORES.contains(&store.as_str());
+            by_default || holders.iter().any(|holder| holder.trim_end_matches('/') == store)
+        };
+        self.stores
+            .iter()
+            .filter(|store| holds(store))
+            .map(|_| signature::document(digest, keyring))
+            .collect()
+    }
+
+    /// How long the stores let one wait for their answer about `image`; `None` for ever.
+    fn takes(&self, image: &str) -> Option<SignedDuration> {
+        match self.world.release_image(image).openpgp {
+            _ if self.stores.is_empty() => Some(A_LOOK),
+            OpenPgp::Unanswered => self.patience,
+            OpenPgp::Valid | OpenPgp::Missing | OpenPgp::WrongKey => Some(ANSWER),
+        }
+    }
+}
+
+impl Verifier {
+    /// One that remembers nothing yet, of a process with this reconcile interval.
+    pub(super) fn new(interval: SignedDuration, now: Time) -> Self {
+        Self { verified: BTreeMap::new(), kept: persist::Rhythm::new(interval * 2, now) }
+    }
+
+    /// When it is known whether `image` is signed: soon, unless stores must be asked; `None` where these never answer.
+    pub(super) fn known_at(&self, image: &str, places: &Places<'_>, now: Time) -> Option<Time> {
+        match acceptable(image, places.world) {
+            Ok(digest) if !self.verified.contains_key(digest) => {
+                let unsigned =
+                    unsigned_by(digest, &places.world.keyrings, &places.in_cluster(digest)).is_some();
+                let takes = if unsigned { places.takes(image) } else { Some(A_LOOK) };
+                takes.map(|takes| now + takes)
+            }
+            Ok(_) | Err(_) => Some(now + A_LOOK),
+        }
+    }
+
+    /// What is found of `image`: the digest and its good signatures, to be remembered.
+    ///
+    /// # Errors
+    /// The image is not signed as it must be, or cannot be looked at, in the words after `The update cannot be
+    /// verified: `.
+    pub(super) fn verify(&self, image: &str, places: &Places<'_>) -> Result<(String, Vec<String>), String> {
+        let digest = acceptable(image, places.world)?;
+        if let Some(known) = self.verified.get(digest) {
+            return Ok((digest.to_owned(), known.clone()));
+        }
+        let mut documents = places.in_cluster(digest);
+        // Stores are asked only for what the cluster does not have.
+        if unsigned_by(digest, &places.world.keyrings, &documents).is_some() {
+            documents.extend(places.in_stores(image, digest));
+        }
+        if let Some(keyrings) = unsigned_by(digest, &places.world.keyrings, &documents) {
+            return Err(format!("unable to verify {digest} against keyrings: {keyrings}"));
+        }
+        let mut wanted: BTreeSet<&String> = places.world.keyrings.iter().collect();
+        documents.retain(|document| {
+            signature::signer(document, digest).is_some_and(|signer| wanted.remove(&signer))
+        });
+        Ok((digest.to_owned(), documents))
+    }
+
+    /// Remembers good signatures.
+    pub(super) fn remember(&mut self, (digest, documents): (String, Vec<String>)) {
+        if self.verified.insert(digest, documents).is_none() {
+            self.kept.is_stale = true;
+        }
+        while self.verified.len() > REMEMBERED_MAX {
+            self.verified.pop_first();
+        }
+    }
+}
+
+/// The digest of an image that can be verified at all.
+fn acceptable<'a>(image: &'a str, world: &World) -> Result<&'a str, String> {
+    if world.keyrings.is_empty() {
+        return Err("verification is not possible".to_owned());
+    }
+    let digest = digest_of(image).filter(|digest| !digest.is_empty());
+    let Some(digest) = digest else {
+        return Err("release images that are not accessed via digest cannot be verified".to_owned());
+    };
+    if digest.chars().all(|c| c.is_ascii_alphanumeric() || c == ':') {
+        return Ok(digest);
+    }
+    Err(format!("the provided release image digest has an invalid format: \"{digest}\""))
+}
+
+/// The keyrings that have not signed `digest` by any of these documents, as errors name them; `None` if all have.
+fn unsigned_by(digest: &str, keyrings: &[String], documents: &[String]) -> Option<String> {
+    let signers: BTreeSet<String> =
+        documents.iter().filter_map(|document| signature::signer(document, digest)).collect();
+    let open: BTreeSet<&str> =
+        keyrings.iter().filter(|keyring| !signers.contains(*keyring)).map(String::as_str).collect();
+    (!open.is_empty()).then(|| open.into_iter().collect::<Vec<_>>().join(", "))
+}

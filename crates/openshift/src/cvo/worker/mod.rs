@@ -1,0 +1,311 @@
+//! The ClusterVersion worker: reads what spec asks for, gets its payload accepted, and writes status. It is the only
+//! writer of that status, and while it retrieves a payload it does nothing else.
+
+mod adopt;
+#[cfg(test)]
+mod tests;
+
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::{Answer, Object, Operation, View, Write};
+
+use super::accept::accept;
+use super::agentic::AgenticRuns;
+use super::apply::{ApplyLoop, Mode, Pace};
+use super::capabilities::Capabilities;
+use super::desired;
+use super::events::{Events, Notice};
+use super::load::Load;
+use super::outbox::{Outbox, Purpose};
+use super::queue::Queue;
+use super::retrieve::{Retrieval, Site};
+use super::status::{self, Report};
+use super::updates::{self, Updates};
+use super::upgradeable::{Style, Upgradeable};
+use crate::manifests::is_preview;
+use crate::release::Release;
+
+/// The worker, with the two memories: what was accepted last, and the loop that applies it.
+#[derive(Debug, Clone)]
+pub(super) struct Worker {
+    own: Release,
+    pace: Pace,
+    pub(super) queue: Queue,
+    pub(super) apply: Option<ApplyLoop>,
+    retrieval: Option<Retrieval>,
+    load: Load,
+    /// The generation that was told of when the retrieval began.
+    seen_at_load: i64,
+    capabilities: Option<Capabilities>,
+    pub(super) upgradeable: Upgradeable,
+    events: Events,
+    updates: Updates,
+    agentic_runs: AgenticRuns,
+    invalid: Vec<String>,
+    /// Whether the status that is being written was refused once since somebody else was quicker.
+    conflicted: bool,
+}
+
+impl Worker {
+    /// A worker of the operator of release `own`, with its pace.
+    pub(super) fn new(own: Release, pace: Pace, now: Time) -> Self {
+        let interval = pace.interval;
+        Self {
+            own,
+            pace,
+            queue: Queue::new(interval, now),
+            apply: None,
+            retrieval: None,
+            load: Load::Untried,
+            seen_at_load: 0,
+            capabilities: None,
+            upgradeable: Upgradeable::default(),
+            events: Events::default(),
+            updates: Updates::new(interval),
+            agentic_runs: AgenticRuns::default(),
+            invalid: Vec::new(),
+            conflicted: false,
+        }
+    }
+
+    /// When it wants to run.
+    pub(super) fn wake_at(&self) -> Time {
+        let queue = if self.retrieval.is_some() { None } else { Some(self.queue.wake_at()) };
+        let retrieval = self.retrieval.as_ref().and_then(Retrieval::wake_at);
+        let apply = self.apply.as_ref().and_then(ApplyLoop::wake_at);
+        [queue, retrieval, apply, self.updates.wake_at()]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or_else(|| self.queue.wake_at())
+    }
+
+    /// What it is busy with, in a few words.
+    pub(super) fn why(&self) -> String {
+        if let Some(retrieval) = &self.retrieval {
+            return format!("retrieving {}", retrieval.target.image);
+        }
+        let Some(apply) = &self.apply else { return "starting".to_owned() };
+        match (&apply.progress.failure, apply.mode) {
+            (Some(failure), _) => failure.message.clone(),
+            (None, Mode::Initializing) => format!("installing {}", apply.work.release.version),
+            (None, Mode::Updating) => format!("applying {}", apply.work.release.version),
+            (None, Mode::Reconciling) => String::new(),
+        }
+    }
+
+    /// Goes on as far as it can at this moment. Without a ClusterVersion there is no request to follow; what was
+    /// accepted last goes on being applied.
+    pub(super) fn run(
+        &mut self,
+        site: &mut Site,
+        view: &View,
+        alerts: &[ActiveAlert],
+        now: Time,
+        out: &mut Outbox,
+    ) {
+        if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+            // Updates are looked for beside the worker, which tells of them when it is free.
+            if self.updates.run(&site.world, view, alerts, cluster_version, &self.own, now) {
+                self.queue.trigger(now);
+            }
+            self.agentic_runs.follow(&self.updates, &self.own, view, now, out);
+            self.follow(site, view, cluster_version, now, out);
+        } else {
+            self.retrieval = None;
+            self.queue.take(now);
+            self.updates = Updates::new(self.pace.interval);
+        }
+        if let (Some(apply), Some(capabilities)) = (&mut self.apply, &self.capabilities) {
+            let before = (apply.mode, apply.progress.failure.is_some());
+            if apply.run(view, capabilities, now, out) {
+                if before == (apply.mode, apply.progress.failure.is_some()) {
+                    self.queue.news(now);
+                } else {
+                    self.queue.trigger(now);
+                }
+            }
+        }
+    }
+
+    fn follow(
+        &mut self,
+        site: &mut Site,
+        view: &View,
+        cluster_version: &Object,
+        now: Time,
+        out: &mut Outbox,
+    ) {
+        if let Some(retrieval) = &mut self.retrieval {
+            if let Some(outcome) = retrieval.run(site, view, now, out) {
+                let target = retrieval.target.clone();
+                self.retrieval = None;
+                let mut notices = Vec::new();
+                let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
+                let load =
+                    accepted.as_ref().map_or_else(Load::clone, |work| Load::loaded(&work.release, &self.own));
+                notices.extend(load.notice());
+                self.events.tell(notices, now, out);
+                self.retrieved(accepted, site, view, cluster_version, now, out);
+            }
+        } else if !out.awaits(Purpose::Status) && self.queue.take(now) {
+            self.sync(site, view, cluster_version, now, out);
+        }
+    }
+
+    /// The pod or job that a retrieval asked for exists, or was refused.
+    pub(super) fn retrieval_created(&mut self, answer: &Answer, now: Time) {
+        if let Some(retrieval) = &mut self.retrieval {
+            retrieval.created(answer, now);
+        }
+    }
+
+    /// What an earlier retrieval left is gone, or was kept.
+    pub(super) fn pruned(&mut self, site: &Site, answer: &Answer) {
+        if let Some(retrieval) = &mut self.retrieval {
+            retrieval.pruned(site.behaviour.retrieval, answer);
+        }
+    }
+
+    /// Takes the answer to a status write in. Where somebody else was quicker, the same is said once more of what the
+    /// object is now; after too many refusals the error itself is written.
+    pub(super) fn status_answered(
+        &mut self,
+        site: &Site,
+        answer: &Answer,
+        view: &View,
+        now: Time,
+        out: &mut Outbox,
+    ) {
+        let Err(refusal) = &answer.outcome else {
+            self.conflicted = false;
+            return self.queue.succeeded();
+        };
+        let found = view.get(&CLUSTER_VERSIONS, "", "version");
+        let mut error = refusal.message.as_str();
+        if refusal.code == 409
+            && !self.conflicted
+            && let Some(cluster_version) = found
+        {
+            if is_about(&answer.write, cluster_version) {
+                self.write_status(site, cluster_version, now, out);
+                self.conflicted = out.awaits(Purpose::Status);
+                return;
+            }
+            error = "cluster version was deleted and recreated, cannot update status";
+        }
+        self.conflicted = false;
+        if self.queue.failed(now)
+            && let Some(cluster_version) = found
+        {
+            let object = status::write_failing(cluster_version, &self.own, error, now);
+            out.push(Purpose::FailingStatus, Write::update_status(&CLUSTER_VERSIONS, object));
+        }
+    }
+
+    /// Ends: a retrieval is given up, and what is known is written once more, of spec as it is now.
+    pub(super) fn shut_down(&mut self, site: &Site, view: &View, now: Time, out: &mut Outbox) {
+        self.retrieval = None;
+        if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
+            let can_accept = updates::can_accept(&self.own, view);
+            (_, self.invalid) = desired::read(cluster_version, &self.own, can_accept);
+            self.weigh_risks(site, view, cluster_version, now);
+            self.write_status(site, cluster_version, now, out);
+        }
+        self.apply = None;
+    }
+
+    fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
+        self.look(site, view, cluster_version, now);
+        // The first status of a process tells of it as all others do.
+        let can_accept = updates::can_accept(&self.own, view);
+        let (target, invalid) = desired::read(cluster_version, &self.own, can_accept);
+        self.invalid = invalid;
+        if self.apply.is_none() {
+            self.tell_of_own(now, out);
+            self.adopt_own(view, cluster_version, now);
+            self.queue.trigger(now);
+            return self.write_status(site, cluster_version, now, out);
+        }
+        self.follow_settings(view, cluster_version, now);
+        let Some(apply) = &mut self.apply else { return };
+        apply.latest_generation = cluster_version.generation();
+        // Nothing else is begun before the cluster is installed.
+        let accepted = apply.work.release.image == target.image || apply.mode == Mode::Initializing;
+        if accepted {
+            if matches!(self.load, Load::Failed { .. }) {
+                self.load = Load::returned(&apply.work.release);
+            }
+            if apply.work.release.image == target.image {
+                apply.set_force(target.force, now);
+            }
+        } else if target.image == self.own.image {
+            let broken_off = apply.broken_off();
+            self.tell_of_own(now, out);
+            self.take_up_own(target.generation, target.force, cluster_version, view, now);
+            if let Some(apply) = &mut self.apply {
+                // It shows until the new pass has something to tell.
+                apply.progress.failure = broken_off;
+            }
+        } else {
+            self.seen_at_load = apply.work.generation;
+            self.events.tell(vec![retrieving(&target.version, &target.image)], now, out);
+            self.retrieval = Some(Retrieval::new(target, site, view, now));
+            return;
+        }
+        self.write_status(site, cluster_version, now, out);
+    }
+
+    /// Looks for what speaks against another minor.
+    fn look(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time) {
+        let deletions = self.apply.as_ref().map(|apply| apply.deletions(view)).unwrap_or_default();
+        self.upgradeable.look(site.behaviour, cluster_version, &deletions, view, now);
+        self.updates.hear_of_deletions(deletions);
+    }
+
+    /// The same for a status beside those of the queue: risks are weighed for each, checks have times of their own.
+    fn weigh_risks(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time) {
+        if site.behaviour.upgradeable == Style::Risks {
+            self.look(site, view, cluster_version, now);
+        }
+    }
+
+    /// Tells that the payload in the operator's own image is loaded, which nothing can go wrong with.
+    fn tell_of_own(&mut self, now: Time, out: &mut Outbox) {
+        let (version, image) = (self.own.version.to_string(), &self.own.image);
+        let loading = format!("Loading payload version=\"{version}\" image=\"{image}\"");
+        let mut notices = vec![retrieving(&version, image), Notice::normal("LoadPayload", loading)];
+        notices.extend(Load::loaded(&self.own, &self.own).notice());
+        self.events.tell(notices, now, out);
+    }
+
+    /// Writes status, unless it is what stands there already.
+    fn write_status(&mut self, site: &Site, cluster_version: &Object, now: Time, out: &mut Outbox) {
+        let (Some(apply), Some(capabilities)) = (&self.apply, &self.capabilities) else { return };
+        let report = Report {
+            apply,
+            load: &self.load,
+            capabilities,
+            behaviour: site.behaviour,
+            upgradeable: &self.upgradeable,
+            updates: &self.updates,
+            previews: is_preview(&apply.payload.selection.feature_set),
+            invalid: &self.invalid,
+        };
+        match status::write(cluster_version, &report, now) {
+            None => self.queue.succeeded(),
+            Some(object) => out.push(Purpose::Status, Write::update_status(&CLUSTER_VERSIONS, object)),
+        }
+    }
+}
+
+/// Whether a write was meant for this object, and not for another of its name.
+fn is_about(write: &Write, object: &Object) -> bool {
+    matches!(&write.operation, Operation::Update(written) if written["metadata"]["uid"] == object.uid())
+}
+
+fn retrieving(version: &str, image: &str) -> Notice {
+    let message = format!("Retrieving and verifying payload version=\"{version}\" image=\"{image}\"");
+    Notice::normal("RetrievePayload", message)
+}

@@ -1,0 +1,253 @@
+//! What becomes of statuses that somebody else was quicker than, and what a process says first.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CONFIG_MAPS};
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Change, ChangeKind, Refusal};
+
+use super::*;
+use crate::cvo::behaviour::Behaviour;
+use crate::cvo::verify::Verifier;
+use crate::world::World;
+
+fn now() -> Time {
+    "2024-01-01T00:00:00Z".parse().unwrap()
+}
+
+/// A ClusterVersion with this uid, whose update to the operator's own release is under way.
+fn seen(uid: &str, desired: &Value) -> View {
+    let mut view = View::default();
+    let object = Object::new(json!({
+        "metadata": { "name": "version", "uid": uid, "generation": 1 },
+        "spec": { "clusterID": "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40", "desiredUpdate": desired },
+        "status": { "history": [
+            { "state": "Partial", "image": own().image, "version": "4.20.1" },
+            { "state": "Completed", "image": "before", "version": "4.20.0" },
+        ] },
+    }));
+    let key = CLUSTER_VERSIONS.key("", "version");
+    view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
+    view
+}
+
+/// The status writes that were asked for and not answered.
+fn statuses(out: &mut Outbox) -> Vec<Write> {
+    asked(Purpose::Status, out)
+}
+
+fn asked(purpose: Purpose, out: &mut Outbox) -> Vec<Write> {
+    out.take().into_iter().filter(|_| out.answered() == Some(purpose)).collect()
+}
+
+fn conflict(write: Write) -> Answer {
+    let (reason, message) = ("Conflict".to_owned(), "the object has been modified".to_owned());
+    Answer { write, outcome: Err(Refusal { code: 409, reason, message, details: Value::Null }) }
+}
+
+fn own() -> Release {
+    Release::find(&"4.20.1".parse().unwrap()).unwrap()
+}
+
+/// A process that has not done anything yet.
+fn begun() -> (Worker, Site) {
+    let interval = SignedDuration::from_mins(3);
+    let site = Site {
+        node: "master-0".to_owned(),
+        behaviour: Behaviour::of(&own()),
+        world: Arc::new(World::default()),
+        names: Streams::new(1).stream("names"),
+        held: String::new(),
+        verifier: Verifier::new(interval, now()),
+    };
+    let pace = Pace { interval, jitter: Streams::new(1).stream("jitter"), orders: Streams::new(1) };
+    let mut worker = Worker::new(own(), pace, now());
+    worker.queue.trigger(now());
+    (worker, site)
+}
+
+/// How many statuses are written at once in answer to each of two conflicts, when the object has this uid then.
+fn written_again(uid: &str) -> [usize; 2] {
+    let (mut worker, mut site) = begun();
+    let mut out = Outbox::default();
+    worker.run(&mut site, &seen("first", &Value::Null), &[], now(), &mut out);
+    let mut written = statuses(&mut out);
+    let view = seen(uid, &Value::Null);
+    [0, 1].map(|_| {
+        let answer = conflict(written.remove(0));
+        written.push(answer.write.clone());
+        worker.status_answered(&site, &answer, &view, now(), &mut out);
+        let again = statuses(&mut out);
+        let count = again.len();
+        written.splice(0..0, again);
+        count
+    })
+}
+
+#[test]
+fn a_status_is_written_once_more_when_somebody_else_was_quicker() {
+    assert_eq!(written_again("first"), [1, 0]);
+    assert_eq!(written_again("second"), [0, 0], "it was about a ClusterVersion that is gone");
+}
+
+/// `status message` of Failing in each of the first three statuses of a process.
+fn failing(desired: &Value) -> Vec<String> {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let view = seen("first", desired);
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        worker.run(&mut site, &view, &[], now(), &mut out);
+        for write in statuses(&mut out) {
+            let Operation::Update(object) = &write.operation else { panic!("{write:?} is no update") };
+            let found = Condition::read(condition::of(&Object::new(object.clone()), "Failing").unwrap());
+            told.push(format!("{} {}", found.status, found.message));
+            let answer = Answer { outcome: Ok(Object::new(object.clone())), write };
+            worker.status_answered(&site, &answer, &view, now(), &mut out);
+        }
+    }
+    told
+}
+
+#[test]
+fn a_process_breaks_off_its_first_pass_for_a_forced_release() {
+    assert_eq!(failing(&json!({ "image": own().image })), ["False ", "False "]);
+    let told = failing(&json!({ "image": own().image, "force": true }));
+    let broken_off = "True Could not update namespace \"openshift-cluster-version\" (1 of ";
+    assert!(told[1].starts_with(broken_off), "{told:?}");
+    assert_eq!((told.len(), &*told[0], &*told[2]), (3, "False ", "False "));
+}
+
+#[test]
+fn the_first_status_of_a_process_tells_of_an_invalid_spec_already() {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let view = seen("first", &json!({ "version": "4.20.7" }));
+    worker.run(&mut site, &view, &[], now(), &mut out);
+    let told: Vec<(String, String)> = statuses(&mut out)
+        .into_iter()
+        .map(|write| {
+            let Operation::Update(object) = write.operation else { panic!("no update") };
+            let object = Object::new(object);
+            let reason = |kind| condition::of(&object, kind).map(|found| found["reason"].to_string());
+            (reason("Invalid").unwrap(), reason("Progressing").unwrap())
+        })
+        .collect();
+    let invalid = || "\"InvalidClusterVersion\"".to_owned();
+    assert_eq!(told, [(invalid(), invalid())]);
+}
+
+/// What a process has to say of another minor in the status that `last` has it write, when an operator began to refuse one
+/// unnoticed and spec became invalid: reasons of Upgradeable and Invalid.
+fn weighed(version: &str, last: fn(&mut Worker, &Site, &View, &Object, &mut Outbox)) -> [Option<String>; 2] {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    site.behaviour = Behaviour::of(&Release { version: version.parse().unwrap(), ..own() });
+    let mut view = seen("first", &json!({ "version": "4.20.1", "image": own().image }));
+    for (namespace, name) in [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")]
+    {
+        let object = Object::new(json!({ "metadata": { "name": name, "namespace": namespace } }));
+        let key = CONFIG_MAPS.key(namespace, name);
+        view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
+    }
+    worker.run(&mut site, &view, &[], now(), &mut out);
+    statuses(&mut out);
+    let refusing = json!({ "type": "Upgradeable", "status": "False", "message": "No quorum." });
+    for (resource, object) in [
+        (
+            CLUSTER_OPERATORS,
+            json!({ "metadata": { "name": "etcd" }, "status": { "conditions": [refusing] } }),
+        ),
+        (CLUSTER_VERSIONS, {
+            let mut object = view.get(&CLUSTER_VERSIONS, "", "version").unwrap().to_value();
+            object["spec"]["desiredUpdate"]["version"] = json!("none");
+            object
+        }),
+    ] {
+        let object = Object::new(object);
+        let key = resource.key("", object.name());
+        view.apply(&Change { key, kind: ChangeKind::Modified, object, old: None });
+    }
+    let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version").unwrap().clone();
+    last(&mut worker, &site, &view, &cluster_version, &mut out);
+    let written = statuses(&mut out).pop().map(|write| match write.operation {
+        Operation::Update(object) => Object::new(object),
+        _ => panic!("no update"),
+    });
+    ["Upgradeable", "Invalid"].map(|kind| {
+        let found = condition::of(written.as_ref()?, kind)?;
+        Some(Condition::read(found).reason)
+    })
+}
+
+#[test]
+fn risks_are_weighed_for_each_status_from_4_23_on_and_spec_is_read_for_the_last_one() {
+    let refused = |version| {
+        weighed(version, |worker, site, view, cluster_version, out| {
+            let load = Load::blocked(&own(), "because");
+            worker.retrieved(Err(load), site, view, cluster_version, now(), out);
+        })
+    };
+    let ended =
+        |version| weighed(version, |worker, site, view, _, out| worker.shut_down(site, view, now(), out));
+    let risk = || Some("RiskNameNotCompatibleWithReasonProperty".to_owned());
+    let invalid = || Some("InvalidClusterVersion".to_owned());
+    assert_eq!((refused("4.20.1"), ended("4.20.1")), ([None, None], [None, invalid()]));
+    assert_eq!((refused("5.0.1"), ended("5.0.1")), ([risk(), None], [risk(), invalid()]));
+}
+
+/// `observedGeneration` of the last status that a process writes once spec, of generation 1 so far, has these fields.
+fn observed_after(fields: &Value) -> i64 {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let mut view = seen("first", &Value::Null);
+    let mut observed = 0;
+    for round in 0..4 {
+        if round == 2 {
+            let mut object = view.get(&CLUSTER_VERSIONS, "", "version").unwrap().to_value();
+            object["metadata"]["generation"] = json!(2);
+            for (name, value) in fields.as_object().unwrap() {
+                object["spec"][name] = value.clone();
+            }
+            let (key, object) = (CLUSTER_VERSIONS.key("", "version"), Object::new(object));
+            view.apply(&Change { key, kind: ChangeKind::Modified, object, old: None });
+            worker.queue.trigger(now());
+        }
+        worker.run(&mut site, &view, &[], now(), &mut out);
+        for write in statuses(&mut out) {
+            let Operation::Update(object) = &write.operation else { panic!("{write:?} is no update") };
+            observed = object["status"]["observedGeneration"].as_i64().unwrap();
+            let answer = Answer { outcome: Ok(Object::new(object.clone())), write };
+            worker.status_answered(&site, &answer, &view, now(), &mut out);
+        }
+    }
+    observed
+}
+
+#[test]
+fn what_is_applied_otherwise_is_of_the_generation_that_asks_for_it() {
+    let dns =
+        json!({ "kind": "Deployment", "group": "apps", "namespace": "a", "name": "b", "unmanaged": true });
+    assert_eq!(observed_after(&json!({ "overrides": [dns] })), 2);
+    assert_eq!(observed_after(&json!({ "channel": "another" })), 1, "that asks for nothing to be applied");
+}
+
+#[test]
+fn what_was_accepted_goes_on_being_applied_when_the_cluster_version_is_gone() {
+    let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
+    let mut applied = Vec::new();
+    let mut at = now();
+    for view in [seen("first", &Value::Null), View::default(), View::default()] {
+        worker.run(&mut site, &view, &[], at, &mut out);
+        for write in asked(Purpose::Apply, &mut out) {
+            applied.push(write.name.clone());
+            let (Operation::Create(object) | Operation::Update(object)) = write.operation.clone() else {
+                panic!("{write:?}")
+            };
+            let answer = Answer { write, outcome: Ok(Object::new(object)) };
+            worker.apply.as_mut().unwrap().answered(&answer, at);
+        }
+        at = worker.wake_at().max(at + SignedDuration::from_secs(1));
+    }
+    assert_eq!(applied.len(), 3, "{applied:?}");
+}

@@ -1,0 +1,144 @@
+//! The components of OpenShift, simulated: a folder each, and what releases hold.
+
+pub mod certificate;
+pub mod cvo;
+pub mod graph;
+pub mod manifests;
+pub mod mco;
+pub mod monitoring;
+pub mod oc;
+pub mod operators;
+pub mod payload;
+pub mod promql;
+pub mod release;
+pub mod service_ca;
+pub mod signature;
+pub mod world;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use windtunnel_controllers::Actor;
+use windtunnel_controllers::kubelet::Kubelet;
+use windtunnel_controllers::machine::{Boot, Disk, StaticPod};
+use windtunnel_core::clock::Time;
+use windtunnel_core::rng::Streams;
+
+use world::World;
+
+/// How long after a boot the machine-config daemon of a machine is there, in seconds.
+const DAEMON_STARTS_SECONDS: (u64, u64) = (16, 24);
+
+/// What runs on a machine: its kubelet first, and where there is something on its disk for it, its machine-config daemon. `boot`
+/// is the start at `now` that they are to tell of; without one the machine has been running all along.
+pub fn on_machine(
+    node: &str,
+    disk: &Disk,
+    static_pods: &[StaticPod],
+    boot: Option<Boot>,
+    world: &Arc<World>,
+    streams: &Streams,
+    now: Time,
+) -> Vec<Box<dyn Actor>> {
+    let mut ready = now;
+    let is_started = boot.is_some();
+    if let Some(boot) = &boot {
+        let (low, high) = DAEMON_STARTS_SECONDS;
+        let millis =
+            streams.stream(&format!("machine-config-daemon/{}", boot.id)).between(low * 1000, high * 1000);
+        ready = now + SignedDuration::from_millis(i64::try_from(millis).unwrap_or(0));
+    }
+    let kubelet = match boot {
+        Some(boot) => Kubelet::booted(node, boot, Arc::clone(world) as _, streams),
+        None => Kubelet::new(node, Arc::clone(world) as _, streams),
+    };
+    let mut actors: Vec<Box<dyn Actor>> = vec![Box::new(kubelet.with_static_pods(static_pods))];
+    if !disk.config.is_empty() {
+        let daemon = mco::MachineConfigDaemon::new(node, disk.clone(), streams, ready);
+        actors.push(Box::new(if is_started { daemon.started_anew() } else { daemon }));
+    }
+    actors
+}
+
+/// The components of OpenShift around the cluster-version operator: Prometheus, and the operators of all releases of
+/// `world`, by the facts of the newest release that has them.
+pub fn components(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
+    let mut operators = BTreeMap::new();
+    for component in world.releases.values().flat_map(|release| release.components.iter()) {
+        if let Some(facts) = &component.operator {
+            operators.insert(&facts.cluster_operator, (facts, &component.name));
+        }
+    }
+    let mut actors: Vec<Box<dyn Actor>> = Vec::new();
+    actors.push(Box::new(monitoring::Prometheus::new(Arc::clone(world))));
+    let last = operators::LAST_MINOR_WITH_BACKUPS;
+    if operators.contains_key(&"etcd".to_owned())
+        && world.releases.keys().any(|version| version.minor <= last)
+    {
+        actors.push(Box::new(operators::BackupController::new(streams)));
+    }
+    let has_pools = world.releases.values().any(|release| release.defines(mco::POOLS));
+    if let Some((facts, component)) = operators.get(&operators::NETWORK.to_owned()) {
+        actors.push(Box::new(operators::ProxyController::new(facts, component)));
+    }
+    if let Some((facts, _)) = operators.get(&service_ca::CLUSTER_OPERATOR.to_owned())
+        && !facts.deployment.is_empty()
+    {
+        actors.push(Box::new(service_ca::ServiceCa::new(facts, streams)));
+    }
+    for (facts, component) in operators.into_values() {
+        // Payloads that people made for something else may have its ClusterOperator alone.
+        if facts.cluster_operator == mco::CLUSTER_OPERATOR && has_pools && !facts.deployment.is_empty() {
+            actors.extend(mco::operator(facts, component, world, streams));
+            actors.extend(mco::controller(world, streams));
+        } else {
+            actors.push(Box::new(operators::Operator::new(facts, component, Arc::clone(world), streams)));
+        }
+    }
+    actors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::{Architecture, Component, Operator, Release};
+    use semver::Version;
+
+    fn release(version: &str, operators: &[&str]) -> Release {
+        let component = |name: &&str| Component {
+            name: format!("{name}-operator"),
+            run_level: 50,
+            manifests: 1,
+            capabilities: Vec::new(),
+            crds: Vec::new(),
+            previews: Vec::new(),
+            objects: Vec::new(),
+            operator: Some(Operator { cluster_operator: (*name).to_owned(), ..Operator::default() }),
+        };
+        Release {
+            version: Version::parse(version).unwrap(),
+            image: String::new(),
+            kubernetes_minor: 27,
+            channels: Vec::new(),
+            url: String::new(),
+            architecture: Architecture::default(),
+            known_capabilities: Vec::new(),
+            preview_capabilities: Vec::new(),
+            capability_sets: BTreeMap::new(),
+            components: operators.iter().map(component).collect(),
+            payload: None,
+        }
+    }
+
+    #[test]
+    fn a_cluster_has_the_operators_of_all_releases_once_each() {
+        let releases = [release("4.14.8", &["dns", "etcd"]), release("4.15.2", &["etcd", "olm"])];
+        let releases = releases.map(|release| (release.version.clone(), release)).into();
+        let world = Arc::new(World { releases, ..World::default() });
+        let actors = components(&world, &Streams::new(1));
+        let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
+        let expected = "prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
+        assert_eq!(names.join(" "), expected);
+    }
+}

@@ -1,0 +1,264 @@
+//! The Kubernetes YAML that is part of the binary: schemas by release, and objects by folder.
+//!
+//! `manifests/crds/<plural>.<group>/` holds one CRD: the first file is its whole definition (`base.yaml`, or the minor
+//! that brought it), each later `<major>.<minor>.yaml` an RFC 6902 patch with what that minor changed. What a definition has more
+//! with gated features stands below it in `tech-preview/`, each file a patch of the definition of any minor from its own on.
+//! A file for a minor before the definition's first makes of that the preview that there was then.
+//!
+//! `manifests/payload/` holds objects that components ship; which component of which minor, `manifests/releases/` says.
+//!
+//! The files are as trusted as code: a broken one is a bug, found by a test that loads them all.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use include_dir::{Dir, File, include_dir};
+use serde_json::Value;
+use windtunnel_core::yaml;
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
+
+/// Major and minor of a release: `(4, 14)`.
+pub type Line = (u64, u64);
+
+/// Each CRD's definition by the minor that it holds from.
+static CRDS: LazyLock<BTreeMap<String, BTreeMap<Line, Arc<Value>>>> = LazyLock::new(|| {
+    folder("crds")
+        .dirs()
+        .map(|dir| {
+            let name = dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let files = dir.files().map(|file| (line_of(file).unwrap_or_default(), one(file))).collect();
+            let definitions = definitions(&name, files);
+            (name, definitions)
+        })
+        .collect()
+});
+
+/// What each CRD has more with gated features, by the minor that brought it.
+static GATED: LazyLock<BTreeMap<String, BTreeMap<Line, Value>>> = LazyLock::new(|| {
+    let gated = folder("crds").dirs().filter_map(|dir| {
+        let name = dir.path().file_name()?.to_string_lossy().into_owned();
+        let gated = dir.get_dir(dir.path().join("tech-preview"))?;
+        let files = gated.files().filter_map(|file| Some((line_of(file)?, one(file)))).collect();
+        Some((name, files))
+    });
+    gated.collect()
+});
+
+/// Feature sets with which gated features are on.
+const PREVIEWS: [&str; 2] = ["TechPreviewNoUpgrade", "DevPreviewNoUpgrade"];
+
+/// Whether features that are still gated are on with this feature set.
+pub fn is_preview(feature_set: &str) -> bool {
+    PREVIEWS.contains(&feature_set)
+}
+
+/// The documents of each folder that holds plain objects.
+static OBJECTS: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
+    let name = |dir: &Dir<'_>| dir.path().to_string_lossy().into_owned();
+    FILES.dirs().map(|dir| (name(dir), documents_in(dir))).collect()
+});
+
+/// The documents of each file of `manifests/payload/`, by its name.
+static PAYLOAD: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
+    let name = |file: &File<'_>| file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    folder("payload").files().map(|file| (name(file), documents(file))).collect()
+});
+
+/// What the files of a CRD make of it: the first is the definition, each later one a patch of what came before.
+fn definitions(name: &str, files: BTreeMap<Line, Value>) -> BTreeMap<Line, Arc<Value>> {
+    let mut definition = Value::Null;
+    let mut found = BTreeMap::new();
+    for (line, file) in files {
+        if definition.is_null() {
+            definition = file;
+        } else {
+            patch(&mut definition, file, &format!("{name}/{}.{}", line.0, line.1));
+        }
+        found.insert(line, Arc::new(definition.clone()));
+    }
+    found
+}
+
+fn patch(definition: &mut Value, file: Value, place: &str) {
+    let operations: json_patch::Patch =
+        serde_json::from_value(file).unwrap_or_else(|error| panic!("manifests/crds/{place}.yaml: {error}"));
+    json_patch::patch(definition, &operations)
+        .unwrap_or_else(|error| panic!("manifests/crds/{place}.yaml: {error}"));
+}
+
+/// The CRD of this name, such as `clusterversions.config.openshift.io`, as a release of `line` ships it with the
+/// default feature set; nothing if that release has no such CRD.
+pub fn crd(name: &str, line: Line) -> Option<&'static Value> {
+    plain(name, line).map(|definition| &**definition)
+}
+
+fn plain(name: &str, line: Line) -> Option<&'static Arc<Value>> {
+    CRDS.get(name)?.range(..=line).next_back().map(|(_, definition)| definition)
+}
+
+/// The same with this feature set.
+pub fn crd_with(name: &str, line: Line, feature_set: &str) -> Option<Arc<Value>> {
+    let Some(gated) = GATED.get(name).filter(|_| is_preview(feature_set)) else {
+        return plain(name, line).cloned();
+    };
+    let first = CRDS.get(name)?.first_key_value()?;
+    let newest = plain(name, line);
+    // Before everybody had it, the newest preview tells all; later, previews add up.
+    let files: Vec<_> = match newest {
+        None => gated.range(..=line).next_back().into_iter().collect(),
+        Some(_) => gated.range(first.0..=&line).collect(),
+    };
+    if files.is_empty() {
+        return newest.cloned();
+    }
+    let mut definition = Value::clone(newest.unwrap_or(first.1));
+    for (from, file) in files {
+        patch(&mut definition, file.clone(), &format!("{name}/tech-preview/{}.{}", from.0, from.1));
+    }
+    Some(Arc::new(definition))
+}
+
+/// All CRDs that are modelled for releases of `line`, in order of name.
+pub fn crds(line: Line) -> impl Iterator<Item = &'static Value> {
+    CRDS.keys().filter_map(move |name| crd(name, line))
+}
+
+/// All documents of the files in `manifests/<folder>`, in order of file name; nothing if there is no such folder.
+pub fn objects(folder: &str) -> &'static [Value] {
+    OBJECTS.get(folder).map_or(&[], Vec::as_slice)
+}
+
+/// The documents of `manifests/payload/<name>.yaml`, in order; nothing if there is no such file.
+pub fn payload(name: &str) -> &'static [Value] {
+    PAYLOAD.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// The one document of each file in `manifests/<path>` that is named after a minor, by that minor.
+pub(crate) fn by_line(path: &str) -> BTreeMap<Line, Value> {
+    folder(path).files().filter_map(|file| Some((line_of(file)?, one(file)))).collect()
+}
+
+fn folder(path: &str) -> &'static Dir<'static> {
+    FILES.get_dir(path).unwrap_or_else(|| panic!("manifests/{path} is not in the binary"))
+}
+
+/// `(4, 14)` for `4.14.yaml`.
+fn line_of(file: &File<'_>) -> Option<Line> {
+    line(file.path().file_stem()?.to_str()?)
+}
+
+/// `(4, 14)` for `4.14`.
+pub(crate) fn line(text: &str) -> Option<Line> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn one(file: &File<'_>) -> Value {
+    let mut found = documents(file);
+    let last = found.pop();
+    assert!(found.is_empty(), "manifests/{}: more than one document", file.path().display());
+    last.unwrap_or_else(|| panic!("manifests/{}: no document", file.path().display()))
+}
+
+fn documents_in(dir: &Dir<'_>) -> Vec<Value> {
+    let mut files: Vec<_> = dir.files().collect();
+    files.sort_by_key(|file| file.path());
+    files.into_iter().flat_map(documents).collect()
+}
+
+fn documents(file: &File<'_>) -> Vec<Value> {
+    let text =
+        file.contents_utf8().unwrap_or_else(|| panic!("manifests/{}: not UTF-8", file.path().display()));
+    yaml::from_str_multi(text).unwrap_or_else(|error| panic!("manifests/{}:{error}", file.path().display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(dir: &Dir<'_>) -> usize {
+        dir.files().map(|file| documents(file).len()).sum::<usize>() + dir.dirs().map(load).sum::<usize>()
+    }
+
+    #[test]
+    fn every_file_loads_and_every_crd_has_its_folder_s_name() {
+        assert!(load(&FILES) > 20);
+        for name in CRDS.keys() {
+            let newest = crd(name, (u64::MAX, 0)).unwrap();
+            assert_eq!(newest["metadata"]["name"], **name);
+        }
+    }
+
+    #[test]
+    fn a_crd_is_there_from_the_release_that_brought_it() {
+        let policies = "clusterimagepolicies.config.openshift.io";
+        assert_eq!(crd(policies, (4, 19)), None);
+        assert!(crd(policies, (4, 20)).is_some());
+        assert_eq!(crd("nothing.config.openshift.io", (4, 20)), None);
+        assert_eq!(crds((4, 20)).count(), crds((4, 19)).count() + 2);
+    }
+
+    #[test]
+    fn what_is_gated_is_there_with_the_previews_from_its_release_on() {
+        let name = "clusterversions.config.openshift.io";
+        let risks = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/desiredUpdate/properties/acceptRisks";
+        let has = |minor, set| crd_with(name, (4, minor), set).unwrap().pointer(risks).is_some();
+        assert!(has(22, "TechPreviewNoUpgrade") && has(22, "DevPreviewNoUpgrade"));
+        assert!(!has(22, "") && !has(21, "TechPreviewNoUpgrade") && !has(22, "CustomNoUpgrade"));
+        assert_eq!(crd_with("nothing.config.openshift.io", (4, 22), "TechPreviewNoUpgrade"), None);
+    }
+
+    #[test]
+    fn what_is_there_for_everybody_from_some_release_on_was_a_preview_before() {
+        let name = "machineconfignodes.machineconfiguration.openshift.io";
+        let version = |minor, set| {
+            let found = crd_with(name, (4, minor), set)?;
+            Some(found["spec"]["versions"][0]["name"].as_str()?.to_owned())
+        };
+        for (minor, plain, preview) in [
+            (14, None, None),
+            (15, None, Some("v1alpha1")),
+            (18, None, Some("v1alpha1")),
+            (19, None, Some("v1")),
+            (20, Some("v1"), Some("v1")),
+            (22, Some("v1"), Some("v1")),
+        ] {
+            let found = (version(minor, ""), version(minor, "TechPreviewNoUpgrade"));
+            assert_eq!((found.0.as_deref(), found.1.as_deref()), (plain, preview), "4.{minor}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_words_keep_their_types() {
+        let crd = crd("clusterversions.config.openshift.io", (4, 13)).unwrap();
+        let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
+        let condition =
+            crd.pointer(&format!("{status}/conditionalUpdates/items/properties/conditions/items"));
+        let properties = &condition.unwrap()["properties"];
+        assert_eq!(properties["observedGeneration"]["minimum"].as_i64(), Some(0));
+        assert_eq!(properties["status"]["enum"], serde_json::json!(["True", "False", "Unknown"]));
+    }
+
+    #[test]
+    fn every_object_of_the_base_cluster_has_a_name_and_its_namespace_comes_first() {
+        let mut namespaces = Vec::new();
+        for object in objects("base") {
+            let text = |pointer| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+            let name = text("/metadata/name").unwrap();
+            assert!(object["apiVersion"].is_string(), "{name}");
+            if let Some(namespace) = text("/metadata/namespace") {
+                assert!(namespaces.contains(&namespace), "{name} before its namespace {namespace}");
+            }
+            if object["kind"] == "Namespace" {
+                namespaces.push(name);
+            }
+        }
+        assert!(namespaces.contains(&"kube-system".to_owned()));
+    }
+
+    #[test]
+    fn an_unknown_folder_has_no_objects() {
+        assert_eq!(objects("nowhere"), Vec::<Value>::new());
+    }
+}

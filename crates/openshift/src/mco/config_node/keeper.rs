@@ -1,0 +1,132 @@
+//! The part of the operator that makes a MachineConfigNode for each node, and keeps in it which pool the node is of. What
+//! becomes of them without their nodes is the garbage collector's business.
+
+use serde_json::{Value, json};
+use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
+use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{
+    CONTROLLER_CONFIGS, CUSTOM_RESOURCE_DEFINITIONS, FEATURE_GATES, MACHINE_CONFIG_NODES,
+    MACHINE_CONFIG_POOLS, NODES,
+};
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, Resource, View, Write};
+
+use super::super::annotations::DESIRED_CONFIG;
+use super::super::{CONTROLLER_CONFIG, membership};
+use super::{DEFINITION, NOT_YET_SET, key, served};
+use crate::operators::identity;
+use crate::release::Operator;
+
+/// The keeper of MachineConfigNodes, a part of the machine-config operator.
+#[derive(Debug, Clone)]
+pub(in crate::mco) struct MachineConfigNodes {
+    facts: Operator,
+    queue: WorkQueue,
+    started: bool,
+}
+
+impl MachineConfigNodes {
+    /// One of the operator with these facts.
+    pub(in crate::mco) fn new(facts: &Operator) -> Self {
+        Self { facts: facts.clone(), queue: WorkQueue::default(), started: false }
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        if !std::mem::replace(&mut self.started, true) || input.changes.iter().any(moves_all) {
+            self.queue_all(input.view);
+        }
+        for change in input.changes {
+            let is_node = change.key.is(&NODES) && moves(change, "/metadata/labels");
+            let is_own = change.key.is(&MACHINE_CONFIG_NODES) && change.kind == ChangeKind::Deleted;
+            if is_node || is_own {
+                self.queue.add(NODES.key("", &change.key.name));
+            }
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    fn queue_all(&mut self, view: &View) {
+        if served(view).is_some() {
+            view.list(&NODES).for_each(|node| self.queue.add(NODES.key("", node.name())));
+        }
+    }
+}
+
+/// Whether a change may concern every node: of a pool's nodes, of the release, of the kind itself.
+fn moves_all(change: &Change) -> bool {
+    if change.key.is(&MACHINE_CONFIG_POOLS) {
+        return moves(change, "/spec/nodeSelector");
+    }
+    if change.key.is(&NODES) || change.key.is(&MACHINE_CONFIG_NODES) {
+        return false;
+    }
+    moves(change, "/spec") || moves(change, "/metadata/annotations")
+}
+
+/// Whether a field is another one than before.
+fn moves(change: &Change, field: &str) -> bool {
+    let of = |object: &Object| object.pointer(field).cloned();
+    change.kind != ChangeKind::Modified || change.old.as_ref().is_none_or(|old| of(old) != of(&change.object))
+}
+
+fn machine_config_node(node: &Object, pool: &str, resource: &Resource) -> Value {
+    let desired = node.annotation(DESIRED_CONFIG).filter(|name| !name.is_empty()).unwrap_or(NOT_YET_SET);
+    json!({
+        "apiVersion": resource.api_version(),
+        "kind": resource.kind,
+        "metadata": {
+            "name": node.name(),
+            "ownerReferences": [{ "apiVersion": "v1", "kind": "Node", "name": node.name(), "uid": node.uid() }],
+        },
+        "spec": {
+            "node": { "name": node.name() },
+            "pool": { "name": pool },
+            "configVersion": { "desired": desired },
+        },
+    })
+}
+
+impl Reconcile for MachineConfigNodes {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, subject: &Key, view: &View, _now: Time) -> Vec<Write> {
+        let (Some(node), Some(resource)) = (view.get_key(subject), served(view)) else { return Vec::new() };
+        // One that several pools want is told of once it is in one of them.
+        let Ok(Some(pool)) = membership::pool_of(node, &membership::pools(view)) else { return Vec::new() };
+        match view.get_key(&key(node.name())) {
+            None => vec![Write::create(&resource, machine_config_node(node, pool, &resource))],
+            Some(there) if there.text("/spec/pool/name") != pool => {
+                let patch = json!({ "spec": { "pool": { "name": pool } } });
+                vec![Write::merge_patch(&resource, "", node.name(), patch)]
+            }
+            Some(_) => Vec::new(),
+        }
+    }
+}
+
+impl Actor for MachineConfigNodes {
+    fn name(&self) -> &'static str {
+        "machine-config-operator/nodes"
+    }
+
+    fn identity(&self) -> Identity {
+        identity(&self.facts)
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        let kinds = [NODES, MACHINE_CONFIG_POOLS, MACHINE_CONFIG_NODES].map(Interest::Kind);
+        let objects = [
+            CUSTOM_RESOURCE_DEFINITIONS.key("", DEFINITION),
+            CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG),
+            FEATURE_GATES.key("", "cluster"),
+        ];
+        kinds.into_iter().chain(objects.map(Interest::Object)).collect()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        self.reconcile(input)
+    }
+}

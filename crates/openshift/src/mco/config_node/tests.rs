@@ -1,0 +1,173 @@
+//! What stands in the object of a node that is told of, and who makes it.
+
+use serde_json::{Value, json};
+use windtunnel_controllers::testing::Rig;
+use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, NODES};
+
+use super::keeper::MachineConfigNodes;
+use super::*;
+use crate::mco::CONTROLLER_CONFIG;
+use crate::mco::annotations::RELEASE_VERSION;
+use crate::release::Operator;
+
+fn operator() -> Operator {
+    Operator {
+        cluster_operator: "machine-config".to_owned(),
+        namespace: "mco".to_owned(),
+        deployment: "machine-config-operator".to_owned(),
+        ..Operator::default()
+    }
+}
+
+/// Pools and a node of a cluster whose controller is of this release, which serves the kind in `version`.
+fn rig(release: &str, feature_set: &str, version: Option<&str>) -> Rig {
+    let mut rig = Rig::new();
+    let annotations = json!({ (RELEASE_VERSION): release });
+    let config = json!({ "metadata": { "name": CONTROLLER_CONFIG, "annotations": annotations } });
+    rig.put(&CONTROLLER_CONFIGS, config);
+    let gate = json!({ "metadata": { "name": "cluster" }, "spec": { "featureSet": feature_set } });
+    rig.put(&FEATURE_GATES, gate);
+    if let Some(version) = version {
+        let spec = json!({ "versions": [{ "name": version }] });
+        rig.put(&CUSTOM_RESOURCE_DEFINITIONS, json!({ "metadata": { "name": DEFINITION }, "spec": spec }));
+    }
+    for name in ["infra", "worker"] {
+        let label = format!("node-role.kubernetes.io/{name}");
+        let spec = json!({ "nodeSelector": { "matchLabels": { (label): "" } } });
+        rig.put(&MACHINE_CONFIG_POOLS, json!({ "metadata": { "name": name }, "spec": spec }));
+    }
+    put_node(&mut rig, "w");
+    rig.seat(|| Box::new(MachineConfigNodes::new(&operator())));
+    rig.run(1);
+    rig
+}
+
+fn put_node(rig: &mut Rig, name: &str) {
+    let annotations = json!({ (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a" });
+    let labels = json!({ "node-role.kubernetes.io/worker": "" });
+    let metadata = json!({ "name": name, "annotations": annotations, "labels": labels });
+    rig.put(&NODES, json!({ "metadata": metadata }));
+}
+
+fn object(rig: &Rig) -> &Object {
+    rig.view.get(&MACHINE_CONFIG_NODES, "", "w").unwrap()
+}
+
+/// Tells as a component would, and gives how many writes that took.
+fn tell(rig: &mut Rig, told: &[Told]) -> usize {
+    let node = rig.view.get(&NODES, "", "w").unwrap().clone();
+    let mut teller = Teller::of(&node, &rig.view).unwrap();
+    for told in told {
+        teller.tell(told, rig.now);
+    }
+    let writes = teller.into_writes();
+    for write in &writes {
+        rig.write(write);
+    }
+    writes.len()
+}
+
+/// The conditions that are not false, in their order.
+fn standing(rig: &Rig) -> Vec<String> {
+    let list = object(rig).list("/status/conditions").iter().map(Condition::read);
+    let standing = list.filter(|condition| condition.status != "False");
+    standing.map(|condition| format!("{}={}", condition.kind, condition.status)).collect()
+}
+
+#[test]
+fn a_cluster_has_them_from_4_20_on_and_with_previews_before() {
+    for (release, feature_set, version, expected) in [
+        ("4.20.1", "", Some("v1"), Some("machineconfiguration.openshift.io/v1")),
+        ("4.20.1", "", None, None),
+        // A later release left the definition behind.
+        ("4.19.9", "", Some("v1"), None),
+        (
+            "4.18.3",
+            "TechPreviewNoUpgrade",
+            Some("v1alpha1"),
+            Some("machineconfiguration.openshift.io/v1alpha1"),
+        ),
+    ] {
+        let rig = rig(release, feature_set, version);
+        let found = rig.view.get(&MACHINE_CONFIG_NODES, "", "w");
+        assert_eq!(found.map(|object| object.text("/apiVersion")), expected, "{release} {feature_set}");
+    }
+}
+
+#[test]
+fn a_node_owns_its_object_which_says_the_pool() {
+    let mut rig = rig("4.20.1", "", Some("v1"));
+    let owner = json!([{ "apiVersion": "v1", "kind": "Node", "name": "w", "uid": "uid-of-w" }]);
+    assert_eq!(object(&rig)["metadata"]["ownerReferences"], owner);
+    let spec =
+        json!({ "node": { "name": "w" }, "pool": { "name": "worker" }, "configVersion": { "desired": "a" } });
+    assert_eq!(object(&rig)["spec"], spec);
+    let labels = json!({ "metadata": { "labels": { "node-role.kubernetes.io/infra": "" } } });
+    rig.write(&Write::merge_patch(&NODES, "", "w", labels));
+    rig.run(1);
+    assert_eq!(object(&rig).text("/spec/pool/name"), "infra");
+    rig.write(&Write::delete(&MACHINE_CONFIG_NODES, "", "w"));
+    rig.run(1);
+    assert_eq!(object(&rig).text("/spec/pool/name"), "infra", "made again");
+}
+
+#[test]
+fn what_happens_to_a_node_wakes_nobody_for_the_others() {
+    let mut rig = rig("4.20.1", "", Some("v1"));
+    (0..20).for_each(|index| put_node(&mut rig, &format!("x{index}")));
+    rig.run(1);
+    let before = rig.writes;
+    let status = json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] } });
+    rig.write(&Write::merge_patch_status(&NODES, "", "w", status));
+    rig.run(10);
+    assert_eq!((before, rig.writes), (21, 21), "one each");
+}
+
+#[test]
+fn phases_stand_until_the_node_is_updated_and_are_then_of_the_past() {
+    let mut rig = rig("4.20.1", "", Some("v1"));
+    assert!(is_untold("w", &rig.view));
+    tell(&mut rig, &[told::resumed("a"), told::updated("w")]);
+    assert!(!is_untold("w", &rig.view));
+    assert_eq!(standing(&rig), ["Updated=True"]);
+    let list = object(&rig).list("/status/conditions");
+    assert_eq!(list.len(), ALL.len());
+    let text = |kind: &str| condition::find(list, kind).unwrap()["message"].as_str().unwrap().to_owned();
+    assert_eq!(text("Cordoned"), "This node has not yet entered the Cordoned phase");
+    assert_eq!(text("Resumed"), "Action during update to a: In desired config a. Resumed normal operations.");
+
+    tell(&mut rig, &[told::needs_update("w"), told::prepared(true), told::cordoned()]);
+    assert_eq!(standing(&rig), ["UpdatePrepared=True", "UpdateExecuted=Unknown", "Cordoned=True"]);
+    assert_eq!(tell(&mut rig, &[told::cordoned()]), 0, "it stands there");
+    let draining = told::draining("drain-b", "uncordon-a");
+    tell(&mut rig, std::slice::from_ref(&draining));
+    let found = condition::of(object(&rig), "Drained").unwrap();
+    assert_eq!(Condition::read(found), draining.child.unwrap());
+    assert_eq!(found["reason"], "UpdateExecutedDrained");
+    tell(&mut rig, &[told::updated("w")]);
+    assert_eq!(standing(&rig), ["Updated=True"]);
+}
+
+#[test]
+fn a_failure_of_an_updated_node_means_that_it_is_not() {
+    let mut rig = rig("4.20.1", "", Some("v1"));
+    tell(&mut rig, &[told::updated("w"), told::degraded("w", "disk full")]);
+    assert_eq!(standing(&rig), ["NodeDegraded=True"]);
+    let degraded = condition::of(object(&rig), "NodeDegraded").unwrap();
+    assert_eq!(degraded["message"], "Node w upgrade failure. disk full");
+    let updated = condition::of(object(&rig), "Updated").unwrap();
+    assert!(updated["message"].as_str().unwrap().contains("manual update"), "{updated}");
+}
+
+#[test]
+fn what_is_desired_is_not_told_before_it_was_found_possible() {
+    let mut rig = rig("4.20.1", "", Some("v1"));
+    let unknown = Condition::new("UpdatePrepared", "Unknown", "UpdatePrepared", "looks");
+    tell(&mut rig, &[Told { parent: unknown, child: None }]);
+    let config = |rig: &Rig| object(rig)["status"]["configVersion"].clone();
+    assert_eq!(config(&rig), json!({ "current": "a", "desired": "not-yet-set" }));
+    tell(&mut rig, &[told::prepared(true)]);
+    assert_eq!(config(&rig), json!({ "current": "a", "desired": "a" }));
+    let observed: &Value = &object(&rig)["status"]["observedGeneration"];
+    assert_eq!(*observed, json!(object(&rig).generation() + 1));
+}

@@ -1,0 +1,26 @@
+//! Certificates that go to the disk without a MachineConfig: those that the ControllerConfig holds.
+
+use windtunnel_core::resources::CONTROLLER_CONFIGS;
+use windtunnel_core::{Object, View};
+
+use super::{Looked, MachineConfigDaemon, Phase};
+use crate::manifests::Line;
+use crate::mco::annotations::LAST_SYNCED_CONTROLLER_CONFIG;
+use crate::mco::{CONTROLLER_CONFIG, controller_line};
+
+/// From this minor on certificates are no part of MachineConfigs any more.
+const WRITES_CERTIFICATES: Line = (4, 14);
+
+impl MachineConfigDaemon {
+    /// Says of which ControllerConfig the certificates on the disk are, whatever else it is about
+    /// (`syncControllerConfigHandler`).
+    pub(super) fn sync_certificates(&self, node: &Object, view: &View, out: &mut Looked) {
+        let runs = !matches!(self.phase, Phase::Starting(_) | Phase::Rebooting);
+        let controller = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG);
+        let Some(version) = controller.map(Object::resource_version).filter(|_| runs) else { return };
+        let is_known = node.annotation(LAST_SYNCED_CONTROLLER_CONFIG) == Some(version);
+        if !is_known && controller_line(view) >= WRITES_CERTIFICATES {
+            out.annotate(LAST_SYNCED_CONTROLLER_CONFIG, version);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The look that a daemon has at the kubelet beside it (`runKubeletHealthzMonitor`).
+
+use jiff::SignedDuration;
+use windtunnel_controllers::Effect;
+use windtunnel_controllers::faults::FaultKind;
+use windtunnel_core::Object;
+use windtunnel_core::clock::{Time, after};
+
+use super::MachineConfigDaemon;
+use super::trouble::fault;
+
+/// The pause between two looks (`kubeletHealthzPollingInterval`).
+const INTERVAL: SignedDuration = SignedDuration::from_secs(30);
+
+/// What it exports of that: how often in a row the kubelet did not answer.
+pub(crate) const KUBELET_STATE: &str = "mcd_kubelet_state";
+
+/// What it knows of the kubelet. While that answers nothing is looked at.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KubeletHealth {
+    /// When it looks next.
+    pub(super) next: Option<Time>,
+    failures: u64,
+}
+
+impl KubeletHealth {
+    /// Looks at a kubelet that answers or does not. Gives how often in a row it did not, where that is another number now.
+    fn look(&mut self, answers: bool, now: Time) -> Option<u64> {
+        let is_due = self.next.is_some_and(|at| at <= now);
+        if is_due || self.next.is_none() {
+            self.next = (!answers).then(|| after(now, INTERVAL));
+        }
+        let failures = if answers { 0 } else { self.failures + 1 };
+        let is_news = is_due && failures != self.failures;
+        is_news.then(|| {
+            self.failures = failures;
+            failures
+        })
+    }
+}
+
+/// Whether the kubelet of a node does not run.
+pub(super) fn has_no_kubelet(node: &Object) -> bool {
+    fault(node, FaultKind::KubeletStopped).is_some()
+}
+
+impl MachineConfigDaemon {
+    /// Looks whether the kubelet answers, where it is time for that.
+    pub(super) fn look_at_kubelet(&mut self, node: &Object, now: Time) -> Option<Effect> {
+        let failures = self.kubelet.look(!has_no_kubelet(node), now)?;
+        Some(self.counted(KUBELET_STATE, failures))
+    }
+
+    /// A new process has not looked yet.
+    pub(super) fn forget_kubelet(&mut self) -> Option<Effect> {
+        let failures = std::mem::take(&mut self.kubelet).failures;
+        (failures > 0).then(|| self.counted(KUBELET_STATE, 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kubelet_is_asked_every_thirty_seconds_until_it_answers_again() {
+        let mut health = KubeletHealth::default();
+        let mut seen = |answers: &dyn Fn(i64) -> bool| {
+            let at = |second| Time::from_second(second).unwrap();
+            let looks = (0..300).map(|second| (second, health.look(answers(second), at(second))));
+            looks.filter_map(|(second, count)| Some((second, count?))).collect::<Vec<_>>()
+        };
+        assert_eq!(seen(&|_| true), [], "while it answers there is nothing to tell");
+        let stopped_from_10_to_115 = |second| !(10..115).contains(&second);
+        assert_eq!(seen(&stopped_from_10_to_115), [(40, 1), (70, 2), (100, 3), (130, 0)]);
+        let stopped_for_a_while = |second| !(10..20).contains(&second);
+        assert_eq!(seen(&stopped_for_a_while), [], "it answers when it is asked");
+    }
+}

@@ -1,0 +1,374 @@
+//! The way of one node from one MachineConfig to another, step by step.
+
+use jiff::SignedDuration;
+use windtunnel_controllers::Effect;
+use windtunnel_controllers::faults::FaultKind;
+use windtunnel_controllers::machine::Disk;
+use windtunnel_controllers::recorder::Notice;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::MACHINE_CONFIGS;
+use windtunnel_core::{Object, View};
+
+use super::changes::{Action, action};
+use super::trouble::{Drift, OsFailure, PIVOT_ERRORS, REBOOT_ERRORS, fault};
+use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, degrade, desired};
+use crate::manifests::Line;
+use crate::mco::annotations::{
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, FIRST_PIVOT_CONFIG,
+    LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, REASON, STATE,
+};
+use crate::mco::config_node;
+use crate::mco::config_node::told;
+use crate::mco::controller_line;
+use crate::mco::pace::{Pace, Seconds};
+
+/// How often it looks whether a wish came true.
+const POLL: SignedDuration = SignedDuration::from_secs(10);
+/// How long a drain may take.
+const DRAIN_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
+/// How long an uncordon may take.
+const UNCORDON_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
+/// From this minor on nodes tell that they are about to reboot.
+const TELLS_REBOOT: Line = (4, 15);
+
+/// How long it takes to see what is desired.
+const NOTICE: Seconds = (1, 2);
+
+/// When a wish of that age is looked at next.
+pub(super) fn next_poll(since: Time, now: Time) -> Time {
+    let polls = now.duration_since(since).as_secs().div_euclid(POLL.as_secs()) + 1;
+    after(since, SignedDuration::from_secs(polls * POLL.as_secs()))
+}
+
+/// Whether this is a moment at which it looks.
+fn polls_now(since: Time, now: Time) -> bool {
+    let age = now.duration_since(since);
+    !age.is_zero() && age.as_nanos() % POLL.as_nanos() == 0
+}
+
+pub(super) fn annotation<'a>(node: &'a Object, key: &str) -> &'a str {
+    node.annotation(key).unwrap_or_default()
+}
+
+/// Whether the way from one MachineConfig to another takes another operating system, and other keys.
+fn changes(from: &Object, to: &Object) -> (bool, bool) {
+    let differs = |pointer: &str| from.pointer(pointer) != to.pointer(pointer);
+    (differs("/spec/osImageURL"), differs("/spec/config/passwd"))
+}
+
+/// Says whether the operating system is another one now.
+fn tell_of_os(is_new: bool, from: &Object, to: &Object, out: &mut Looked) {
+    let (image, name) = (to.text("/spec/osImageURL"), to.name());
+    if is_new {
+        let text = format!("OS upgrade applied; new MachineConfig ({name}) has new OS image ({image})");
+        out.tell("OSUpgradeApplied", text);
+    } else {
+        let text = format!(
+            "OS upgrade skipped; new MachineConfig ({name}) has same OS image ({image}) as old MachineConfig ({})",
+            from.name()
+        );
+        out.tell("OSUpgradeSkipped", text);
+    }
+}
+
+/// Whether what the daemon wished last came true.
+fn is_granted(node: &Object) -> bool {
+    annotation(node, DESIRED_DRAIN) == annotation(node, LAST_APPLIED_DRAIN)
+}
+
+impl MachineConfigDaemon {
+    /// Goes on as far as it can without writing.
+    pub(super) fn go_on(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        match self.phase.clone() {
+            Phase::Starting(at) if at <= now => self.start(node, now, out),
+            Phase::Drifted(at) if at <= now => self.phase = Phase::Idle,
+            Phase::Idle => self.look_for_work(node, view, now, out),
+            Phase::Preparing(at) if at <= now => self.prepare(node, view, now, out),
+            Phase::AskingForDrain(at) if at <= now => self.ask_for_drain(node, view, now, out),
+            Phase::Draining(since) if polls_now(since, now) => {
+                self.look_at_drain(since, node, view, now, out);
+            }
+            Phase::DrainFailed if is_granted(node) => self.apply(node, view, now, out),
+            Phase::Applying(at) if at <= now => self.say_reboot(node, view, now, out),
+            Phase::Rebooting => self.reboot(node, view, now, out),
+            Phase::Uncordoning(since) if polls_now(since, now) => {
+                self.look_at_uncordon(since, node, now, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// The process is there; where was it?
+    fn start(&mut self, node: &Object, now: Time, out: &mut Looked) {
+        let (current, desired) = (annotation(node, CURRENT_CONFIG), desired(node));
+        self.phase = Phase::Idle;
+        if self.drift(node).is_some_and(|drift| drift.tell("OnDiskStateValidationFailed", node, out)) {
+            return;
+        }
+        if current.is_empty() {
+            return self.note_first_start(now, out);
+        }
+        let was_done = current == self.disk.config && desired == current;
+        if desired.is_empty() || was_done && !std::mem::take(&mut self.is_new) {
+            return;
+        }
+        if desired == self.disk.config {
+            desired.clone_into(&mut self.target);
+            if !was_done {
+                // It was rebooted into what is desired.
+                out.progress.extend([told::rebooted(), told::resumed(desired)]);
+            }
+            return self.ask_for_uncordon(node, now, out);
+        }
+        let node = &self.node;
+        out.tell(
+            "BootResync",
+            format!("Booting node {node}, currentConfig {current}, desiredConfig {desired}"),
+        );
+    }
+
+    /// A node of which nothing is said yet has what the machine-config server gave its machine.
+    fn note_first_start(&mut self, now: Time, out: &mut Looked) {
+        for key in [CURRENT_CONFIG, DESIRED_CONFIG, FIRST_PIVOT_CONFIG] {
+            out.annotate(key, &self.disk.config);
+        }
+        out.annotate(STATE, "Done");
+        out.annotate(REASON, "");
+        self.phase = Phase::Starting(now);
+    }
+
+    fn look_for_work(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        let desired = desired(node);
+        if desired.is_empty() {
+            return;
+        }
+        let is_told = |drift: &Drift| !drift.is_hidden || annotation(node, STATE) == "Degraded";
+        if let Some(drift) = self.drift(node).filter(is_told).filter(|_| desired == self.disk.config) {
+            if annotation(node, STATE) == "Degraded" {
+                drift.tell("PreflightConfigDriftCheckFailed", node, out);
+            } else {
+                // Who watches the disk says what it saw; that makes for another look, which says more.
+                out.notices.push(Notice::warning("ConfigDriftDetected", drift.detail.clone()));
+                degrade(&drift.detail, node, out);
+                self.phase = Phase::Drifted(now + self.draw("drift", NOTICE));
+            }
+        } else if desired != self.disk.config {
+            desired.clone_into(&mut self.target);
+            self.back_off = BACK_OFF.0;
+            self.phase = Phase::Preparing(now + self.draw("notice", NOTICE));
+        } else if annotation(node, CURRENT_CONFIG) != desired || annotation(node, STATE) != "Done" {
+            // It was all a matter of files, what was wanted meanwhile is no longer wanted, or what was wrong is right again.
+            desired.clone_into(&mut self.target);
+            out.tell("SkipReboot", "Config changes do not require reboot.");
+            out.progress.push(told::resumed(desired));
+            self.ask_for_uncordon(node, now, out);
+        } else if config_node::is_untold(node.name(), view) {
+            out.progress.push(told::resumed(desired));
+            if annotation(node, LAST_APPLIED_DRAIN).starts_with("uncordon-") {
+                out.progress.push(told::uncordoned());
+            }
+            out.progress.push(told::updated(node.name()));
+        }
+    }
+
+    /// Looks whether it can do what is desired, which may be something else by now.
+    fn prepare(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        if desired(node) == self.disk.config {
+            self.phase = Phase::Idle;
+            return;
+        }
+        desired(node).clone_into(&mut self.target);
+        if let Some(drift) = self.drift(node) {
+            drift.tell("PreflightConfigDriftCheckFailed", node, out);
+            return self.fail(&drift.why, node, now, out);
+        }
+        let Some((from, to)) = self.configs(view, node, now, out) else { return };
+        out.target = Some(self.target.clone());
+        out.progress.push(told::needs_update(node.name()));
+        if let Some(fault) = fault(node, FaultKind::Unreconcilable) {
+            return self.refuse(&fault, from, to, node, now, out);
+        }
+        let reboots = action(from, to) == Action::Reboot;
+        out.progress.push(told::prepared(reboots));
+        if !matches!(annotation(node, STATE), "Degraded" | "Unreconcilable" | "Working") {
+            out.annotate(STATE, "Working");
+            out.tell("ConfigDriftMonitorStopped", "Config Drift Monitor stopped");
+        }
+        if !reboots {
+            let (os, keys) = changes(from, to);
+            out.progress.push(told::not_drained());
+            out.progress.extend([told::applying(os, keys), told::applied(os, keys), told::not_rebooted()]);
+            // That there is no reboot is told of a disk that is as it shall be.
+            self.disk.config.clone_from(&self.target);
+            out.effects.push(Effect::WriteDisk(self.disk.clone()));
+            self.phase = Phase::Idle;
+            return;
+        }
+        if from.text("/spec/osImageURL") != to.text("/spec/osImageURL") {
+            out.tell(
+                "InClusterUpgrade",
+                format!("Updating from oscontainer {}", to.text("/spec/osImageURL")),
+            );
+        }
+        out.tell("AddSigtermProtection", "Adding SIGTERM protection");
+        self.phase = Phase::AskingForDrain(after(now, SignedDuration::from_secs(1)));
+    }
+
+    /// What it has and what it shall have; says so if one of them is not there.
+    fn configs<'v>(
+        &mut self,
+        view: &'v View,
+        node: &Object,
+        now: Time,
+        out: &mut Looked,
+    ) -> Option<(&'v Object, &'v Object)> {
+        let find = |name: &str| {
+            let missing = || format!("machineconfig.machineconfiguration.openshift.io \"{name}\" not found");
+            view.get(&MACHINE_CONFIGS, "", name).ok_or_else(missing)
+        };
+        match find(&self.disk.config).and_then(|from| Ok((from, find(&self.target)?))) {
+            Ok(both) => Some(both),
+            Err(why) => {
+                self.fail(&why, node, now, out);
+                None
+            }
+        }
+    }
+
+    fn ask_for_drain(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        if annotation(node, CONTROL_PLANE_TOPOLOGY) == "SingleReplica" {
+            out.tell("Drain", "Drain not required, skipping");
+            out.progress.push(told::not_drained());
+            return self.apply(node, view, now, out);
+        }
+        let wish = format!("drain-{}", self.target);
+        if annotation(node, LAST_APPLIED_DRAIN) == wish {
+            // It was drained for this before the daemon was restarted, or failed.
+            out.progress.push(told::drained(&wish));
+            return self.apply(node, view, now, out);
+        }
+        if annotation(node, DESIRED_DRAIN) != wish {
+            out.annotate(DESIRED_DRAIN, &wish);
+        }
+        out.tell("Cordon", "Cordoned node to apply update");
+        out.tell("Drain", "Draining node to update config.");
+        self.phase = Phase::Draining(now);
+    }
+
+    fn look_at_drain(&mut self, since: Time, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        if is_granted(node) {
+            self.apply(node, view, now, out);
+        } else if now.duration_since(since) >= DRAIN_TIMEOUT {
+            let name = &self.node;
+            let why = format!(
+                "failed to drain node: {name} after 1 hour. Please see machine-config-controller logs for more information"
+            );
+            degrade(&why, node, out);
+            out.notices.push(Notice::warning("FailedToDrain", why));
+            self.phase = Phase::DrainFailed;
+        }
+    }
+
+    fn apply(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        let Some((from, to)) = self.configs(view, node, now, out) else { return };
+        if from.text("/spec/osImageURL") != to.text("/spec/osImageURL") {
+            out.tell("OSUpdateStarted", format!("Upgrading OS to {}", to.text("/spec/osImageURL")));
+        }
+        let (os, keys) = changes(from, to);
+        out.progress.push(told::applying(os, keys));
+        (self.failed_tries, self.gave_up) = (0, None);
+        self.phase = Phase::Applying(now + self.draw("apply", Pace::of(view).apply));
+    }
+
+    fn say_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        let Some((from, to)) = self.configs(view, node, now, out) else { return };
+        let (os, keys) = changes(from, to);
+        if let Some(why) = self.gave_up.take() {
+            return self.fail_to_pivot(&why, node, now, out);
+        }
+        // The same operating system is not pulled again.
+        if let Some(failure) = OsFailure::of(node, view, &self.target).filter(|_| os) {
+            let Some(pause) = failure.pauses.get(self.failed_tries) else {
+                return self.fail_to_pivot(&failure.why, node, now, out);
+            };
+            self.failed_tries += 1;
+            let is_last = self.failed_tries == failure.pauses.len();
+            self.gave_up = (is_last && failure.ends_with_pause).then_some(failure.why);
+            self.phase = Phase::Applying(after(now, *pause));
+            return;
+        }
+        let through = told::succeeded(node.name());
+        out.progress.extend([told::applied(os, keys), told::rebooting(), through]);
+        tell_of_os(os, from, to, out);
+        out.tell("OSUpdateStaged", "Changes to OS staged");
+        out.tell("Reboot", format!("Node will reboot into config {}", self.target));
+        if controller_line(view) >= TELLS_REBOOT {
+            out.annotate(POST_CONFIG_ACTION, "Rebooting");
+        }
+        self.phase = Phase::Rebooting;
+    }
+
+    /// Says that it could not change the operating system, which is counted.
+    fn fail_to_pivot(&mut self, why: &str, node: &Object, now: Time, out: &mut Looked) {
+        out.effects.push(self.count(PIVOT_ERRORS));
+        self.fail(why, node, now, out);
+    }
+
+    fn reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+        if let Some(fault) = fault(node, FaultKind::RebootRefused) {
+            out.effects.push(self.count(REBOOT_ERRORS));
+            let why = fault.message_or("reboot command failed, something is seriously wrong");
+            return self.fail(why, node, now, out);
+        }
+        let target = view.get(&MACHINE_CONFIGS, "", &self.target);
+        let os_image =
+            target.map_or(self.disk.os_image.as_str(), |config| config.text("/spec/osImageURL")).to_owned();
+        let disk = Disk { config: self.target.clone(), os_image };
+        let returns = fault(node, FaultKind::DoesNotReturn).is_none();
+        let silence = returns.then(|| self.draw("silence", Pace::of(view).silence));
+        out.effects.push(Effect::Reboot { disk, silence });
+    }
+
+    fn ask_for_uncordon(&mut self, node: &Object, now: Time, out: &mut Looked) {
+        if !annotation(node, POST_CONFIG_ACTION).is_empty() {
+            out.annotate(POST_CONFIG_ACTION, "");
+        }
+        let was_drained = annotation(node, DESIRED_DRAIN).starts_with("drain-");
+        let wish = format!("uncordon-{}", self.target);
+        let single = annotation(node, CONTROL_PLANE_TOPOLOGY) == "SingleReplica";
+        if annotation(node, DESIRED_DRAIN) != wish && (was_drained || !single) {
+            out.annotate(DESIRED_DRAIN, &wish);
+        }
+        self.phase = Phase::Uncordoning(now);
+    }
+
+    fn look_at_uncordon(&mut self, since: Time, node: &Object, now: Time, out: &mut Looked) {
+        if is_granted(node) {
+            let target = &self.target;
+            let name = &self.node;
+            out.tell("NodeDone", format!("Setting node {name}, currentConfig {target} to Done"));
+            out.tell(
+                "Uncordon",
+                format!("Update completed for config {target} and node has been uncordoned"),
+            );
+            let watched = format!("Config Drift Monitor started, watching against {target}");
+            out.tell("ConfigDriftMonitorStarted", watched);
+            out.annotate(CURRENT_CONFIG, target);
+            out.annotate(STATE, "Done");
+            out.annotate(REASON, "");
+            if matches!(annotation(node, STATE), "Degraded" | "Unreconcilable") {
+                out.progress.push(told::succeeded(name));
+            }
+            out.progress.push(told::updated(name));
+            self.phase = Phase::Idle;
+        } else if now.duration_since(since) >= UNCORDON_TIMEOUT {
+            let name = &self.node;
+            let why = format!(
+                "failed to uncordon node: {name} after 10 minutes. Please see machine-config-controller logs for more information"
+            );
+            degrade(&why, node, out);
+            out.notices.push(Notice::warning("FailedToUncordon", why));
+            self.phase = Phase::Uncordoning(now);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What goes wrong on the way of a node: a disk that is not as it should be, an operating system that cannot be had, a change that
+//! there is no way to.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use windtunnel_controllers::Effect;
+use windtunnel_controllers::counter::Counter;
+use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_controllers::recorder::Notice;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::MACHINE_CONFIGS;
+use windtunnel_core::{Object, View};
+
+use super::steps::annotation;
+use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, cut, degrade};
+use crate::manifests::Line;
+use crate::mco::annotations::{REASON, STATE};
+use crate::mco::config_node::told;
+use crate::mco::controller_line;
+
+/// The pauses between six tries to pull an image.
+const PULLS: &[SignedDuration] = &[
+    SignedDuration::from_secs(5),
+    SignedDuration::from_secs(10),
+    SignedDuration::from_secs(20),
+    SignedDuration::from_secs(40),
+    SignedDuration::from_secs(80),
+];
+/// The same for five tries to change the operating system.
+const REBASES_UNCAPPED: &[SignedDuration] = &[
+    SignedDuration::from_secs(10),
+    SignedDuration::from_secs(20),
+    SignedDuration::from_secs(40),
+    SignedDuration::from_secs(80),
+];
+/// The same for seven tries that are a minute apart at most: a pause that would be longer ends them all (`wait.Backoff.Cap`), so that there
+/// are no more than these, and no try after the last.
+const REBASES: &[SignedDuration] =
+    &[SignedDuration::from_secs(10), SignedDuration::from_secs(20), SignedDuration::from_secs(40)];
+
+/// From this minor on an update of the operating system that failed is told in lower case, and is tried in another rhythm.
+const LOWER_CASE: Line = (4, 22);
+
+/// What it exports of changes of the operating system that failed.
+pub(crate) const PIVOT_ERRORS: &str = "mcd_pivot_errors_total";
+/// The same of reboots that were refused.
+pub(crate) const REBOOT_ERRORS: &str = "mcd_reboots_failed_total";
+
+/// What the node is told to fail with, if it is that.
+pub(super) fn fault(node: &Object, kind: FaultKind) -> Option<Fault> {
+    Fault::told(node).flatten().filter(|fault| fault.kind == kind)
+}
+
+/// An operating system that cannot be had.
+pub(super) struct OsFailure {
+    /// What is said of it when it was tried often enough.
+    pub(super) why: String,
+    /// The pauses before it is tried again.
+    pub(super) pauses: &'static [SignedDuration],
+    /// Whether nothing is tried after the last of them.
+    pub(super) ends_with_pause: bool,
+}
+
+impl OsFailure {
+    /// What keeps the node from the operating system of a MachineConfig; `None`: nothing does.
+    pub(super) fn of(node: &Object, view: &View, target: &str) -> Option<Self> {
+        let url = view.get(&MACHINE_CONFIGS, "", target).map_or("", |config| config.text("/spec/osImageURL"));
+        if let Some(fault) = fault(node, FaultKind::ImagePullFails) {
+            let why = fault.message_or("Error: pinging container registry: connection refused");
+            let why = format!(
+                "failed to run command nice (6 tries): [timed out waiting for the condition, running nice -- ionice -c 3 \
+                 podman pull -q --authfile /var/lib/kubelet/config.json {url} failed: {why}: exit status 125]"
+            );
+            return Some(Self { why, pauses: PULLS, ends_with_pause: false });
+        }
+        let fault = fault(node, FaultKind::OsUpdateFails)?;
+        let is_new = controller_line(view) >= LOWER_CASE;
+        let (failed, pauses) = if is_new { ("failed", REBASES) } else { ("Failed", REBASES_UNCAPPED) };
+        let why = fault.message_or("error running rpm-ostree rebase: exit status 1");
+        let why = format!(
+            "{failed} to update OS to {url} after retries: {why}: timed out waiting for the condition"
+        );
+        Some(Self { why, pauses, ends_with_pause: is_new })
+    }
+}
+
+/// A machine that is not as its MachineConfig says.
+pub(super) struct Drift {
+    /// What differs.
+    pub(super) detail: String,
+    /// The same as a failure.
+    pub(super) why: String,
+    /// Whether nobody saw it happen.
+    pub(super) is_hidden: bool,
+}
+
+impl Drift {
+    /// Says that it keeps the node where it is, with an Event if it is one of the disk and was not told so before. Gives whether
+    /// it is.
+    pub(super) fn tell(&self, event: &'static str, node: &Object, out: &mut Looked) -> bool {
+        let is_of_disk = self.why != self.detail;
+        if is_of_disk && annotation(node, REASON) != cut(&self.why) {
+            out.notices.push(Notice::warning(event, self.why.clone()));
+        }
+        degrade(&self.why, node, out);
+        is_of_disk
+    }
+}
+
+impl MachineConfigDaemon {
+    /// Counts one more error of a metric.
+    pub(super) fn count(&mut self, metric: &'static str) -> Effect {
+        let count = self.errors.entry(metric).or_default();
+        *count += 1;
+        let count = *count;
+        self.counted(metric, count)
+    }
+
+    pub(super) fn counted(&self, metric: &'static str, count: u64) -> Effect {
+        let labels = BTreeMap::from([("node".to_owned(), self.node.clone())]);
+        Effect::Count(Counter { by: self.name.clone(), metric, labels, count })
+    }
+
+    /// A new process has counted nothing.
+    pub(super) fn forget_errors(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.errors).into_keys().map(|metric| self.counted(metric, 0)).collect()
+    }
+
+    /// What is wrong on the disk, or whatever else the node is told to fail with.
+    pub(super) fn drift(&self, node: &Object) -> Option<Drift> {
+        if let Some(fault) = fault(node, FaultKind::Degraded) {
+            let why = fault.message_or("the daemon was told to fail").to_owned();
+            return Some(Drift { detail: why.clone(), why, is_hidden: false });
+        }
+        let hidden = fault(node, FaultKind::HiddenMismatch);
+        let is_hidden = hidden.is_some();
+        let fault = hidden.or_else(|| fault(node, FaultKind::OnDiskMismatch))?;
+        let detail = fault.message_or("content mismatch for file \"/etc/kubernetes/kubelet.conf\"");
+        let why = format!("unexpected on-disk state validating against {}: {detail}", self.disk.config);
+        Some(Drift { detail: detail.to_owned(), why, is_hidden })
+    }
+
+    /// Says that there is no way from what it has to what it shall have.
+    pub(super) fn refuse(
+        &mut self,
+        fault: &Fault,
+        from: &Object,
+        to: &Object,
+        node: &Object,
+        now: Time,
+        out: &mut Looked,
+    ) {
+        let (from, to) = (from.name(), to.name());
+        let detail = fault.message_or("ignition disks section contains changes");
+        let why = format!(
+            "can't reconcile config {from} with {to}: configs {from}, {to} are not reconcilable: {detail}"
+        );
+        if annotation(node, STATE) != "Unreconcilable" || annotation(node, REASON) != cut(&why) {
+            out.notices.push(Notice::warning("FailedToReconcile", why.clone()));
+            out.annotate(STATE, "Unreconcilable");
+            out.annotate(REASON, cut(&why));
+            out.progress.push(told::degraded(node.name(), &why));
+        }
+        self.phase = Phase::Preparing(now + self.back_off);
+        self.back_off = (self.back_off * 2).min(BACK_OFF.1);
+    }
+}

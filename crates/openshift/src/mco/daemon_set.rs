@@ -1,0 +1,84 @@
+//! The DaemonSet of the machine-config daemons. The operator has it rolled before nodes are to go anywhere
+//! (`syncMachineConfigDaemon` of openshift/machine-config-operator); the daemons run on the machines beneath the nodes.
+
+use serde_json::{Value, json};
+use windtunnel_controllers::workloads::daemon_sets;
+use windtunnel_controllers::{ON_MACHINES, PROGRAM};
+use windtunnel_core::resources::DAEMON_SETS;
+use windtunnel_core::{Key, Object, View, Write};
+
+use super::{DAEMON, NAMESPACE};
+use crate::release::Release;
+
+/// The component whose image they are in.
+const COMPONENT: &str = "machine-config-operator";
+
+/// The DaemonSet.
+pub fn key() -> Key {
+    DAEMON_SETS.key(NAMESPACE, DAEMON)
+}
+
+/// The write that has the daemons be of a release; `None`: they are to be already.
+pub(super) fn write(release: &Release, view: &View) -> Option<Write> {
+    let wanted = of(release);
+    let Some(found) = view.get_key(&key()) else { return Some(Write::create(&DAEMON_SETS, wanted)) };
+    if is_of(found, release) {
+        return None;
+    }
+    let patch = json!({ "spec": { "template": wanted["spec"]["template"] } });
+    Some(Write::merge_patch(&DAEMON_SETS, NAMESPACE, DAEMON, patch))
+}
+
+/// Whether all daemons are of a release.
+pub(super) fn is_rolled(release: &Release, view: &View) -> bool {
+    view.get_key(&key()).is_some_and(|set| {
+        let count = |field: &str| set["status"][field].as_u64().unwrap_or(0);
+        is_of(set, release)
+            && set.number("/status/observedGeneration") == Some(set.generation())
+            && count("updatedNumberScheduled") >= count("desiredNumberScheduled")
+            && count("numberUnavailable") == 0
+    })
+}
+
+/// The DaemonSet of an installed cluster with so many nodes.
+pub(super) fn installed(release: &Release, nodes: usize) -> Value {
+    let mut set = of(release);
+    set["status"] = daemon_sets::machines::status(1, nodes, nodes, 0);
+    set
+}
+
+fn is_of(set: &Object, release: &Release) -> bool {
+    let container = set.list("/spec/template/spec/containers").first();
+    container.is_some_and(|container| container["image"] == release.image_of(COMPONENT))
+}
+
+fn of(release: &Release) -> Value {
+    let labels = json!({ "k8s-app": DAEMON });
+    json!({
+        "apiVersion": DAEMON_SETS.api_version(),
+        "kind": DAEMON_SETS.kind,
+        "metadata": { "namespace": NAMESPACE, "name": DAEMON, "labels": labels },
+        "spec": {
+            "selector": { "matchLabels": labels },
+            "updateStrategy": { "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": "10%" } },
+            "template": {
+                "metadata": { "labels": labels, "annotations": { (PROGRAM): ON_MACHINES } },
+                "spec": {
+                    "containers": [{
+                        "name": DAEMON,
+                        "image": release.image_of(COMPONENT),
+                        "command": ["/usr/bin/machine-config-daemon"],
+                        "args": ["start"],
+                    }],
+                    "hostNetwork": true,
+                    "hostPID": true,
+                    "nodeSelector": { "kubernetes.io/os": "linux" },
+                    "priorityClassName": "system-node-critical",
+                    "serviceAccountName": DAEMON,
+                    "terminationGracePeriodSeconds": 600,
+                    "tolerations": [{ "operator": "Exists" }],
+                },
+            },
+        },
+    })
+}

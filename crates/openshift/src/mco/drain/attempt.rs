@@ -1,0 +1,124 @@
+//! The drain of one node: its attempts, and what is told when they fail.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use windtunnel_controllers::recorder::Notice;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::PODS;
+use windtunnel_core::{Key, Object, Write};
+
+use crate::manifests::Line;
+
+/// How long one attempt may take.
+const ATTEMPT: SignedDuration = SignedDuration::from_secs(90);
+/// How long after an attempt that failed the next one begins.
+const PAUSE: SignedDuration = SignedDuration::from_mins(1);
+/// The same after attempts have been failing for [`THRESHOLD`].
+const LONG_PAUSE: SignedDuration = SignedDuration::from_mins(5);
+/// After this long failures are told.
+const THRESHOLD: SignedDuration = SignedDuration::from_mins(10);
+/// After this long a drain is taken for failed, though it goes on.
+pub(super) const TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
+
+/// From this minor on a drain that has taken too long is told.
+const TELLS_TIMEOUT: Line = (4, 19);
+
+/// The drain of one node.
+#[derive(Debug, Clone)]
+pub(super) struct Drain {
+    pub(super) began: Time,
+    pub(super) attempt: Attempt,
+}
+
+/// One attempt to drain a node.
+#[derive(Debug, Clone)]
+pub(super) struct Attempt {
+    pub(super) began: Time,
+    /// The pods that were there when it began, with their UIDs; those that come later are not its business.
+    pub(super) pods: Option<BTreeMap<Key, String>>,
+    /// When a pod whose eviction was refused is asked again.
+    pub(super) again: BTreeMap<Key, Time>,
+    /// An answer with which the attempt is over.
+    pub(super) failure: Option<String>,
+}
+
+impl Attempt {
+    pub(super) fn at(began: Time) -> Self {
+        Self { began, pods: None, again: BTreeMap::new(), failure: None }
+    }
+
+    /// Those of `here` that it is about: at its beginning all of them.
+    pub(super) fn left<'a>(&mut self, here: Vec<&'a Object>) -> Vec<&'a Object> {
+        let told = |pod: &&Object| (PODS.key(pod.namespace(), pod.name()), pod.uid().to_owned());
+        let pods = self.pods.get_or_insert_with(|| here.iter().map(told).collect());
+        let is_listed = |pod: &&Object| {
+            pods.get(&PODS.key(pod.namespace(), pod.name())).is_some_and(|uid| uid == pod.uid())
+        };
+        here.into_iter().filter(is_listed).collect()
+    }
+}
+
+impl Drain {
+    /// What to ask now, when to look again, and why the attempt failed, if it just did.
+    pub(super) fn go_on(&mut self, left: &[&Object], now: Time) -> (Vec<Write>, Time, Option<String>) {
+        let pause = if now.duration_since(self.began) >= THRESHOLD { LONG_PAUSE } else { PAUSE };
+        let over = after(self.attempt.began, ATTEMPT);
+        let failure = self.attempt.failure.take();
+        if failure.is_some() || over <= now {
+            let failure = failure.unwrap_or_else(|| timed_out(left));
+            self.attempt = Attempt::at(now + pause);
+            return (Vec::new(), now + pause, Some(failure));
+        }
+        let (mut writes, mut next) = (Vec::new(), over);
+        for pod in left.iter().filter(|pod| !pod.is_terminating()) {
+            let key = PODS.key(pod.namespace(), pod.name());
+            match self.attempt.again.get(&key).filter(|at| **at > now) {
+                Some(at) => next = next.min(*at),
+                None => writes.push(Write::evict(pod.namespace(), pod.name())),
+            }
+        }
+        (writes, next, None)
+    }
+
+    /// What is told of an attempt that failed.
+    pub(super) fn failed(&self, node: &str, failure: &str, line: Line, now: Time) -> Vec<Notice> {
+        let since = now.duration_since(self.began);
+        let mut notices = Vec::new();
+        if since >= TIMEOUT && line >= TELLS_TIMEOUT {
+            let said = format!("node {node}: drain exceeded timeout: 1h0m0s. Will continue to retry.");
+            notices.push(Notice::warning("DrainFailed", said));
+        }
+        if since >= THRESHOLD {
+            let said = format!(
+                "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: {failure}"
+            );
+            notices.push(Notice::warning("DrainThresholdExceeded", said));
+        }
+        notices
+    }
+}
+
+/// What is said of a pod that could not be evicted.
+pub(super) fn failure_of(pod: &Key, why: &str) -> String {
+    format!("error when evicting pods/{:?} -n {:?}: {why}", pod.name, pod.namespace)
+}
+
+fn timed_out(left: &[&Object]) -> String {
+    let mut failures: Vec<String> = left
+        .iter()
+        .map(|pod| {
+            let why = "global timeout reached: 1m30s";
+            if pod.is_terminating() {
+                let (name, namespace) = (pod.name(), pod.namespace());
+                format!("error when waiting for pod {name:?} in namespace {namespace:?} to terminate: {why}")
+            } else {
+                failure_of(&PODS.key(pod.namespace(), pod.name()), why)
+            }
+        })
+        .collect();
+    match failures.len() {
+        1 => failures.remove(0),
+        _ => format!("[{}]", failures.join(", ")),
+    }
+}

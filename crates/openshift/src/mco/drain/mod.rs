@@ -1,0 +1,296 @@
+//! The drain controller: it cordons, drains and uncordons nodes as their daemons wish.
+
+mod attempt;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_controllers::counter::Counter;
+use windtunnel_controllers::recorder::Recorder;
+use windtunnel_controllers::workloads::owners;
+use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
+use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
+use windtunnel_core::clock::Time;
+use windtunnel_core::pod::MIRROR;
+use windtunnel_core::resources::{DAEMON_SETS, NODES, PODS};
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write};
+
+use self::attempt::{Attempt, Drain, TIMEOUT, failure_of};
+use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
+use super::config_node::Teller;
+use super::config_node::told::{self, Told};
+use super::pace::{self, Pace};
+use super::{controller_line, node_events};
+use crate::manifests::Line;
+
+/// How long it waits for further changes.
+const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
+
+/// From this minor on a node that somebody uncordons while it is drained is cordoned again.
+const CORDONS_AGAIN: Line = (4, 18);
+
+const NAME: &str = "machine-config-controller/drain";
+
+/// What it exports of nodes whose drains take too long: 1.
+pub(crate) const DRAIN_ERRORS: &str = "mcc_drain_err";
+
+/// The drain controller, a part of the machine-config controller.
+#[derive(Debug, Clone)]
+pub(super) struct DrainController {
+    streams: Streams,
+    queue: WorkQueue,
+    drains: BTreeMap<Key, Drain>,
+    pods: BTreeMap<String, BTreeSet<Key>>,
+    events: BTreeMap<Key, Recorder>,
+    /// The nodes whose drains take too long, as metrics tell.
+    failing: BTreeSet<Key>,
+    counts: Vec<Effect>,
+    started: bool,
+}
+
+impl DrainController {
+    /// One that has not seen any node yet.
+    pub(super) fn new(streams: Streams) -> Self {
+        Self {
+            streams,
+            queue: WorkQueue::default(),
+            drains: BTreeMap::new(),
+            pods: BTreeMap::new(),
+            events: BTreeMap::new(),
+            failing: BTreeSet::new(),
+            counts: Vec::new(),
+            started: false,
+        }
+    }
+
+    /// Tells metrics whether the drain of a node takes too long.
+    fn count(&mut self, node: &Key, takes_long: bool) {
+        let is_news = if takes_long { self.failing.insert(node.clone()) } else { self.failing.remove(node) };
+        if is_news {
+            self.counts.push(Effect::Count(Counter {
+                by: NAME.to_owned(),
+                metric: DRAIN_ERRORS,
+                labels: BTreeMap::from([("exported_node".to_owned(), node.name.clone())]),
+                count: u64::from(takes_long),
+            }));
+        }
+    }
+
+    /// The drain of a node is over, if there was one.
+    fn end(&mut self, node: &Key) {
+        self.drains.remove(node);
+        self.count(node, false);
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        if !std::mem::replace(&mut self.started, true) {
+            for pod in input.view.list(&PODS) {
+                self.index(pod);
+            }
+            for node in input.view.list(&NODES) {
+                self.notice_node(node, input.now);
+            }
+        }
+        for change in input.changes {
+            if change.key.is(&NODES) {
+                self.notice_node(&change.object, input.now);
+            } else if change.kind == ChangeKind::Deleted {
+                let node = change.object.text("/spec/nodeName");
+                if let Some(pods) = self.pods.get_mut(node) {
+                    pods.remove(&change.key);
+                }
+                self.look_at(node);
+            } else if change.kind == ChangeKind::Added
+                || change.old.as_ref().is_some_and(|old| old.text("/spec/nodeName").is_empty())
+            {
+                self.index(&change.object);
+                self.look_at(change.object.text("/spec/nodeName"));
+            }
+        }
+        for (node, answer) in self.queue.answered(input.answers, input.now) {
+            self.refused(&node, answer, input.now);
+        }
+    }
+
+    fn index(&mut self, pod: &Object) {
+        let key = PODS.key(pod.namespace(), pod.name());
+        self.pods.entry(pod.text("/spec/nodeName").to_owned()).or_default().insert(key);
+    }
+
+    fn notice_node(&mut self, node: &Object, now: Time) {
+        let key = NODES.key("", node.name());
+        if wish(node).is_some() {
+            self.queue.add_by(key, now + DEBOUNCE);
+        } else {
+            self.end(&key);
+        }
+    }
+
+    /// A pod of a node that is being drained came or went.
+    fn look_at(&mut self, node: &str) {
+        let key = NODES.key("", node);
+        if self.drains.contains_key(&key) {
+            self.queue.add(key);
+        }
+    }
+
+    /// A refused eviction is asked for again soon where the budget may allow it then.
+    fn refused(&mut self, node: &Key, answer: &Answer, now: Time) {
+        let Some(drain) = self.drains.get_mut(node).filter(|_| answer.write.subresource == Some("eviction"))
+        else {
+            return;
+        };
+        let Err(refusal) = &answer.outcome else { return };
+        match refusal.code {
+            404 => {}
+            429 => _ = drain.attempt.again.insert(answer.write.key(), now + DEBOUNCE),
+            _ => {
+                drain.attempt.failure = Some(failure_of(&answer.write.key(), &refusal.message));
+                self.queue.add(node.clone());
+            }
+        }
+    }
+
+    /// Goes on with the drain of a node that is cordoned; gives whether nothing is left on it.
+    fn drain(&mut self, key: &Key, node: &Object, line: Line, view: &View, now: Time) -> (Vec<Write>, bool) {
+        let mut progress = Vec::new();
+        let drain = self.drains.entry(key.clone()).or_insert_with(|| {
+            progress.push(told::cordoned());
+            Drain { began: now, attempt: Attempt::at(now) }
+        });
+        if drain.attempt.began > now {
+            self.queue.add_at(key.clone(), drain.attempt.began);
+            return (Vec::new(), false);
+        }
+        let here = self.pods.get(node.name()).into_iter().flatten().filter_map(|pod| view.get_key(pod));
+        let begins = drain.attempt.pods.is_none();
+        let left = drain.attempt.left(here.filter(|pod| must_go(pod)).collect());
+        let (desired, applied) = wishes(node);
+        let takes_long = begins && now.duration_since(drain.began) > TIMEOUT;
+        if begins {
+            progress.push(told::draining(desired, applied));
+        }
+        if left.is_empty() {
+            let name = format!("machine-config-controller/drain/{}/{desired}", node.name());
+            let least = drain.began + pace::draw(self.streams, &name, Pace::of(view).drain);
+            if least > now {
+                self.queue.add_at(key.clone(), least);
+                return (tell(node, &progress, view, now), false);
+            }
+            self.end(key);
+            progress.push(told::drained(desired));
+            return (tell(node, &progress, view, now), true);
+        }
+        let (mut writes, next, failure) = drain.go_on(&left, now);
+        progress.extend(failure.as_ref().map(|failure| told::drain_failed(failure, desired, applied)));
+        writes.extend(tell(node, &progress, view, now));
+        self.queue.add_at(key.clone(), next);
+        let notices =
+            failure.map(|failure| drain.failed(node.name(), &failure, line, now)).unwrap_or_default();
+        if takes_long {
+            self.count(key, true);
+        }
+        let events = self
+            .events
+            .entry(key.clone())
+            .or_insert_with(|| node_events(node, "machineconfigcontroller-drain"));
+        let told = notices.into_iter().filter_map(|notice| events.tell(notice, now));
+        (writes.into_iter().chain(told).collect(), false)
+    }
+}
+
+/// What the daemon wishes, and what it wished when that last came true.
+fn wishes(node: &Object) -> (&str, &str) {
+    let [desired, applied] = [DESIRED_DRAIN, LAST_APPLIED_DRAIN].map(|key| node.annotation(key));
+    (desired.unwrap_or_default(), applied.unwrap_or_default())
+}
+
+/// Tells in the node's MachineConfigNode, where it has one.
+fn tell(node: &Object, progress: &[Told], view: &View, now: Time) -> Vec<Write> {
+    let Some(mut teller) = Teller::of(node, view).filter(|_| !progress.is_empty()) else { return Vec::new() };
+    for told in progress {
+        teller.tell(told, now);
+    }
+    teller.into_writes()
+}
+
+/// What the daemon wishes and has not got: the verb, and the wish itself.
+fn wish(node: &Object) -> Option<(&str, &str)> {
+    let wish = node.annotation(DESIRED_DRAIN)?;
+    let (verb, _) = wish.split_once('-')?;
+    (node.annotation(LAST_APPLIED_DRAIN) != Some(wish)).then_some((verb, wish))
+}
+
+/// Cordons or uncordons a node that is not so yet.
+fn cordon(node: &Object, wanted: bool) -> Option<Write> {
+    let is_cordoned = node["spec"]["unschedulable"] == true;
+    let told = if wanted { json!(true) } else { Value::Null };
+    let patch = json!({ "spec": { "unschedulable": told } });
+    (is_cordoned != wanted).then(|| Write::merge_patch(&NODES, "", node.name(), patch))
+}
+
+/// Whether a pod has to leave: mirrors of static pods and pods of DaemonSets stay.
+fn must_go(pod: &Object) -> bool {
+    pod.annotation(MIRROR).is_none() && owners::controller_of(pod, &DAEMON_SETS).is_none()
+}
+
+impl Reconcile for DrainController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some((node, (verb, wish))) = view.get_key(key).and_then(|node| Some((node, wish(node)?))) else {
+            self.end(key);
+            return Vec::new();
+        };
+        let applied = Write::merge_patch(
+            &NODES,
+            "",
+            node.name(),
+            json!({ "metadata": { "annotations": { (LAST_APPLIED_DRAIN): wish } } }),
+        );
+        if verb == "uncordon" {
+            let told = tell(node, &[told::uncordoned()], view, now);
+            return cordon(node, false).into_iter().chain(told).chain([applied]).collect();
+        }
+        let line = controller_line(view);
+        // Pods are listed when no new ones can come.
+        if (line >= CORDONS_AGAIN || !self.drains.contains_key(key))
+            && let Some(cordon) = cordon(node, true)
+        {
+            return vec![cordon];
+        }
+        let (mut writes, is_through) = self.drain(key, node, line, view, now);
+        writes.extend(is_through.then_some(applied));
+        writes
+    }
+}
+
+impl Actor for DrainController {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn identity(&self) -> Identity {
+        super::controller_identity()
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        [NODES, PODS].map(Interest::Kind).into()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut step = self.reconcile(input);
+        step.effects = std::mem::take(&mut self.counts);
+        if let Some(node) = self.drains.keys().next() {
+            step.why = format!("drains {}", node.name).into();
+        }
+        step
+    }
+}

@@ -1,0 +1,289 @@
+//! Nodes with pods that go, that may not go, and that stay.
+
+use serde_json::{Value, json};
+use windtunnel_controllers::testing::{Rig, check_recovery};
+use windtunnel_core::DeleteOptions;
+use windtunnel_core::resources::{CONTROLLER_CONFIGS, EVENTS, INFRASTRUCTURES, POD_DISRUPTION_BUDGETS};
+
+use super::*;
+use crate::mco::CONTROLLER_CONFIG;
+use crate::mco::annotations::RELEASE_VERSION;
+
+const NEW: &str = "drain-b";
+
+/// A node that is done, and the drain controller of a release.
+fn prepare(rig: &mut Rig, version: &str) {
+    let annotations = json!({ (RELEASE_VERSION): version });
+    let config = json!({ "metadata": { "name": CONTROLLER_CONFIG, "annotations": annotations } });
+    rig.put(&CONTROLLER_CONFIGS, config);
+    let annotations = json!({ (DESIRED_DRAIN): "uncordon-a", (LAST_APPLIED_DRAIN): "uncordon-a" });
+    rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
+    rig.seat(|| Box::new(DrainController::new(Streams::new(1))));
+}
+
+fn rig(version: &str) -> Rig {
+    let mut rig = Rig::new();
+    prepare(&mut rig, version);
+    rig
+}
+
+/// A pod on the node that is gone this long after it was told to go.
+fn put_pod(rig: &mut Rig, name: &str, grace: i64, metadata: &Value) {
+    let mut pod = json!({
+        "metadata": { "namespace": "ns", "name": name, "labels": { "app": name } },
+        "spec": { "nodeName": "w", "terminationGracePeriodSeconds": grace },
+    });
+    json_patch::merge(&mut pod["metadata"], metadata);
+    rig.put(&PODS, pod);
+}
+
+fn put_budget(rig: &mut Rig, name: &str, app: &str, allowed: i64) {
+    rig.put(
+        &POD_DISRUPTION_BUDGETS,
+        json!({
+            "metadata": { "namespace": "ns", "name": name },
+            "spec": { "selector": { "matchLabels": { "app": app } } },
+            "status": { "disruptionsAllowed": allowed },
+        }),
+    );
+}
+
+fn wish(rig: &mut Rig, wish: &str) {
+    let patch = json!({ "metadata": { "annotations": { (DESIRED_DRAIN): wish } } });
+    rig.write(&Write::merge_patch(&NODES, "", "w", patch));
+}
+
+fn cordon_by_hand(rig: &mut Rig, cordoned: &Value) {
+    rig.write(&Write::merge_patch(&NODES, "", "w", json!({ "spec": { "unschedulable": cordoned } })));
+}
+
+fn node(rig: &Rig) -> &Object {
+    rig.view.get(&NODES, "", "w").unwrap()
+}
+
+fn is_cordoned(rig: &Rig) -> bool {
+    node(rig)["spec"]["unschedulable"] == true
+}
+
+fn applied(rig: &Rig) -> &str {
+    node(rig).annotation(LAST_APPLIED_DRAIN).unwrap()
+}
+
+fn pods(rig: &Rig) -> Vec<&str> {
+    rig.view.list(&PODS).map(Object::name).collect()
+}
+
+/// The moments (of the log) at which an eviction of this pod was asked for.
+fn evictions<'a>(rig: &'a Rig, pod: &str) -> Vec<&'a str> {
+    let asked = format!(" create {} ", PODS.key("ns", pod));
+    let lines = rig.log.iter().filter(|line| format!("{line} ").contains(&asked));
+    lines.map(|line| line.split(' ').next().unwrap()).collect()
+}
+
+/// How often something was told, and how it was told last.
+fn told<'a>(rig: &'a Rig, reason: &str) -> Option<(i64, &'a str)> {
+    let mut events = rig.view.list(&EVENTS).filter(|event| event["reason"] == reason);
+    events.next().map(|event| (event.number("/count").unwrap(), event.text("/message")))
+}
+
+#[test]
+fn a_node_is_cordoned_five_seconds_after_the_wish_and_drained_when_all_pods_are_gone() {
+    let mut rig = rig("4.18.3");
+    put_pod(&mut rig, "web", 30, &json!({}));
+    put_pod(&mut rig, "batch", 0, &json!({}));
+    rig.run(10);
+    wish(&mut rig, NEW);
+    rig.run(4);
+    assert!(!is_cordoned(&rig));
+    rig.run(2);
+    assert!(is_cordoned(&rig));
+    assert_eq!((pods(&rig), applied(&rig)), (vec!["web"], "uncordon-a"), "one is still on its way out");
+    let gone = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    rig.write(&Write::delete_with(&PODS, "ns", "web", gone));
+    rig.run(1);
+    assert_eq!(applied(&rig), NEW);
+    wish(&mut rig, "uncordon-b");
+    rig.run(6);
+    assert_eq!((is_cordoned(&rig), applied(&rig)), (false, "uncordon-b"));
+}
+
+#[test]
+fn pods_of_daemon_sets_and_mirrors_of_static_pods_stay() {
+    let mut rig = rig("4.18.3");
+    let owner =
+        json!({ "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "d", "controller": true });
+    put_pod(&mut rig, "agent", 0, &json!({ "ownerReferences": [owner] }));
+    put_pod(&mut rig, "static", 0, &json!({ "annotations": { (MIRROR): "hash" } }));
+    put_pod(&mut rig, "bare", 0, &json!({}));
+    wish(&mut rig, NEW);
+    rig.run(10);
+    assert_eq!((pods(&rig), applied(&rig)), (vec!["agent", "static"], NEW));
+}
+
+#[test]
+fn a_budget_that_refuses_is_asked_every_five_seconds_for_ninety_and_after_a_minute_again() {
+    let mut rig = rig("4.18.3");
+    put_pod(&mut rig, "web", 0, &json!({}));
+    put_pod(&mut rig, "batch", 0, &json!({}));
+    put_budget(&mut rig, "b", "web", 0);
+    rig.run(10);
+    wish(&mut rig, NEW);
+    rig.run(8);
+    assert_eq!(pods(&rig), ["web"], "whatever else may go has gone");
+    rig.run(170);
+    let at = evictions(&rig, "web");
+    assert_eq!(at[..3], ["0:00:15", "0:00:20", "0:00:25"]);
+    assert_eq!((at[17], at[18]), ("0:01:40", "0:02:45"), "{at:?}");
+    assert!(told(&rig, "DrainThresholdExceeded").is_none());
+    rig.write(&Write::merge_patch_status(
+        &POD_DISRUPTION_BUDGETS,
+        "ns",
+        "b",
+        json!({ "status": { "disruptionsAllowed": 1 } }),
+    ));
+    rig.run(6);
+    assert_eq!(applied(&rig), NEW);
+}
+
+#[test]
+fn after_ten_minutes_it_is_told_why_and_asked_again_each_five_minutes() {
+    let mut rig = rig("4.19.0");
+    for name in ["api", "web"] {
+        put_pod(&mut rig, name, 0, &json!({}));
+        put_budget(&mut rig, name, name, 0);
+    }
+    wish(&mut rig, NEW);
+    rig.run(5 + 690 - 1);
+    assert!(told(&rig, "DrainThresholdExceeded").is_none());
+    rig.run(2);
+    let why =
+        |pod: &str| format!("error when evicting pods/{pod:?} -n \"ns\": global timeout reached: 1m30s");
+    let said = format!(
+        "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: [{}, {}]",
+        why("api"),
+        why("web")
+    );
+    assert_eq!(told(&rig, "DrainThresholdExceeded"), Some((1, said.as_str())));
+    rig.run(390);
+    assert_eq!(told(&rig, "DrainThresholdExceeded"), Some((2, said.as_str())));
+    let pauses = evictions(&rig, "web");
+    assert!(pauses.windows(2).any(|pair| pair == ["0:11:30", "0:16:35"]), "{pauses:?}");
+}
+
+#[test]
+fn a_drain_of_more_than_an_hour_is_told_as_failed_from_4_19_on() {
+    for (version, tells) in [("4.18.3", false), ("4.19.0", true)] {
+        let mut rig = rig(version);
+        put_pod(&mut rig, "web", 0, &json!({}));
+        put_budget(&mut rig, "b", "web", 0);
+        wish(&mut rig, NEW);
+        rig.run(3_590);
+        assert!(told(&rig, "DrainFailed").is_none());
+        let (earlier, _) = told(&rig, "DrainThresholdExceeded").unwrap();
+        rig.run(600);
+        let said = "node w: drain exceeded timeout: 1h0m0s. Will continue to retry.";
+        assert_eq!(told(&rig, "DrainFailed").map(|(_, said)| said), tells.then_some(said), "{version}");
+        assert!(told(&rig, "DrainThresholdExceeded").unwrap().0 > earlier, "{version}: it goes on");
+    }
+}
+
+#[test]
+fn two_budgets_over_one_pod_fail_the_attempt_without_asking_again() {
+    let mut rig = rig("4.18.3");
+    put_pod(&mut rig, "web", 0, &json!({}));
+    put_budget(&mut rig, "one", "web", 1);
+    put_budget(&mut rig, "two", "web", 1);
+    wish(&mut rig, NEW);
+    rig.run(66);
+    assert_eq!(evictions(&rig, "web"), ["0:00:05", "0:01:05"]);
+    rig.run(660);
+    let said = "Drain failed. Drain has been failing for more than 10 minutes. Waiting 5 minutes then retrying. Error message from drain: error when evicting pods/\"web\" -n \"ns\": This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+    assert_eq!(told(&rig, "DrainThresholdExceeded").map(|(_, said)| said), Some(said));
+}
+
+#[test]
+fn a_pod_that_takes_long_to_end_is_waited_for() {
+    let mut rig = rig("4.18.3");
+    put_pod(&mut rig, "web", 1_800, &json!({}));
+    wish(&mut rig, NEW);
+    rig.run(1_200);
+    assert_eq!(evictions(&rig, "web"), ["0:00:05"], "one that is on its way out is not asked again");
+    let (_, said) = told(&rig, "DrainThresholdExceeded").unwrap();
+    let why =
+        "error when waiting for pod \"web\" in namespace \"ns\" to terminate: global timeout reached: 1m30s";
+    assert!(said.ends_with(why), "{said}");
+}
+
+#[test]
+fn a_pod_that_comes_while_a_node_is_drained_is_not_waited_for() {
+    let mut rig = rig("4.18.3");
+    put_pod(&mut rig, "web", 30, &json!({}));
+    wish(&mut rig, NEW);
+    rig.run(10);
+    put_pod(&mut rig, "version", 0, &json!({}));
+    rig.run(10);
+    let gone = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    rig.write(&Write::delete_with(&PODS, "ns", "web", gone));
+    rig.run(1);
+    assert_eq!((pods(&rig), applied(&rig)), (vec!["version"], NEW));
+}
+
+#[test]
+fn what_somebody_uncordons_in_mid_drain_is_cordoned_again_from_4_18_on() {
+    for (version, again) in [("4.17.9", false), ("4.18.3", true)] {
+        let mut rig = rig(version);
+        put_pod(&mut rig, "web", 0, &json!({}));
+        put_budget(&mut rig, "b", "web", 0);
+        wish(&mut rig, NEW);
+        rig.run(30);
+        assert!(is_cordoned(&rig));
+        cordon_by_hand(&mut rig, &Value::Null);
+        rig.run(6);
+        assert_eq!(is_cordoned(&rig), again, "{version}");
+        rig.write(&Write::delete(&POD_DISRUPTION_BUDGETS, "ns", "b"));
+        rig.run(90);
+        assert_eq!((is_cordoned(&rig), applied(&rig)), (again, NEW), "{version}");
+    }
+}
+
+#[test]
+fn a_cordon_of_somebodys_own_stays_while_nothing_is_wished() {
+    let mut rig = rig("4.18.3");
+    cordon_by_hand(&mut rig, &json!(true));
+    wish(&mut rig, "uncordon-a");
+    rig.run(60);
+    assert!(is_cordoned(&rig));
+}
+
+#[test]
+fn a_controller_that_is_restarted_at_any_write_drains_all_the_same() {
+    let story = |rig: &mut Rig| {
+        prepare(rig, "4.18.3");
+        put_pod(rig, "web", 0, &json!({}));
+        put_pod(rig, "batch", 0, &json!({}));
+        put_budget(rig, "b", "web", 0);
+        wish(rig, NEW);
+        rig.run(100);
+        rig.write(&Write::delete(&POD_DISRUPTION_BUDGETS, "ns", "b"));
+        rig.run(200);
+        wish(rig, "uncordon-b");
+        rig.run(30);
+    };
+    check_recovery(story, |rig| format!("{} {} {:?}", is_cordoned(rig), applied(rig), pods(rig)));
+}
+
+#[test]
+fn where_the_platform_is_known_moving_pods_takes_its_time() {
+    for (platform, least, most) in [("None", 0, 10), ("AWS", 30, 55), ("Azure", 60, 105)] {
+        let mut rig = rig("4.18.3");
+        let status = json!({ "platform": platform });
+        rig.put(&INFRASTRUCTURES, json!({ "metadata": { "name": "cluster" }, "status": status }));
+        rig.run(1);
+        wish(&mut rig, NEW);
+        let is_drained = |rig: &Rig| node(rig).annotation(LAST_APPLIED_DRAIN) == Some(NEW);
+        rig.run(least);
+        assert!(!is_drained(&rig), "{platform}");
+        rig.run(most - least);
+        assert!(is_drained(&rig), "{platform}");
+    }
+}

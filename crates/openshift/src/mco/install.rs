@@ -1,0 +1,233 @@
+//! What the operator puts into the cluster beside MachineConfigs: pools, the ControllerConfig, and what controller and daemons
+//! may do. An installed cluster has the same, with nodes that are done.
+
+use serde_json::{Value, json};
+use windtunnel_controllers::machine::Disk;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{
+    CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CONTROLLER_CONFIGS, DAEMON_SETS, MACHINE_CONFIG_POOLS, NODES,
+};
+use windtunnel_core::{Object, Resource, View, Write};
+
+use super::annotations::{
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, GENERATED_BY, LAST_APPLIED_DRAIN,
+    LAST_OBSERVED_SERVER_CA, REASON, RELEASE_VERSION, REQUIRED, ROLE, STATE,
+};
+use super::render::rendered_well;
+use super::rendered::Rendered;
+use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, daemon_set, membership, pool, templates};
+use crate::manifests::Line;
+use crate::release::Release;
+
+const ROLES: [&str; 2] = [membership::MASTER, membership::WORKER];
+/// From this minor on daemons note whether the certificates of API servers are being rotated.
+const TELLS_SERVER_CA: Line = (4, 16);
+const GROUP: &str = "machineconfiguration.openshift.io";
+
+/// The writes that bring all of that to a release.
+pub(super) fn writes(release: &Release, view: &View) -> Vec<Write> {
+    let mut writes = Vec::new();
+    for (resource, object) in access().into_iter().chain(ROLES.map(|role| (MACHINE_CONFIG_POOLS, pool(role))))
+    {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        if view.get(&resource, "", name).is_none() {
+            writes.push(Write::create(&resource, object));
+        }
+    }
+    let wanted = controller_config(release);
+    writes.push(match view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) {
+        None => Write::create(&CONTROLLER_CONFIGS, wanted),
+        Some(_) => {
+            let annotations = &wanted["metadata"]["annotations"];
+            let patch = json!({ "metadata": { "annotations": annotations }, "spec": wanted["spec"] });
+            Write::merge_patch(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG, patch)
+        }
+    });
+    writes
+}
+
+fn controller_config(release: &Release) -> Value {
+    json!({
+        "apiVersion": CONTROLLER_CONFIGS.api_version(),
+        "kind": CONTROLLER_CONFIGS.kind,
+        "metadata": {
+            "name": CONTROLLER_CONFIG,
+            "annotations": {
+                (GENERATED_BY): release.machine_config_commit(),
+                (RELEASE_VERSION): release.version.to_string(),
+            },
+        },
+        "spec": {
+            "releaseImage": release.image,
+            "osImageURL": release.os_image(),
+            "baseOSContainerImage": release.os_image(),
+            "baseOSExtensionsContainerImage": release.image_of("rhel-coreos-extensions"),
+        },
+    })
+}
+
+/// The pool of a role, without a configuration yet.
+fn pool(role: &str) -> Value {
+    let mut labels = json!({ "machineconfiguration.openshift.io/mco-built-in": "" });
+    labels[format!("pools.operator.machineconfiguration.openshift.io/{role}")] = json!("");
+    if role == membership::MASTER {
+        labels[REQUIRED] = json!("");
+    }
+    let node_role = format!("node-role.kubernetes.io/{role}");
+    json!({
+        "apiVersion": MACHINE_CONFIG_POOLS.api_version(),
+        "kind": MACHINE_CONFIG_POOLS.kind,
+        "metadata": { "name": role, "labels": labels },
+        "spec": {
+            "machineConfigSelector": { "matchLabels": { (ROLE): role } },
+            "nodeSelector": { "matchLabels": { (node_role): "" } },
+            "paused": false,
+        },
+    })
+}
+
+/// Roles and bindings of the controller and the daemons.
+fn access() -> Vec<(Resource, Value)> {
+    let rule = |groups: &[&str], resources: &[&str], verbs: &[&str]| json!({ "apiGroups": groups, "resources": resources, "verbs": verbs });
+    let reads = ["get", "list", "watch"];
+    let changes = ["get", "list", "watch", "create", "update", "patch"];
+    let controller = json!([
+        rule(&[""], &["nodes"], &["get", "list", "watch", "patch", "update"]),
+        rule(&[""], &["pods"], &reads),
+        rule(&[""], &["pods/eviction"], &["create"]),
+        rule(&[""], &["events"], &["create", "patch", "update"]),
+        rule(&["apps"], &["daemonsets"], &reads),
+        rule(&[GROUP], &["*"], &changes),
+    ]);
+    let daemon = json!([
+        rule(&[""], &["nodes"], &["get", "list", "watch", "patch", "update"]),
+        rule(&[""], &["events"], &["create", "patch", "update"]),
+        rule(&[GROUP], &["machineconfigs", "controllerconfigs", "machineconfigpools"], &reads),
+        rule(&[GROUP], &["machineconfignodes", "machineconfignodes/status"], &changes),
+    ]);
+    let mut all = Vec::new();
+    for (name, rules) in [(CONTROLLER, controller), (DAEMON, daemon)] {
+        let group = "rbac.authorization.k8s.io";
+        let version = format!("{group}/v1");
+        all.push((
+            CLUSTER_ROLES,
+            json!({ "apiVersion": version, "kind": "ClusterRole", "metadata": { "name": name }, "rules": rules }),
+        ));
+        all.push((
+            CLUSTER_ROLE_BINDINGS,
+            json!({
+                "apiVersion": version,
+                "kind": "ClusterRoleBinding",
+                "metadata": { "name": name },
+                "roleRef": { "apiGroup": group, "kind": "ClusterRole", "name": name },
+                "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": NAMESPACE }],
+            }),
+        ));
+    }
+    all
+}
+
+/// An installed cluster's pools and nodes of a release.
+#[derive(Debug)]
+pub struct Installed {
+    release: Release,
+    rendered: [Rendered; 2],
+}
+
+impl Installed {
+    /// Everything of `release`.
+    pub fn of(release: &Release) -> Self {
+        let rendered = ROLES.map(|role| {
+            let sources = templates::machine_configs(role, release, None, "");
+            Rendered::of(role, &sources.iter().collect::<Vec<_>>(), &release.os_image())
+        });
+        Self { release: release.clone(), rendered }
+    }
+
+    fn rendered(&self, role: &str) -> &Rendered {
+        &self.rendered[usize::from(role != membership::MASTER)]
+    }
+
+    /// What is on the disk of a node of this role.
+    pub fn disk(&self, role: &str) -> Disk {
+        Disk { config: self.rendered(role).name.clone(), os_image: self.release.os_image() }
+    }
+
+    /// The objects that the nodes do not have: with pools whose `nodes` by role are all done since `since`.
+    pub fn objects(&self, nodes: &[Object], since: Time) -> Vec<(Resource, Value)> {
+        let mut objects = access();
+        objects.push((DAEMON_SETS, daemon_set::installed(&self.release, nodes.len())));
+        objects.push((CONTROLLER_CONFIGS, controller_config(&self.release)));
+        for role in ROLES {
+            let configs = templates::machine_configs(role, &self.release, None, "");
+            objects.extend(
+                configs.into_iter().map(|config| (windtunnel_core::resources::MACHINE_CONFIGS, config)),
+            );
+        }
+        for role in ROLES {
+            let mut object = pool(role);
+            object["spec"]["configuration"] = self.rendered(role).reference();
+            let mut conditions = Vec::new();
+            pool::conditions::set(&mut conditions, &rendered_well(), since);
+            object["status"]["conditions"] = Value::Array(conditions);
+            let shared = Object::new(object.clone());
+            let members = nodes
+                .iter()
+                .filter(|node| membership::selects(&shared["spec"]["nodeSelector"], node))
+                .filter(|node| role == membership::MASTER || !membership::is_master(node))
+                .map(|node| (node.name().to_owned(), super::node::Member::of(node, None)))
+                .collect();
+            object["status"] = pool::status(&shared, &members, self.release.line(), since);
+            objects.push((MACHINE_CONFIG_POOLS, object));
+        }
+        objects
+    }
+}
+
+/// Puts the annotations of a node of this role into `node` that is done with what it was installed with.
+pub fn annotate_node(node: &mut Value, role: &str, topology: &str, installed: &Installed) {
+    debug_assert_eq!(node["kind"], NODES.kind.as_ref());
+    let config = installed.rendered(role).name.as_str();
+    let drain = format!("uncordon-{config}");
+    node["metadata"]["annotations"] = json!({
+        (CONTROL_PLANE_TOPOLOGY): topology,
+        (CURRENT_CONFIG): config,
+        (DESIRED_CONFIG): config,
+        (DESIRED_DRAIN): drain,
+        (LAST_APPLIED_DRAIN): drain,
+        (REASON): "",
+        (STATE): "Done",
+    });
+    if installed.release.line() >= TELLS_SERVER_CA {
+        node["metadata"]["annotations"][LAST_OBSERVED_SERVER_CA] = json!("false");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semver::Version;
+
+    fn installed(version: &str) -> Installed {
+        Installed::of(&Release::find(&Version::parse(version).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn the_certificates_of_api_servers_are_watched_from_4_16_on() {
+        for (version, expected) in [("4.15.0", None), ("4.16.0", Some("false"))] {
+            let mut node = json!({ "kind": "Node", "metadata": { "name": "w" } });
+            annotate_node(&mut node, membership::WORKER, "HighlyAvailable", &installed(version));
+            assert_eq!(Object::new(node).annotation(LAST_OBSERVED_SERVER_CA), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn an_installed_pool_says_that_it_could_be_rendered() {
+        let objects = installed("4.16.0").objects(&[], Time::UNIX_EPOCH);
+        let pools = objects.iter().filter(|(resource, _)| *resource == MACHINE_CONFIG_POOLS);
+        for (_, pool) in pools {
+            let told = windtunnel_core::condition::of(&Object::new(pool.clone()), "RenderDegraded").cloned();
+            assert_eq!(told.map(|told| told["status"].clone()), Some(json!("False")));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Which pool a node belongs to.
+
+use serde_json::Value;
+use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
+use windtunnel_core::{Object, View, selector};
+
+/// The pool of control-plane nodes, which wins over any other.
+pub(super) const MASTER: &str = "master";
+/// The pool of nodes that no other pool wants.
+pub(super) const WORKER: &str = "worker";
+
+/// The label of the nodes of the control plane.
+pub(crate) const MASTER_LABEL: &str = "node-role.kubernetes.io/master";
+
+/// Whether a node says that it is one of the control plane.
+pub(crate) fn is_master(node: &Object) -> bool {
+    node.label(MASTER_LABEL).is_some()
+}
+
+/// The nodes of the control plane.
+pub(crate) fn control_plane(view: &View) -> Vec<&Object> {
+    view.list(&NODES).filter(|node| is_master(node)).collect()
+}
+
+/// The one pool that a node is updated with: that of the control plane, else the only other one that wants it, else that of
+/// workers.
+///
+/// # Errors
+/// More than one pool of somebody's own wants it.
+pub(super) fn pool_of<'a>(node: &Object, pools: &[&'a Object]) -> Result<Option<&'a str>, String> {
+    let wants = |pool: &&&Object| selects(&pool["spec"]["nodeSelector"], node);
+    let wanting: Vec<&str> = pools.iter().filter(wants).map(|pool| pool.name()).collect();
+    let own: Vec<&str> = wanting.iter().copied().filter(|name| ![MASTER, WORKER].contains(name)).collect();
+    if let Some(master) = wanting.iter().find(|name| **name == MASTER) {
+        return Ok(Some(master));
+    }
+    match own.as_slice() {
+        [] => Ok(wanting.first().copied()),
+        [only] => Ok(Some(only)),
+        several => Err(format!(
+            "node {} belongs to {} custom roles, cannot proceed with this Node",
+            node.name(),
+            several.len()
+        )),
+    }
+}
+
+/// The names of the nodes of the control plane that are wanted by one pool of somebody's own as well (`GetPoolsForNode`).
+pub(crate) fn contested(view: &View) -> Vec<&str> {
+    let pools = pools(view);
+    let wants = |pool: &&&Object, node: &Object| selects(&pool["spec"]["nodeSelector"], node);
+    let is_own = |pool: &&&Object| ![MASTER, WORKER].contains(&pool.name());
+    let is_contested = |node: &&Object| {
+        let is_of_master = pools.iter().any(|pool| pool.name() == MASTER && wants(&pool, node));
+        is_of_master && pools.iter().filter(is_own).filter(|pool| wants(pool, node)).count() == 1
+    };
+    view.list(&NODES).filter(is_contested).map(Object::name).collect()
+}
+
+/// The pools of the cluster, by name.
+pub(super) fn pools(view: &View) -> Vec<&Object> {
+    view.list(&MACHINE_CONFIG_POOLS).collect()
+}
+
+/// Whether a label selector selects `object`; here an empty one selects nothing.
+pub(super) fn selects(selector: &Value, object: &Object) -> bool {
+    let is_empty = selector.as_object().is_none_or(|selector| {
+        let says_nothing = |part: &Value| match part {
+            Value::Object(labels) => labels.is_empty(),
+            Value::Array(expressions) => expressions.is_empty(),
+            _ => true,
+        };
+        selector.values().all(says_nothing)
+    });
+    !is_empty && selector::chooses(selector, &object["metadata"]["labels"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pool(name: &str) -> Object {
+        let label = format!("node-role.kubernetes.io/{name}");
+        let selector = json!({ "matchLabels": { (label): "" } });
+        Object::new(json!({ "metadata": { "name": name }, "spec": { "nodeSelector": selector } }))
+    }
+
+    fn of(roles: &[&str]) -> Result<Option<&'static str>, String> {
+        let pools: Vec<Object> = ["infra", "master", "storage", "worker"].map(pool).into();
+        let mut labels = json!({});
+        for role in roles {
+            labels[format!("node-role.kubernetes.io/{role}")] = json!("");
+        }
+        let node = Object::new(json!({ "metadata": { "name": "n", "labels": labels } }));
+        let found = pool_of(&node, &pools.iter().collect::<Vec<_>>())?;
+        Ok(found
+            .map(|name| ["infra", "master", "storage", "worker"].into_iter().find(|n| *n == name).unwrap()))
+    }
+
+    #[test]
+    fn the_control_plane_wins_then_the_only_custom_pool_then_workers() {
+        assert_eq!(of(&["worker"]), Ok(Some("worker")));
+        assert_eq!(of(&["worker", "infra"]), Ok(Some("infra")));
+        assert_eq!(of(&["worker", "infra", "master"]), Ok(Some("master")));
+        assert_eq!(of(&["router"]), Ok(None));
+        let several = "node n belongs to 2 custom roles, cannot proceed with this Node";
+        assert_eq!(of(&["worker", "infra", "storage"]), Err(several.to_owned()));
+    }
+
+    #[test]
+    fn an_empty_selector_selects_nothing() {
+        let node = Object::new(json!({ "metadata": { "labels": { "a": "1" } } }));
+        for empty in [json!(null), json!({}), json!({ "matchLabels": {} }), json!({ "matchExpressions": [] })]
+        {
+            assert!(!selects(&empty, &node), "{empty}");
+        }
+        assert!(selects(&json!({ "matchLabels": { "a": "1" }, "matchExpressions": [] }), &node));
+    }
+}

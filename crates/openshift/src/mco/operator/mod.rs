@@ -1,0 +1,297 @@
+//! The machine-config operator: it follows its Deployment to another release and waits until the nodes are there.
+
+mod pools;
+mod skew;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::json;
+use windtunnel_controllers::environment::NodeEnvironment;
+use windtunnel_controllers::workqueue::WorkQueue;
+use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::condition;
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
+    MACHINE_CONFIGS, NODE_SETTINGS,
+};
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Identity, Key, Object, View, Write};
+
+use self::pools::{Problem, Wanted};
+use self::status::Report;
+use super::annotations::RELEASE_VERSION;
+use super::{CONTROLLER_CONFIG, daemon_set, install};
+use crate::manifests::Line;
+use crate::operators::health::Health;
+use crate::operators::identity;
+use crate::release;
+use crate::release::Release;
+use crate::world::World;
+
+/// Seconds until a new process has the lease, and from then until daemons and controller are rolled.
+const LEASE_SECONDS: (u64, u64) = (5, 26);
+/// The same where there is one node, on which a lease is looked at more rarely.
+const LEASE_SECONDS_SINGLE: (u64, u64) = (5, 60);
+const ROLLOUT_SECONDS: (u64, u64) = (40, 100);
+/// How long it waits for the pools that are required, for each of their machines.
+const PER_MACHINE: SignedDuration = SignedDuration::from_mins(10);
+/// How long after having given up it is back at waiting.
+const RETRY: SignedDuration = SignedDuration::from_secs(30);
+/// Up to this minor it says at once that it goes on; later ones only when it waits for pools.
+const SAYS_AT_ONCE: Line = (4, 17);
+
+/// The operator behind the ClusterOperator `machine-config`.
+#[derive(Debug, Clone)]
+pub struct MachineConfigOperator {
+    name: String,
+    facts: release::Operator,
+    world: Arc<World>,
+    streams: Streams,
+    queue: WorkQueue,
+    /// The release that its Deployment names, and since when.
+    seen: Option<(String, Time)>,
+    /// Since when it waits for pools.
+    waits_since: Option<Time>,
+    /// When it last gave up, and on what.
+    gave_up: Option<(Time, String)>,
+    started: bool,
+}
+
+impl MachineConfigOperator {
+    /// The operator of `component` with these facts.
+    pub fn new(facts: &release::Operator, component: &str, world: Arc<World>, streams: &Streams) -> Self {
+        Self {
+            name: format!("operator/{component}"),
+            facts: facts.clone(),
+            world,
+            streams: *streams,
+            queue: WorkQueue::default(),
+            seen: None,
+            waits_since: None,
+            gave_up: None,
+            started: false,
+        }
+    }
+
+    fn key(&self) -> Key {
+        CLUSTER_OPERATORS.key("", &self.facts.cluster_operator)
+    }
+
+    fn sync(&mut self, view: &View, now: Time, step: &mut Step) {
+        let deployment = view.get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment);
+        let world = Arc::clone(&self.world);
+        let Some(release) = deployment.and_then(|object| world.release_in(object)) else { return };
+        let Some(object) = view.get_key(&self.key()) else {
+            return self.ask(Write::create(&CLUSTER_OPERATORS, cluster_operator(&self.facts)), step);
+        };
+        let health = Health::told(object);
+        if health.as_ref().is_some_and(Health::is_silent) {
+            if let Some(silenced) = Health::silenced(object) {
+                self.ask(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
+            }
+            return;
+        }
+        let stalls = health.as_ref().is_some_and(Health::stalls);
+        let Some(status) = self.go_on(object, &release, stalls, view, now, step) else { return };
+        let mut value = object.to_value();
+        value["status"] = status;
+        if let Some(health) = health {
+            health.report(None, &mut value, now);
+            // That all is well was said a moment before, and by nobody who looked.
+            condition::keep_transitions(&mut value["status"]["conditions"], &object["status"]["conditions"]);
+            self.look_again(health.changes_at(now));
+        }
+        if object["status"] != value["status"] {
+            self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
+        }
+    }
+
+    /// Goes on to the release that its Deployment names; gives the status that it reports.
+    fn go_on(
+        &mut self,
+        object: &Object,
+        release: &Release,
+        stalls: bool,
+        view: &View,
+        now: Time,
+        step: &mut Step,
+    ) -> Option<serde_json::Value> {
+        let version = release.version.to_string();
+        let line = release.line();
+        let report = |report: &Report<'_>| Some(status::status(object, report, release, view, now));
+        let controller = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG);
+        let (commit, os_image) = (release.machine_config_commit(), release.os_image());
+        let is_configured = controller.is_some_and(|config| {
+            config.annotation(RELEASE_VERSION) == Some(&version)
+                && config.text("/spec/osImageURL") == os_image
+        });
+        // One that was turned round may have come as far as the daemons.
+        let is_rolled = self.world.has_controllers || daemon_set::is_rolled(release, view);
+        if !is_configured || !is_rolled || stalls {
+            step.why = format!("rolls out the controller of {version}").into();
+            let (leads_at, configures_at) = self.moments(&version, view, now);
+            if leads_at <= now
+                && !stalls
+                && !is_rolled
+                && let Some(write) = daemon_set::write(release, view)
+            {
+                self.ask(write, step);
+            }
+            if configures_at <= now && !stalls && is_rolled {
+                for write in install::writes(release, view) {
+                    self.ask(write, step);
+                }
+            } else {
+                self.look_again([leads_at, configures_at].into_iter().find(|at| *at > now));
+            }
+            return if leads_at <= now && line <= SAYS_AT_ONCE { report(&Report::Working) } else { None };
+        }
+        self.seen = None;
+        let wanted = Wanted { version: &version, commit: &commit, os_image: &os_image, line };
+        let problem = match pools::check(view, &wanted) {
+            Ok(()) => {
+                (self.waits_since, self.gave_up) = (None, None);
+                let mut versions = release.versions_of(self.facts_of(release));
+                versions.sort_by_key(|(name, _)| name != status::OPERATOR);
+                return report(&Report::Done(&versions));
+            }
+            Err(problem) => problem,
+        };
+        step.why = "waits for the pools that are required".into();
+        match self.is_over(&problem, line, view, now) {
+            Some(failure) => report(&Report::Failed(&failure)),
+            None => match &problem {
+                Problem::Waits(why) | Problem::Fails(why) => report(&Report::Waiting(why)),
+            },
+        }
+    }
+
+    /// What is known of the operator in that release.
+    fn facts_of<'a>(&'a self, release: &'a Release) -> &'a release::Operator {
+        release.operator(&self.facts.cluster_operator).unwrap_or(&self.facts)
+    }
+
+    /// When the process of this release leads, and when daemons and controller are rolled.
+    fn moments(&mut self, version: &str, view: &View, now: Time) -> (Time, Time) {
+        let seen = self.seen.get_or_insert_with(|| (version.to_owned(), now));
+        if seen.0 != version {
+            *seen = (version.to_owned(), now);
+            (self.waits_since, self.gave_up) = (None, None);
+        }
+        let since = seen.1;
+        let draw = |what: &str, (low, high): (u64, u64)| {
+            let millis = self.streams.stream(&format!("machine-config-operator/{version}/{what}"));
+            let millis = { millis }.between(low * 1000, high * 1000);
+            SignedDuration::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+        };
+        let leads_at = after(since, draw("lease", lease_seconds(view)));
+        (leads_at, after(leads_at, draw("rollout", ROLLOUT_SECONDS)))
+    }
+
+    /// What it fails with, if it waited as long as it does, or did so a moment ago.
+    fn is_over(&mut self, problem: &Problem, line: Line, view: &View, now: Time) -> Option<String> {
+        if let Some((at, failure)) = self.gave_up.clone().filter(|(at, _)| after(*at, RETRY) > now) {
+            self.look_again(Some(after(at, RETRY)));
+            return Some(failure);
+        }
+        let since = *self.waits_since.get_or_insert(now);
+        let over = after(since, PER_MACHINE * required_machines(view));
+        let failure = match problem {
+            Problem::Fails(why) => why.clone(),
+            Problem::Waits(why) if over <= now => {
+                let error = pools::error(line);
+                format!("{error}during syncRequiredMachineConfigPools: [context deadline exceeded, {why}]")
+            }
+            Problem::Waits(_) => {
+                self.look_again(Some(over));
+                return None;
+            }
+        };
+        (self.waits_since, self.gave_up) = (None, Some((now, failure.clone())));
+        self.look_again(Some(after(now, RETRY)));
+        Some(failure)
+    }
+
+    fn look_again(&mut self, at: Option<Time>) {
+        if let Some(at) = at {
+            self.queue.add_by(self.key(), at);
+        }
+    }
+
+    fn ask(&mut self, write: Write, step: &mut Step) {
+        let key = self.key();
+        self.queue.ask(&key, write, &mut step.writes);
+    }
+}
+
+/// How long a new process of the operator waits for the lease in a cluster of this topology.
+fn lease_seconds(view: &View) -> (u64, u64) {
+    let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
+    let topology = infrastructure.map_or("", |object| object.text("/status/controlPlaneTopology"));
+    if topology == "SingleReplica" { LEASE_SECONDS_SINGLE } else { LEASE_SECONDS }
+}
+
+/// The machines of the pools that are required; at least one.
+fn required_machines(view: &View) -> i32 {
+    let machines: i64 = view
+        .list(&MACHINE_CONFIG_POOLS)
+        .filter(|pool| pools::is_required(pool))
+        .filter_map(|pool| pool.number("/status/machineCount"))
+        .sum();
+    i32::try_from(machines.max(1)).unwrap_or(i32::MAX)
+}
+
+fn cluster_operator(facts: &release::Operator) -> serde_json::Value {
+    json!({
+        "apiVersion": CLUSTER_OPERATORS.api_version(),
+        "kind": CLUSTER_OPERATORS.kind,
+        "metadata": { "name": facts.cluster_operator },
+        "spec": {},
+    })
+}
+
+impl Actor for MachineConfigOperator {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> Identity {
+        identity(&self.facts)
+    }
+
+    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        World::replace(&mut self.world, environment);
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![
+            Interest::Object(DEPLOYMENTS.key(&self.facts.namespace, &self.facts.deployment)),
+            Interest::Object(self.key()),
+            Interest::Object(CLUSTER_OPERATORS.key("", "kube-apiserver")),
+            Interest::Object(daemon_set::key()),
+            Interest::Object(CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)),
+            Interest::Object(NODE_SETTINGS.key("", "cluster")),
+            Interest::Kind(MACHINE_CONFIG_POOLS),
+            // A pool has reached a release only when its rendered MachineConfig is of that release.
+            Interest::Kind(MACHINE_CONFIGS),
+        ]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        if !std::mem::replace(&mut self.started, true) || !input.changes.is_empty() {
+            self.queue.add(self.key());
+        }
+        self.queue.answered(input.answers, input.now);
+        let mut step = Step::default();
+        if !self.queue.take_due(input.now).is_empty() {
+            self.sync(input.view, input.now, &mut step);
+        }
+        step.wake_at = self.queue.next();
+        step
+    }
+}

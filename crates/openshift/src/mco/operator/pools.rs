@@ -1,0 +1,159 @@
+//! What the operator says of pools, and whether those that it waits for are through.
+
+use serde_json::Value;
+use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
+use windtunnel_core::text::go_quote::quote;
+use windtunnel_core::{Object, View, condition};
+
+use crate::manifests::Line;
+use crate::mco::annotations::{GENERATED_BY, RELEASE_VERSION, REQUIRED};
+
+/// Up to this minor texts about pools begin with `error`.
+const SAYS_ERROR: Line = (4, 22);
+/// From this minor on the reason of a degraded pool is told.
+const TELLS_REASON: Line = (4, 19);
+
+/// Why the operator cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// It looks again until its time is over.
+    Waits(String),
+    /// It gives up at once.
+    Fails(String),
+}
+
+/// The release that pools must have reached.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) version: &'a str,
+    pub(super) commit: &'a str,
+    pub(super) os_image: &'a str,
+    pub(super) line: Line,
+}
+
+/// Whether all pools that are required have reached the release and no pool at all is degraded; else the first problem.
+pub(super) fn check(view: &View, wanted: &Wanted<'_>) -> Result<(), Problem> {
+    for pool in view.list(&MACHINE_CONFIG_POOLS) {
+        if condition::is_true(pool, "Degraded") {
+            return Err(Problem::Waits(degraded(pool, wanted.line)));
+        }
+        if !is_required(pool) {
+            continue;
+        }
+        if let Err(why) = has_reached(pool, view, wanted) {
+            let name = pool.name();
+            return Err(Problem::Waits(format!(
+                "MachineConfigPool {name} has not progressed to latest configuration: {why}, retrying"
+            )));
+        }
+        if !condition::is_true(pool, "Updated") {
+            return Err(not_updated(pool, wanted.line));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the cluster is not of a release before this pool is.
+pub(super) fn is_required(pool: &Object) -> bool {
+    pool.label(REQUIRED).is_some()
+}
+
+/// What its failures begin with.
+pub(super) fn error(line: Line) -> &'static str {
+    if line <= SAYS_ERROR { "error " } else { "" }
+}
+
+fn degraded(pool: &Object, line: Line) -> String {
+    let error = error(line);
+    let [total, ready, updated, unavailable, _] = counts(pool);
+    let reason = if line >= TELLS_REASON {
+        let message = condition::of(pool, "Degraded").map_or("", |found| text(&found["message"]));
+        format!(", reason: {message}")
+    } else {
+        String::new()
+    };
+    format!(
+        "{error}MachineConfigPool {} is not ready, retrying. Status: (pool degraded: true total: {total}, ready {ready}, updated: {updated}, unavailable: {unavailable}{reason})",
+        pool.name()
+    )
+}
+
+fn has_reached(pool: &Object, view: &View, wanted: &Wanted<'_>) -> Result<(), String> {
+    let name = pool.text("/status/configuration/name");
+    if name.is_empty() || pool.text("/spec/configuration/name").is_empty() {
+        return Err(format!("configuration spec/status for pool {} is empty", pool.name()));
+    }
+    let Some(config) = view.get(&MACHINE_CONFIGS, "", name) else {
+        return Err(format!("machineconfig.machineconfiguration.openshift.io \"{name}\" not found"));
+    };
+    let commit = config.annotation(GENERATED_BY).unwrap_or_default();
+    if commit != wanted.commit {
+        let (expected, said) = (wanted.commit, text_of(pool));
+        return Err(format!(
+            "controller version mismatch for {name} expected {expected} has {commit}: {said}"
+        ));
+    }
+    let os_image = config.text("/spec/osImageURL");
+    if os_image != wanted.os_image {
+        let pool = pool.name();
+        return Err(format!(
+            "osImageURL mismatch for {pool} in {name} expected: {} got: {os_image}",
+            wanted.os_image
+        ));
+    }
+    let version = config.annotation(RELEASE_VERSION).unwrap_or_default();
+    if version != wanted.version {
+        let pool = pool.name();
+        return Err(format!(
+            "release image version mismatch for {pool} in {name} expected: {} got: {version}",
+            wanted.version
+        ));
+    }
+    Ok(())
+}
+
+fn not_updated(pool: &Object, line: Line) -> Problem {
+    let name = pool.name();
+    if pool["spec"]["paused"] == true {
+        let error = error(line);
+        return Problem::Fails(format!(
+            "{error}required MachineConfigPool {name} is paused and cannot sync until it is unpaused"
+        ));
+    }
+    let [total, ready, updated, unavailable, degraded] = counts(pool);
+    Problem::Waits(format!(
+        "required MachineConfigPool {name} is not ready, retrying. Status: (total: {total}, ready {ready}, updated: {updated}, unavailable: {unavailable}, degraded: {degraded})"
+    ))
+}
+
+/// What the operator says of a pool in `status.extension`.
+pub(super) fn text_of(pool: &Object) -> String {
+    let config = pool.text("/spec/configuration/name");
+    let [total, ready, updated, _, _] = counts(pool);
+    for (kind, what) in [("NodeDegraded", "nodes fail"), ("RenderDegraded", "rendering fails")] {
+        if let Some(found) = condition::of(pool, kind).filter(|found| found["status"] == "True") {
+            let [reason, message] = ["reason", "message"].map(|field| quote(text(&found[field])));
+            return format!("pool is degraded because {what} with {reason}: {message}");
+        }
+    }
+    if condition::is_true(pool, "Updated") {
+        format!("all {total} nodes are at latest configuration {config}")
+    } else if condition::is_true(pool, "Updating") {
+        format!(
+            "{updated} (ready {ready}) out of {total} nodes are updating to latest configuration {config}"
+        )
+    } else {
+        "<unknown>".to_owned()
+    }
+}
+
+/// Nodes of a pool: all, ready, updated, unavailable and degraded.
+fn counts(pool: &Object) -> [i64; 5] {
+    let count = |field: &str| pool.number(&format!("/status/{field}MachineCount")).unwrap_or(0);
+    let all = pool.number("/status/machineCount").unwrap_or(0);
+    [all, count("ready"), count("updated"), count("unavailable"), count("degraded")]
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

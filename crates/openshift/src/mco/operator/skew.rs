@@ -1,0 +1,135 @@
+//! What operators up to 4.17 said of kubelets that are older than the API server. It kept nobody from an update.
+
+use serde_json::Value;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, NODES};
+use windtunnel_core::{Object, View};
+
+use crate::mco::membership;
+
+/// The operator whose version is that of the API server.
+const API_SERVER: &str = "kube-apiserver";
+/// So many minors a kubelet may be behind.
+const MOST: i64 = 2;
+
+/// Reason and message of `Upgradeable` where something is to be said of kubelets.
+pub(super) fn told(view: &View) -> Option<(&'static str, String)> {
+    match judge(view) {
+        Ok(said) => said,
+        Err(why) => {
+            let message = format!("An error occurred when checking kubelet version skew: {why}");
+            Some(("KubeletSkewUnchecked", message))
+        }
+    }
+}
+
+fn judge(view: &View) -> Result<Option<(&'static str, String)>, String> {
+    let operator = view
+        .get(&CLUSTER_OPERATORS, "", API_SERVER)
+        .ok_or_else(|| format!("clusteroperators.config.openshift.io {API_SERVER:?} not found"))?;
+    let version = version_of(operator).ok_or("kube-apiserver does not yet have a version")?;
+    let served = minor(version)?;
+    let pools = membership::pools(view);
+    let managed = view.list(&NODES).filter(|node| membership::pool_of(node, &pools) != Ok(None));
+    let kubelets: Vec<&str> = managed.map(|node| node.text("/status/nodeInfo/kubeletVersion")).collect();
+    let mut unread = None;
+    for kubelet in kubelets.iter().filter(|version| !version.is_empty()) {
+        match minor(kubelet) {
+            Ok(minor) if minor + MOST < served => {
+                let message = format!(
+                    "One or more nodes have an unsupported kubelet version skew. Please see `oc get nodes` for details and \
+                     upgrade all nodes so that they have a kubelet version of at least {}.",
+                    oldest(version)
+                );
+                return Ok(Some(("KubeletSkewUnsupported", message)));
+            }
+            Ok(minor) if minor + MOST == served => {
+                let message = format!(
+                    "Current kubelet version {kubelet} will not be supported by newer kube-apiserver. Please upgrade the \
+                     kubelet first if plan to upgrade the kube-apiserver"
+                );
+                return Ok(Some(("KubeletSkewPresent", message)));
+            }
+            Ok(_) => {}
+            Err(why) => unread = Some(why),
+        }
+    }
+    if kubelets.last().is_none_or(|version| version.is_empty()) {
+        return Err("kubelet does not yet have a version".to_owned());
+    }
+    unread.map_or(Ok(None), Err)
+}
+
+fn version_of(operator: &Object) -> Option<&str> {
+    let found = operator.list("/status/versions").iter().find(|version| version["name"] == API_SERVER);
+    found.map(|version| &version["version"]).and_then(Value::as_str).filter(|version| !version.is_empty())
+}
+
+fn minor(version: &str) -> Result<i64, String> {
+    let minor = version.split('.').nth(1).ok_or_else(|| format!("incorrect version syntax: {version:?}"))?;
+    let why = |_| format!("strconv.ParseInt: parsing {minor:?}: invalid syntax");
+    minor.parse().map_err(why)
+}
+
+/// The oldest version that kubelets may have beside this API server.
+fn oldest(version: &str) -> String {
+    let plain = version.split(['-', '+']).next().unwrap_or(version);
+    let mut parts: Vec<String> = plain.split('.').map(str::to_owned).collect();
+    if let Ok(minor) = minor(plain) {
+        parts[1] = (minor - MOST).to_string();
+    }
+    parts.join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
+    use windtunnel_core::{Change, ChangeKind, Resource};
+
+    use super::*;
+
+    fn put(view: &mut View, resource: &Resource, object: Value) {
+        let (key, object) = (resource.key_of(&object), Object::new(object));
+        view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
+    }
+
+    fn said(api_server: &str, kubelets: &[&str]) -> String {
+        let mut view = View::default();
+        let versions = json!([{ "name": API_SERVER, "version": api_server }]);
+        let status = json!({ "versions": versions });
+        put(&mut view, &CLUSTER_OPERATORS, json!({ "metadata": { "name": API_SERVER }, "status": status }));
+        let labels = json!({ "node-role.kubernetes.io/worker": "" });
+        let selector = json!({ "matchLabels": labels });
+        put(
+            &mut view,
+            &MACHINE_CONFIG_POOLS,
+            json!({ "metadata": { "name": "worker" }, "spec": { "nodeSelector": selector } }),
+        );
+        for (index, kubelet) in kubelets.iter().enumerate() {
+            let metadata = json!({ "name": format!("w{index}"), "labels": labels });
+            let status = json!({ "nodeInfo": { "kubeletVersion": kubelet } });
+            put(&mut view, &NODES, json!({ "metadata": metadata, "status": status }));
+        }
+        told(&view).map_or_else(String::new, |(reason, message)| format!("{reason}: {message}"))
+    }
+
+    #[test]
+    fn kubelets_may_be_two_minors_behind() {
+        assert_eq!(said("1.29.4", &["v1.29.4", "v1.28.1+abc"]), "");
+        let present = "KubeletSkewPresent: Current kubelet version v1.27.8 will not be supported by newer kube-apiserver. \
+                       Please upgrade the kubelet first if plan to upgrade the kube-apiserver";
+        assert_eq!(said("1.29.4", &["v1.29.4", "v1.27.8"]), present);
+        let unsupported = "KubeletSkewUnsupported: One or more nodes have an unsupported kubelet version skew. Please see \
+                           `oc get nodes` for details and upgrade all nodes so that they have a kubelet version of at least \
+                           1.27.4.";
+        assert_eq!(said("1.29.4-rc.0", &["v1.26.0"]), unsupported);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_told() {
+        let unchecked = "KubeletSkewUnchecked: An error occurred when checking kubelet version skew: ";
+        assert_eq!(said("1.29.4", &[]), format!("{unchecked}kubelet does not yet have a version"));
+        assert_eq!(said("", &["v1.29.4"]), format!("{unchecked}kube-apiserver does not yet have a version"));
+        assert_eq!(said("1", &["v1.29.4"]), format!("{unchecked}incorrect version syntax: \"1\""));
+    }
+}

@@ -1,0 +1,155 @@
+//! What the operator reports in its ClusterOperator.
+
+use semver::Version;
+use serde_json::{Value, json};
+use windtunnel_core::clock::Time;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
+use windtunnel_core::{Object, View};
+
+use super::{pools, skew};
+use crate::manifests::Line;
+use crate::mco::cgroup_mode;
+use crate::operators::health::WORKING_TOWARDS;
+use crate::release::Release;
+
+/// Up to this minor pools that update stand in the way of another update.
+const UPDATING_BLOCKS: Line = (4, 15);
+/// Up to this minor it tells of kubelets that are older than the API server.
+const TELLS_SKEW: Line = (4, 17);
+/// From this minor on there is a condition about evaluations.
+const EVALUATES: Line = (4, 16);
+/// The name in `status.versions` that tells which release the operator has reached.
+pub(super) const OPERATOR: &str = "operator";
+const WELL: &str = "AsExpected";
+const ON_CGROUP_V1: &str = "Cluster is using cgroup v1 and is not upgradable. Please update the `CgroupMode` in the `nodes.config.openshift.io` \
+                            object to 'v2'. Once upgraded, the cluster cannot be changed back to cgroup v1";
+
+/// How far the operator is with a release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Report<'a> {
+    /// It goes on.
+    Working,
+    /// It waits for pools that are not there yet.
+    Waiting(&'a str),
+    /// It gave up, and starts again.
+    Failed(&'a str),
+    /// Everything is of this release, in these versions.
+    Done(&'a [(String, String)]),
+}
+
+/// The ClusterOperator's status as the operator of `version` writes it.
+pub(super) fn status(
+    object: &Object,
+    report: &Report<'_>,
+    release: &Release,
+    view: &View,
+    now: Time,
+) -> Value {
+    let mut status = object["status"].clone();
+    if !status.is_object() {
+        status = json!({});
+    }
+    let mut list = status["conditions"].as_array().cloned().unwrap_or_default();
+    for condition in conditions(object, report, release, view) {
+        condition::set(&mut list, &condition, now);
+    }
+    status["conditions"] = Value::Array(list);
+    if let Report::Done(versions) = report {
+        let versions = versions.iter().map(|(name, version)| json!({ "name": name, "version": version }));
+        status["versions"] = versions.collect();
+    }
+    let mut extension = json!({});
+    for pool in view.list(&MACHINE_CONFIG_POOLS) {
+        extension[pool.name()] = json!(pools::text_of(pool));
+    }
+    if let Report::Waiting(why) | Report::Failed(why) = report {
+        extension["lastSyncError"] = json!(why);
+    }
+    status["extension"] = extension;
+    status
+}
+
+fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &View) -> Vec<Condition> {
+    let (version, line) = (release.version.to_string(), release.line());
+    let changes = reported_version(object) != Some(&version);
+    let progressing = |status: &str, message: String| Condition::new("Progressing", status, "", message);
+    let mut all = vec![upgradeable(view, &release.version, line)];
+    match report {
+        Report::Working | Report::Waiting(_) if changes => {
+            all.push(progressing("True", format!("{WORKING_TOWARDS}{version}")));
+        }
+        Report::Working | Report::Waiting(_) => {}
+        Report::Failed(why) => {
+            let said = if condition::is_true(object, "Progressing") {
+                progressing("True", format!("Unable to apply {version}"))
+            } else {
+                progressing("False", format!("Error while reconciling {version}"))
+            };
+            let message = if changes {
+                format!("Unable to apply {version}: {why}")
+            } else {
+                format!("Failed to resync {version} because: {why}")
+            };
+            all.extend([said, Condition::new("Degraded", "True", "RequiredPoolsFailed", message)]);
+        }
+        Report::Done(versions) => {
+            all.push(progressing("False", format!("Cluster version is {version}")));
+            all.push(Condition::new("Degraded", "False", "", ""));
+            let deployed: Vec<_> =
+                versions.iter().map(|(name, version)| format!("{{{name} {version}}}")).collect();
+            let message = format!("Cluster has deployed [{}]", deployed.join(" "));
+            all.push(Condition::new("Available", "True", WELL, message));
+        }
+    }
+    if condition::of(object, "Degraded").is_none() {
+        all.push(Condition::new("Degraded", "False", "", ""));
+    }
+    if line >= EVALUATES {
+        all.push(Condition::new("EvaluationConditionsDetected", "False", WELL, ""));
+    }
+    all
+}
+
+/// Whether a release keeps clusters with control groups of version 1 from the next minor: 4.18 does since 4.18.6, and 4.19.
+fn refuses_old_cgroups(version: &Version) -> bool {
+    match (version.major, version.minor) {
+        (4, 18) => version.patch >= 6,
+        (4, minor) => minor == 19,
+        _ => false,
+    }
+}
+
+/// Paused pools do not stand in the way.
+fn upgradeable(view: &View, version: &Version, line: Line) -> Condition {
+    let any = |kind: &str| view.list(&MACHINE_CONFIG_POOLS).any(|pool| condition::is_true(pool, kind));
+    let refuse = |reason: &str, message: &str| Condition::new("Upgradeable", "False", reason, message);
+    if refuses_old_cgroups(version) && cgroup_mode(view) == "v1" {
+        return refuse("ClusterOnCgroupV1", ON_CGROUP_V1);
+    }
+    if any("Degraded") {
+        return refuse(
+            "DegradedPool",
+            "One or more machine config pools are degraded, please see `oc get mcp` for further details and resolve before upgrading",
+        );
+    }
+    if line <= UPDATING_BLOCKS && any("Updating") {
+        return refuse(
+            "PoolUpdating",
+            "One or more machine config pools are updating, please see `oc get mcp` for further details",
+        );
+    }
+    if line <= TELLS_SKEW
+        && !any("Updating")
+        && let Some((reason, message)) = skew::told(view)
+    {
+        return Condition::new("Upgradeable", "True", reason, message);
+    }
+    Condition::new("Upgradeable", "True", WELL, "")
+}
+
+/// The release that the ClusterOperator says the operator has reached.
+pub(super) fn reported_version(object: &Object) -> Option<&str> {
+    object.list("/status/versions").iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
+}

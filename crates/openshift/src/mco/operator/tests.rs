@@ -1,0 +1,293 @@
+//! The operator that waits for pools, gives up, and is through.
+
+use semver::Version;
+use serde_json::{Value, json};
+use windtunnel_controllers::testing::Rig;
+use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
+use windtunnel_core::condition;
+use windtunnel_core::resources::MACHINE_CONFIGS;
+
+use super::*;
+use crate::mco::CLUSTER_OPERATOR;
+use crate::mco::annotations::{GENERATED_BY, REQUIRED};
+
+fn release(version: &str) -> Release {
+    Release::find(&Version::parse(version).unwrap()).unwrap()
+}
+
+fn facts(release: &Release) -> release::Operator {
+    let mut operators = release.components.iter().filter_map(|component| component.operator.clone());
+    operators.find(|facts| facts.cluster_operator == CLUSTER_OPERATOR).unwrap()
+}
+
+/// A cluster of release `from` with pools that are through: `master` of three nodes, `worker` of two.
+fn rig(from: &str, to: &str) -> Rig {
+    let mut rig = Rig::new();
+    let all = [from, to].map(release);
+    let facts = facts(&all[0]);
+    for release in &all {
+        for pool in ["master", "worker"] {
+            put_rendered(&mut rig, pool, release);
+        }
+    }
+    rig.put(&DEPLOYMENTS, deployment(&facts, from));
+    for (name, machines) in [("master", 3), ("worker", 2)] {
+        let labels = if name == "master" { json!({ (REQUIRED): "" }) } else { json!({}) };
+        let spec = json!({ "configuration": { "name": rendered(name, from) } });
+        rig.put(
+            &MACHINE_CONFIG_POOLS,
+            json!({ "metadata": { "name": name, "labels": labels }, "spec": spec }),
+        );
+        tell(&mut rig, name, from, machines, &[("Updated", "True", "")]);
+    }
+    let world = Arc::new(World {
+        releases: { all }.map(|release| (release.version.clone(), release)).into(),
+        ..World::default()
+    });
+    rig.seat(|| Box::new(DaemonSetController::new(&Streams::new(1))));
+    rig.seat(move || {
+        let (world, streams) = (Arc::clone(&world), Streams::new(1));
+        Box::new(MachineConfigOperator::new(&facts, "machine-config-operator", world, &streams))
+    });
+    rig.run(200);
+    rig
+}
+
+fn rendered(pool: &str, version: &str) -> String {
+    format!("rendered-{pool}-{version}")
+}
+
+fn put_rendered(rig: &mut Rig, pool: &str, release: &Release) {
+    let version = release.version.to_string();
+    let annotations = json!({ (GENERATED_BY): release.machine_config_commit(), (RELEASE_VERSION): version });
+    let name = rendered(pool, &version);
+    if rig.view.get(&MACHINE_CONFIGS, "", &name).is_none() {
+        let metadata = json!({ "name": name, "annotations": annotations });
+        let spec = json!({ "osImageURL": release.os_image() });
+        rig.put(&MACHINE_CONFIGS, json!({ "metadata": metadata, "spec": spec }));
+    }
+}
+
+fn deployment(facts: &release::Operator, version: &str) -> Value {
+    let env = json!([{ "name": "RELEASE_VERSION", "value": version }]);
+    let containers = json!([{ "name": "machine-config-operator", "image": "i", "env": env }]);
+    json!({
+        "metadata": { "namespace": facts.namespace, "name": facts.deployment },
+        "spec": { "template": { "spec": { "containers": containers } } },
+    })
+}
+
+/// What a pool says of itself.
+fn tell(rig: &mut Rig, pool: &str, version: &str, machines: i64, told: &[(&str, &str, &str)]) {
+    let conditions: Vec<Value> = told
+        .iter()
+        .map(|(kind, status, message)| json!({ "type": kind, "status": status, "message": message }))
+        .collect();
+    let status = json!({
+        "configuration": { "name": rendered(pool, version) }, "machineCount": machines,
+        "readyMachineCount": 1, "updatedMachineCount": 1, "unavailableMachineCount": 1,
+        "degradedMachineCount": 0, "conditions": conditions,
+    });
+    rig.write(&Write::merge_patch_status(&MACHINE_CONFIG_POOLS, "", pool, json!({ "status": status })));
+}
+
+fn update(rig: &mut Rig, version: &str) {
+    let facts = facts(&release(version));
+    let patch = deployment(&facts, version);
+    rig.write(&Write::merge_patch(&DEPLOYMENTS, &facts.namespace, &facts.deployment, patch));
+}
+
+fn operator(rig: &Rig) -> &Object {
+    rig.view.get(&CLUSTER_OPERATORS, "", CLUSTER_OPERATOR).unwrap()
+}
+
+/// `STATUS REASON MESSAGE` of a condition.
+fn said(rig: &Rig, kind: &str) -> String {
+    let found = condition::of(operator(rig), kind).unwrap();
+    let text = |field: &str| found[field].as_str().unwrap_or_default();
+    format!("{} {} {}", text("status"), text("reason"), text("message"))
+}
+
+#[test]
+fn one_that_is_turned_round_brings_the_daemons_back() {
+    let mut rig = rig("4.18.1", "4.18.5");
+    let is_of = |rig: &Rig, version: &str| daemon_set::is_rolled(&release(version), &rig.view);
+    assert!(is_of(&rig, "4.18.1"));
+    update(&mut rig, "4.18.5");
+    rig.run(30);
+    assert!(is_of(&rig, "4.18.5"));
+    let controller = rig.view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG).unwrap();
+    assert_eq!(controller.annotation(RELEASE_VERSION), Some("4.18.1"), "that comes later");
+    update(&mut rig, "4.18.1");
+    rig.run(200);
+    assert!(is_of(&rig, "4.18.1"));
+    assert!(said(&rig, "Progressing").starts_with("False"));
+}
+
+#[test]
+fn it_is_of_the_release_when_the_pools_that_are_required_are() {
+    let mut rig = rig("4.18.3", "4.18.7");
+    assert_eq!(said(&rig, "Progressing"), "False  Cluster version is 4.18.3");
+    update(&mut rig, "4.18.7");
+    rig.run(130);
+    assert_eq!(said(&rig, "Progressing"), "True  Working towards 4.18.7");
+    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.3"));
+    tell(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
+    rig.run(2);
+    assert_eq!(said(&rig, "Progressing"), "False  Cluster version is 4.18.7");
+    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.7"), "workers are not waited for");
+    assert!(
+        said(&rig, "Available")
+            .starts_with("True AsExpected Cluster has deployed [{operator 4.18.7} {operator-image ")
+    );
+}
+
+#[test]
+fn a_rendered_config_that_changes_last_completes_the_release() {
+    let mut rig = rig("4.18.3", "4.18.7");
+    let set_commit = |rig: &mut Rig, commit: &str| {
+        let annotations = json!({ "metadata": { "annotations": { (GENERATED_BY): commit } } });
+        rig.write(&Write::merge_patch(&MACHINE_CONFIGS, "", &rendered("master", "4.18.7"), annotations));
+    };
+    set_commit(&mut rig, "older");
+    update(&mut rig, "4.18.7");
+    tell(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
+    rig.run(130);
+    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.3"));
+    set_commit(&mut rig, release("4.18.7").machine_config_commit().as_str());
+    rig.run(2);
+    assert_eq!(status::reported_version(operator(&rig)), Some("4.18.7"));
+}
+
+#[test]
+fn a_fault_that_lasts_is_told_since_it_began() {
+    let mut rig = rig("4.18.3", "4.18.7");
+    let fault = json!({ "metadata": { "annotations": { "windtunnel.dev/fault": "degraded" } } });
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", CLUSTER_OPERATOR, fault));
+    rig.run(2);
+    let since = |rig: &Rig| condition::of(operator(rig), "Degraded").unwrap()["lastTransitionTime"].clone();
+    assert!(said(&rig, "Degraded").starts_with("True "), "{}", said(&rig, "Degraded"));
+    let before = since(&rig);
+    rig.run(60);
+    tell(&mut rig, "worker", "4.18.3", 4, &[("Updated", "True", "")]);
+    rig.run(2);
+    assert!(said(&rig, "Degraded").starts_with("True "));
+    assert_eq!(since(&rig), before);
+}
+
+#[test]
+fn it_says_that_it_goes_on_as_soon_as_it_leads_up_to_4_17() {
+    for (from, to, at_once) in [("4.17.3", "4.17.7", true), ("4.18.3", "4.18.7", false)] {
+        let mut rig = rig(from, to);
+        update(&mut rig, to);
+        rig.run(30);
+        assert_eq!(said(&rig, "Progressing").starts_with("True"), at_once, "{to}");
+    }
+}
+
+#[test]
+fn after_ten_minutes_for_each_machine_it_gives_up_and_starts_again() {
+    let mut rig = rig("4.18.3", "4.18.7");
+    update(&mut rig, "4.18.7");
+    rig.run(130 + 1_640);
+    assert_eq!(said(&rig, "Degraded"), "False  ");
+    rig.run(160);
+    let why = format!(
+        "controller version mismatch for rendered-master-4.18.3 expected {} has {}: all 3 nodes are at latest configuration rendered-master-4.18.3",
+        release("4.18.7").machine_config_commit(),
+        release("4.18.3").machine_config_commit()
+    );
+    let last =
+        format!("MachineConfigPool master has not progressed to latest configuration: {why}, retrying");
+    let failed = format!("error during syncRequiredMachineConfigPools: [context deadline exceeded, {last}]");
+    assert_eq!(said(&rig, "Degraded"), format!("True RequiredPoolsFailed Unable to apply 4.18.7: {failed}"));
+    rig.run(60);
+    assert_eq!(said(&rig, "Progressing"), "True  Working towards 4.18.7");
+    assert!(said(&rig, "Degraded").starts_with("True"), "until it is through");
+    tell(&mut rig, "master", "4.18.7", 3, &[("Updated", "True", "")]);
+    rig.run(2);
+    assert_eq!(said(&rig, "Degraded"), "False  ");
+}
+
+#[test]
+fn a_degraded_pool_of_workers_is_told_at_once_as_an_obstacle_and_after_half_an_hour_as_a_failure() {
+    let reason = ", reason: disk full";
+    for (from, error, reason) in
+        [("4.18.3", "error ", ""), ("4.19.3", "error ", reason), ("5.0.1", "", reason)]
+    {
+        let mut rig = rig(from, from);
+        tell(&mut rig, "worker", from, 2, &[("Degraded", "True", "disk full"), ("Updated", "False", "")]);
+        rig.run(2);
+        assert!(
+            said(&rig, "Upgradeable")
+                .starts_with("False DegradedPool One or more machine config pools are degraded")
+        );
+        rig.run(1_790);
+        assert_eq!(said(&rig, "Degraded"), "False  ");
+        rig.run(20);
+        let status = format!("(pool degraded: true total: 2, ready 1, updated: 1, unavailable: 1{reason})");
+        let last = format!("{error}MachineConfigPool worker is not ready, retrying. Status: {status}");
+        assert_eq!(
+            said(&rig, "Degraded"),
+            format!(
+                "True RequiredPoolsFailed Failed to resync {from} because: {error}during syncRequiredMachineConfigPools: [context deadline exceeded, {last}]"
+            )
+        );
+        assert_eq!(said(&rig, "Progressing"), format!("False  Error while reconciling {from}"));
+    }
+}
+
+#[test]
+fn a_pool_that_is_paused_without_a_release_fails_at_once_and_does_not_stand_in_the_way() {
+    let mut rig = rig("4.18.3", "4.18.3");
+    rig.write(&Write::merge_patch(
+        &MACHINE_CONFIG_POOLS,
+        "",
+        "master",
+        json!({ "spec": { "paused": true } }),
+    ));
+    tell(&mut rig, "master", "4.18.3", 3, &[("Updated", "False", "")]);
+    rig.run(2);
+    let failed = "error required MachineConfigPool master is paused and cannot sync until it is unpaused";
+    assert_eq!(
+        said(&rig, "Degraded"),
+        format!("True RequiredPoolsFailed Failed to resync 4.18.3 because: {failed}")
+    );
+    assert!(said(&rig, "Upgradeable").starts_with("True"));
+    assert!(said(&rig, "Available").starts_with("True"));
+}
+
+#[test]
+fn old_control_groups_stand_in_the_way_where_the_next_minor_has_none() {
+    for (version, refuses) in [("4.18.5", false), ("4.18.6", true), ("4.19.2", true), ("4.20.1", false)] {
+        for (mode, status) in
+            [("v1", if refuses { "False ClusterOnCgroupV1" } else { "True" }), ("v2", "True")]
+        {
+            let mut rig = rig(version, version);
+            let spec = json!({ "cgroupMode": mode });
+            rig.put(&NODE_SETTINGS, json!({ "metadata": { "name": "cluster" }, "spec": spec }));
+            rig.run(2);
+            assert!(said(&rig, "Upgradeable").starts_with(status), "{version} {mode}");
+        }
+    }
+}
+
+#[test]
+fn a_single_node_has_its_lease_later() {
+    assert_eq!(lease_seconds(&View::default()), LEASE_SECONDS);
+    for (topology, seconds) in [("HighlyAvailable", LEASE_SECONDS), ("SingleReplica", LEASE_SECONDS_SINGLE)] {
+        let mut rig = Rig::new();
+        let status = json!({ "controlPlaneTopology": topology });
+        rig.put(&INFRASTRUCTURES, json!({ "metadata": { "name": "cluster" }, "status": status }));
+        assert_eq!(lease_seconds(&rig.view), seconds, "{topology}");
+    }
+}
+
+#[test]
+fn what_degrades_a_pool_is_quoted_as_go_quotes_it() {
+    let degraded =
+        json!({ "type": "RenderDegraded", "status": "True", "reason": "", "message": "\u{1b}[0m \"x\"" });
+    let pool = Object::new(json!({ "status": { "conditions": [degraded] } }));
+    let told = r#"pool is degraded because rendering fails with "": "\x1b[0m \"x\"""#;
+    assert_eq!(pools::text_of(&pool), told);
+}

@@ -1,0 +1,96 @@
+//! How long what a node does on its way takes, by what the nodes run on.
+
+use jiff::SignedDuration;
+use windtunnel_core::View;
+use windtunnel_core::resources::INFRASTRUCTURES;
+use windtunnel_core::rng::Streams;
+
+/// Shortest and longest span, in seconds.
+pub(super) type Seconds = (u64, u64);
+
+/// How long the steps of a node take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pace {
+    /// What pods that are moved take at least; where nothing is said of the platform, only what the pods themselves take.
+    pub(super) drain: Seconds,
+    /// Until files and the operating system are on the disk.
+    pub(super) apply: Seconds,
+    /// How long a machine that reboots is silent.
+    pub(super) silence: Seconds,
+}
+
+/// Machines of which nothing else is known.
+const ANY: Pace = Pace { drain: (0, 0), apply: (60, 120), silence: (60, 150) };
+/// Virtual machines.
+const VIRTUAL: Pace = Pace { drain: (30, 90), ..ANY };
+/// Those that test themselves and their devices before they boot.
+const METAL: Pace = Pace { silence: (300, 600), ..VIRTUAL };
+
+/// The paces, by the platforms of Infrastructure. A worker was seen to take 3 minutes on AWS, and nearly 6 on Azure.
+const PACES: [(&str, Pace); 6] = [
+    ("None", ANY),
+    ("External", ANY),
+    ("AWS", Pace { drain: (30, 40), apply: (60, 70), silence: (60, 70) }),
+    ("Azure", Pace { drain: (60, 90), apply: (100, 120), silence: (100, 130) }),
+    ("BareMetal", METAL),
+    ("EquinixMetal", METAL),
+];
+
+impl Pace {
+    /// The pace of the cluster's nodes.
+    pub(super) fn of(view: &View) -> Self {
+        let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
+        let platform = infrastructure.map_or("", |found| found.text("/status/platform"));
+        let known = PACES.iter().find(|(name, _)| *name == platform).map(|(_, pace)| *pace);
+        known.unwrap_or(if platform.is_empty() { ANY } else { VIRTUAL })
+    }
+}
+
+/// A span between two numbers of seconds, from the stream of this name.
+pub(super) fn draw(streams: Streams, name: &str, (low, high): Seconds) -> SignedDuration {
+    let millis = streams.stream(name).between(low * 1000, high * 1000);
+    SignedDuration::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::{Change, ChangeKind, Object};
+
+    use super::*;
+
+    fn on(platform: &str) -> Pace {
+        let mut view = View::default();
+        let object = json!({ "metadata": { "name": "cluster" }, "status": { "platform": platform } });
+        view.apply(&Change {
+            key: INFRASTRUCTURES.key("", "cluster"),
+            kind: ChangeKind::Added,
+            object: Object::new(object),
+            old: None,
+        });
+        Pace::of(&view)
+    }
+
+    /// What a node spends on these steps, in seconds on average.
+    fn average(Pace { drain, apply, silence }: Pace) -> u64 {
+        [drain, apply, silence].iter().map(|(low, high)| (low + high) / 2).sum()
+    }
+
+    #[test]
+    fn metal_takes_longer_than_virtual_machines_and_azure_longer_than_aws() {
+        assert_eq!((on("None"), Pace::of(&View::default())), (ANY, ANY));
+        assert_eq!((on("GCP"), on("VSphere")), (VIRTUAL, VIRTUAL));
+        assert!(average(on("AWS")) < average(on("Azure")));
+        assert!(average(on("GCP")) < average(on("BareMetal")));
+        // With what is the same everywhere: about a minute.
+        assert!((120..180).contains(&average(on("AWS"))), "{}", average(on("AWS")));
+        assert!((270..330).contains(&average(on("Azure"))), "{}", average(on("Azure")));
+    }
+
+    #[test]
+    fn a_span_is_drawn_again_from_its_name() {
+        let streams = Streams::new(1);
+        assert_eq!(draw(streams, "a", (60, 120)), draw(streams, "a", (60, 120)));
+        assert_eq!(draw(streams, "a", (0, 0)), SignedDuration::ZERO);
+    }
+}

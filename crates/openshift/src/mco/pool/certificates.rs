@@ -1,0 +1,58 @@
+//! When the certificates end that kubelets trust, as a pool tells it (`status.certExpirys`).
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, after, rfc3339};
+
+use crate::manifests::Line;
+
+/// From these minors on pools tell of certificates, and when they end.
+const TOLD: Line = (4, 14);
+const ENDS_TOLD: Line = (4, 15);
+
+/// The bundle that all of them are in.
+const BUNDLE: &str = "KubeAPIServerServingCAData";
+
+/// The signers of a cluster, and how many days each is good for. After an `@` stands when it was made.
+const SIGNERS: [(&str, i64); 7] = [
+    ("CN=admin-kubeconfig-signer,OU=openshift", 3650),
+    ("CN=kube-csr-signer_@", 1),
+    ("CN=kubelet-signer,OU=openshift", 1),
+    ("CN=kube-apiserver-to-kubelet-signer,OU=openshift", 365),
+    ("CN=kube-control-plane-signer,OU=openshift", 365),
+    ("CN=kubelet-bootstrap-kubeconfig-signer,OU=openshift", 3650),
+    ("CN=openshift-kube-apiserver-operator_node-system-admin-signer@", 365),
+];
+
+/// What a pool tells of certificates that were made at `made`; `None` where its release tells nothing.
+pub(super) fn expirys(line: Line, made: Time) -> Option<Value> {
+    let entry = |(subject, days): &(&str, i64)| {
+        let seconds = if subject.ends_with('@') { made.as_second().to_string() } else { String::new() };
+        let mut entry = json!({ "bundle": BUNDLE, "subject": format!("{subject}{seconds}") });
+        if line >= ENDS_TOLD {
+            entry["expiry"] = json!(rfc3339(after(made, SignedDuration::from_hours(24 * days))));
+        }
+        entry
+    };
+    (line >= TOLD).then(|| SIGNERS.iter().map(entry).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signers_are_told_from_4_14_on_and_when_they_end_from_4_15_on() {
+        let made: Time = "2024-11-20T22:35:20Z".parse().unwrap();
+        assert_eq!(expirys((4, 13), made), None);
+        assert_eq!(expirys((4, 14), made).unwrap()[0].get("expiry"), None);
+        let told = expirys((4, 18), made).unwrap();
+        assert_eq!(told[0]["expiry"], "2034-11-18T22:35:20Z");
+        let last = json!({
+            "bundle": BUNDLE,
+            "subject": "CN=openshift-kube-apiserver-operator_node-system-admin-signer@1732142120",
+            "expiry": "2025-11-20T22:35:20Z",
+        });
+        assert_eq!(told[6], last);
+    }
+}

@@ -1,0 +1,152 @@
+//! Which nodes of a pool take their turn now.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::mco::node::Member;
+
+/// How many nodes of a pool may be unavailable at once: one where nothing is said, and never less; percentages are rounded
+/// down. `None` where it says neither a number nor a percentage, with which nobody takes a turn.
+pub(super) fn max_unavailable(told: &Value, nodes: usize) -> Option<usize> {
+    let told = match told {
+        Value::Null => Some(1),
+        Value::Number(number) => number.as_u64().and_then(|number| usize::try_from(number).ok()),
+        Value::String(text) => {
+            let percent: usize = text.strip_suffix('%')?.parse().ok()?;
+            Some(nodes * percent / 100)
+        }
+        _ => None,
+    };
+    told.map(|number| number.max(1))
+}
+
+/// Whose turn it is.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Turn<'a> {
+    /// The nodes that get their target now.
+    pub(super) nodes: Vec<&'a str>,
+    /// One that would have been among those to choose from, and lets others go first.
+    pub(super) deferred: Option<&'a str>,
+}
+
+/// The nodes that get `target` now, by the room that `max_unavailable` leaves. `deferred` is a node that lets others go first.
+pub(super) fn choose<'a>(
+    members: &'a BTreeMap<String, Member>,
+    target: &str,
+    max_unavailable: usize,
+    deferred: Option<&'a str>,
+) -> Turn<'a> {
+    let count = |counts: &dyn Fn(&Member) -> bool| members.values().filter(|member| counts(member)).count();
+    let taken = count(&Member::is_unavailable);
+    // One that failed on the way to the target and is cordoned is taken twice.
+    let failing = count(&|member: &Member| member.failing && member.desired == target);
+    let Some(room) = max_unavailable.checked_sub(taken + failing).filter(|room| *room > 0) else {
+        return Turn::default();
+    };
+    let mut candidates: Vec<(&String, &Member)> =
+        members.iter().filter(|(_, member)| member.desired != target && member.ready).collect();
+    let is_deferred = |name: &String| deferred == Some(name.as_str());
+    let deferred =
+        deferred.filter(|_| candidates.len() > 1 && candidates.iter().any(|(name, _)| is_deferred(name)));
+    if deferred.is_some() {
+        candidates.retain(|(name, _)| !is_deferred(name));
+    }
+    if candidates.len() > room {
+        candidates.sort_by(|(_, a), (_, b)| a.turn().cmp(&b.turn()));
+        candidates.truncate(room);
+    }
+    Turn { nodes: candidates.into_iter().map(|(name, _)| name.as_str()).collect(), deferred }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::Object;
+
+    use super::*;
+    use crate::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, STATE};
+
+    /// A node of this zone and age (a day of January) that is done with `old`, unless something else is said.
+    fn member(zone: &str, day: u8, desired: &str, state: &str, cordoned: bool) -> Member {
+        let mut labels = json!({});
+        if !zone.is_empty() {
+            labels["topology.kubernetes.io/zone"] = json!(zone);
+        }
+        let node = Object::new(json!({
+            "metadata": {
+                "labels": labels,
+                "creationTimestamp": format!("2024-01-{day:02}T00:00:00Z"),
+                "annotations": { (CURRENT_CONFIG): "old", (DESIRED_CONFIG): desired, (STATE): state },
+            },
+            "spec": { "unschedulable": cordoned },
+            "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
+        }));
+        Member::of(&node, None)
+    }
+
+    fn pool(nodes: &[(&str, Member)]) -> BTreeMap<String, Member> {
+        nodes.iter().map(|(name, member)| ((*name).to_owned(), member.clone())).collect()
+    }
+
+    #[test]
+    fn percentages_are_rounded_down_and_one_is_the_least() {
+        for (told, nodes, expected) in [
+            (json!(null), 6, Some(1)),
+            (json!(0), 6, Some(1)),
+            (json!(3), 6, Some(3)),
+            (json!("50%"), 5, Some(2)),
+            (json!("10%"), 5, Some(1)),
+            (json!("some"), 5, None),
+            (json!("some%"), 5, None),
+        ] {
+            assert_eq!(max_unavailable(&told, nodes), expected, "{told} of {nodes}");
+        }
+    }
+
+    #[test]
+    fn zones_are_taken_in_order_and_the_oldest_of_each_first() {
+        let idle = |zone, day| member(zone, day, "old", "Done", false);
+        let mut members = pool(&[
+            ("w0", idle("b", 1)),
+            ("w1", idle("a", 3)),
+            ("w2", idle("a", 2)),
+            ("w3", idle("", 1)),
+            ("w4", idle("c", 1)),
+            ("w5", idle("b", 2)),
+        ]);
+        let mut order = Vec::new();
+        while let [next] = choose(&members, "new", 1, None).nodes[..] {
+            order.push(next.to_owned());
+            members.remove(order.last().unwrap());
+        }
+        assert_eq!(order, ["w2", "w1", "w0", "w5", "w4", "w3"]);
+    }
+
+    #[test]
+    fn a_cordoned_node_takes_room_and_no_turn() {
+        let idle = |cordoned| member("", 1, "old", "Done", cordoned);
+        let members = pool(&[("w0", idle(true)), ("w1", idle(false)), ("w2", idle(false))]);
+        assert_eq!(choose(&members, "new", 1, None).nodes, Vec::<&str>::new());
+        assert_eq!(choose(&members, "new", 2, None).nodes, ["w1"]);
+    }
+
+    #[test]
+    fn one_that_failed_to_drain_counts_twice_and_one_that_is_schedulable_once() {
+        let idle = || member("", 1, "old", "Done", false);
+        let stuck = pool(&[("w0", member("", 1, "new", "Degraded", true)), ("w1", idle()), ("w2", idle())]);
+        assert_eq!(choose(&stuck, "new", 2, None).nodes, Vec::<&str>::new());
+        assert_eq!(choose(&stuck, "new", 3, None).nodes, ["w1"]);
+        let refused = pool(&[("w0", member("", 1, "new", "Unreconcilable", false)), ("w1", idle())]);
+        assert_eq!(choose(&refused, "new", 2, None).nodes, ["w1"]);
+    }
+
+    #[test]
+    fn the_node_of_the_operator_lets_others_go_first() {
+        let idle = || member("", 1, "old", "Done", false);
+        let mut members = pool(&[("m0", idle()), ("m1", idle())]);
+        assert_eq!(choose(&members, "new", 1, Some("m0")), Turn { nodes: vec!["m1"], deferred: Some("m0") });
+        members.remove("m1");
+        assert_eq!(choose(&members, "new", 1, Some("m0")), Turn { nodes: vec!["m0"], deferred: None });
+    }
+}

@@ -1,0 +1,47 @@
+//! Conditions as MachineConfigPools have them: reasons and messages stand there even when they are empty, and one that
+//! changes goes to the end of the list.
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+
+/// Puts a condition into a list; its `lastTransitionTime` moves only with its status.
+pub(in crate::mco) fn set(conditions: &mut Vec<Value>, told: &Condition, now: Time) {
+    let old = condition::find(conditions, &told.kind);
+    if old.is_some_and(|old| Condition::read(old) == *told) {
+        return;
+    }
+    let since = old.filter(|old| old["status"] == *told.status).map(|old| old["lastTransitionTime"].clone());
+    condition::remove(conditions, &told.kind);
+    conditions.push(json!({
+        "type": told.kind,
+        "status": told.status,
+        "reason": told.reason,
+        "message": told.message,
+        "lastTransitionTime": since.unwrap_or_else(|| json!(rfc3339(now))),
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_goes_last_and_only_another_status_moves_the_time() {
+        let at = |text: &str| text.parse::<Time>().unwrap();
+        let mut list = Vec::new();
+        let (morning, noon) = (at("2024-01-01T08:00:00Z"), at("2024-01-01T12:00:00Z"));
+        set(&mut list, &Condition::new("Updated", "False", "", ""), morning);
+        set(&mut list, &Condition::new("Updating", "True", "", "to a"), morning);
+        set(&mut list, &Condition::new("Updated", "False", "", ""), noon);
+        set(&mut list, &Condition::new("Updating", "True", "", "to b"), noon);
+        set(&mut list, &Condition::new("Updated", "True", "", ""), noon);
+        let seen: Vec<_> =
+            list.iter().map(|c| (c["type"].as_str().unwrap(), &c["lastTransitionTime"])).collect();
+        assert_eq!(
+            seen,
+            [("Updating", &json!("2024-01-01T08:00:00Z")), ("Updated", &json!("2024-01-01T12:00:00Z"))]
+        );
+    }
+}

@@ -1,0 +1,277 @@
+//! The node controller: it gives the nodes of each pool their turns and tells in the pool how far they are.
+
+mod certificates;
+mod choice;
+pub(super) mod conditions;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_controllers::recorder::{Notice, Recorder};
+use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
+use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES, PODS};
+use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
+
+use self::choice::Turn;
+use super::annotations::{
+    CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS,
+};
+use super::node::{Member, taints};
+use super::{NAMESPACE, config_node, controller_line, membership, pool_events};
+pub(super) use status::status;
+
+/// How long it waits for further changes.
+const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
+
+/// The nodes of a pool, by name.
+type Members = BTreeMap<String, Member>;
+
+/// The node controller, a part of the machine-config controller.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NodeController {
+    queue: WorkQueue,
+    pools: BTreeMap<String, Members>,
+    /// The pool of each node.
+    pool_of: BTreeMap<String, String>,
+    events: BTreeMap<Key, Recorder>,
+    started: bool,
+}
+
+impl NodeController {
+    /// One that has not seen any node yet.
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        let selector = |pool: &Object| pool["spec"]["nodeSelector"].clone();
+        let mut regroup = !std::mem::replace(&mut self.started, true);
+        for change in input.changes.iter().filter(|change| change.key.is(&MACHINE_CONFIG_POOLS)) {
+            let old = change.old.as_ref();
+            regroup |= change.kind == ChangeKind::Deleted
+                || old.is_none_or(|old| selector(old) != selector(&change.object));
+            self.queue.add_by(change.key.clone(), input.now + DEBOUNCE);
+        }
+        if regroup {
+            self.regroup(input);
+        } else {
+            let is_of_node = |change: &&Change| change.key.is(&NODES) || change.key.is(&MACHINE_CONFIG_NODES);
+            for change in input.changes.iter().filter(is_of_node) {
+                self.notice_node(&change.key.name, input);
+            }
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    /// Finds the pool of every node anew.
+    fn regroup(&mut self, input: &Input<'_>) {
+        self.pools.clear();
+        self.pool_of.clear();
+        for pool in input.view.list(&MACHINE_CONFIG_POOLS) {
+            self.pools.insert(pool.name().to_owned(), Members::new());
+            self.queue.add_by(MACHINE_CONFIG_POOLS.key("", pool.name()), input.now + DEBOUNCE);
+        }
+        for node in input.view.list(&NODES) {
+            self.notice_node(node.name(), input);
+        }
+    }
+
+    /// Tells at once in the control plane's pool what its nodes' annotations say.
+    fn tell_of_annotations(&mut self, input: &Input<'_>) -> Vec<Write> {
+        let mut writes = Vec::new();
+        let Some(pool) = input.view.get(&MACHINE_CONFIG_POOLS, "", membership::MASTER) else { return writes };
+        let key = MACHINE_CONFIG_POOLS.key_of(pool);
+        for change in input.changes.iter().filter(|change| change.key.is(&NODES)) {
+            if self.pool_of.get(&change.key.name).is_none_or(|of| of != membership::MASTER) {
+                continue;
+            }
+            let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool));
+            for write in annotated(change).into_iter().filter_map(|notice| events.tell(notice, input.now)) {
+                self.queue.ask(&key, write, &mut writes);
+            }
+        }
+        writes
+    }
+
+    /// Takes in what a node looks like now; its pools look again if that counts.
+    fn notice_node(&mut self, name: &str, input: &Input<'_>) {
+        let found = input.view.get(&NODES, "", name);
+        let pools = membership::pools(input.view);
+        // One that several pools want belongs to none.
+        let pool = found.and_then(|node| membership::pool_of(node, &pools).ok().flatten());
+        let before = self.pool_of.get(name).cloned();
+        if before.as_deref() != pool
+            && let Some(before) = before
+        {
+            self.pools.entry(before.clone()).or_default().remove(name);
+            self.pool_of.remove(name);
+            self.queue.add_by(MACHINE_CONFIG_POOLS.key("", &before), input.now + DEBOUNCE);
+        }
+        let (Some(node), Some(pool)) = (found, pool) else { return };
+        let member = Member::of(node, config_node::failure(name, input.view));
+        let members = self.pools.entry(pool.to_owned()).or_default();
+        if members.get(name) != Some(&member) {
+            members.insert(name.to_owned(), member);
+            self.pool_of.insert(name.to_owned(), pool.to_owned());
+            self.queue.add_by(MACHINE_CONFIG_POOLS.key("", pool), input.now + DEBOUNCE);
+        }
+    }
+}
+
+/// The nodes whose turn it is.
+fn choose<'a>(pool: &Object, members: &'a Members, target: &str, view: &'a View) -> Turn<'a> {
+    let told = if pool.name() == "arbiter" { &Value::Null } else { &pool["spec"]["maxUnavailable"] };
+    let Some(max) = choice::max_unavailable(told, members.len()) else { return Turn::default() };
+    let deferred = (pool.name() == membership::MASTER).then(|| operator_node(view)).flatten();
+    choice::choose(members, target, max, deferred)
+}
+
+/// The node that the machine-config operator runs on.
+fn operator_node(view: &View) -> Option<&str> {
+    view.list_in(&PODS, NAMESPACE)
+        .find(|pod| pod.label("k8s-app") == Some("machine-config-operator"))
+        .map(|pod| pod.text("/spec/nodeName"))
+}
+
+fn set_target(node: &str, target: &str) -> Write {
+    let patch = json!({ "metadata": { "annotations": { (DESIRED_CONFIG): target } } });
+    Write::merge_patch(&NODES, "", node, patch)
+}
+
+/// Tells a node's daemon the topology of the control plane, where that is known.
+fn tell_topology(node: &str, view: &View) -> Option<Write> {
+    let topology = view.get(&INFRASTRUCTURES, "", "cluster")?.text("/status/controlPlaneTopology");
+    let patch = json!({ "metadata": { "annotations": { (CONTROL_PLANE_TOPOLOGY): topology } } });
+    (!topology.is_empty()).then(|| Write::merge_patch(&NODES, "", node, patch))
+}
+
+/// Puts the taint of nodes that wait on a node, or takes it off.
+fn mark(name: &str, member: &Member, target: &str, view: &View) -> Option<Write> {
+    let waits = member.desired != target;
+    if waits == member.tainted {
+        return None;
+    }
+    let node = view.get(&NODES, "", name)?;
+    let mut list: Vec<Value> =
+        taints(node).filter(|taint| taint["key"] != UPDATE_IN_PROGRESS).cloned().collect();
+    if waits {
+        list.push(json!({ "key": UPDATE_IN_PROGRESS, "effect": "PreferNoSchedule" }));
+    }
+    let list = if list.is_empty() { Value::Null } else { Value::Array(list) };
+    let guard = json!({ "resourceVersion": node.resource_version() });
+    Some(Write::merge_patch(&NODES, "", name, json!({ "metadata": guard, "spec": { "taints": list } })))
+}
+
+fn targeted(chosen: &[&str], target: &str) -> Option<Notice> {
+    let message = match chosen {
+        [] => return None,
+        [node] => format!("Targeted node {node} to MachineConfig: {target}"),
+        several => format!("Set target for {} nodes to MachineConfig: {target}", several.len()),
+    };
+    Some(Notice::normal("SetDesiredConfig", message))
+}
+
+/// What is told of the node on which the operator runs, while others go first.
+fn deferring(node: &str) -> Notice {
+    let message = format!("Deferring update of machine config operator node {node}");
+    Notice::normal("DeferringOperatorNodeUpdate", message)
+}
+
+/// What is told of a node of the control plane whose daemon or target says something else.
+fn annotated(change: &Change) -> Vec<Notice> {
+    let Some(old) = &change.old else { return Vec::new() };
+    let told = |object: &Object, key: &str| object.annotation(key).unwrap_or_default().to_owned();
+    let moved = [CURRENT_CONFIG, DESIRED_CONFIG, STATE, REASON].into_iter().filter_map(|key| {
+        let value = told(&change.object, key);
+        (told(old, key) != value).then(|| {
+            Notice::normal("AnnotationChange", format!("Node {} now has {key}={value}", change.key.name))
+        })
+    });
+    moved.collect()
+}
+
+/// What is told when a pool begins and when it is through.
+fn turn(pool: &Object, status: &Value, target: &str) -> Option<Notice> {
+    let is = |kind: &str| {
+        let list = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+        condition::find(list, kind).is_some_and(|found| found["status"] == "True")
+            && !condition::is_true(pool, kind)
+    };
+    let name = pool.name();
+    if is("Updating") {
+        Some(Notice::normal("Updating", format!("Pool {name} now targeting MachineConfig {target}")))
+    } else if is("Updated") {
+        Some(Notice::normal(
+            "Completed",
+            format!("Pool {name} has completed update to MachineConfig {target}"),
+        ))
+    } else {
+        None
+    }
+}
+
+impl Reconcile for NodeController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(pool) = view.get_key(key) else { return Vec::new() };
+        let target = pool.text("/spec/configuration/name");
+        if target.is_empty() {
+            return Vec::new();
+        }
+        let none = Members::new();
+        let members = self.pools.get(pool.name()).unwrap_or(&none);
+        let mut writes = Vec::new();
+        let mut notices = Vec::new();
+        let news = members.iter().filter(|(_, member)| !member.knows_topology);
+        writes.extend(news.filter_map(|(name, _)| tell_topology(name, view)));
+        if pool["spec"]["paused"] != true {
+            writes.extend(members.iter().filter_map(|(name, member)| mark(name, member, target, view)));
+            let turn = choose(pool, members, target, view);
+            notices.extend(turn.deferred.map(deferring));
+            notices.extend(targeted(&turn.nodes, target));
+            writes.extend(turn.nodes.into_iter().map(|name| set_target(name, target)));
+        }
+        let status = status(pool, members, controller_line(view), now);
+        if pool["status"] != status {
+            notices.extend(turn(pool, &status, target));
+            let mut value = pool.to_value();
+            value["status"] = status;
+            writes.push(Write::update_status(&MACHINE_CONFIG_POOLS, value));
+        }
+        let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool));
+        writes.extend(notices.into_iter().filter_map(|notice| events.tell(notice, now)));
+        writes
+    }
+}
+
+impl Actor for NodeController {
+    fn name(&self) -> &'static str {
+        "machine-config-controller/node"
+    }
+
+    fn identity(&self) -> Identity {
+        super::controller_identity()
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        [MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES].map(Interest::Kind).into()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut told = self.tell_of_annotations(input);
+        let mut step = self.reconcile(input);
+        told.append(&mut step.writes);
+        step.writes = told;
+        step
+    }
+}

@@ -1,0 +1,272 @@
+//! What a pool says of its nodes.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use windtunnel_core::Object;
+use windtunnel_core::clock::Time;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::text::go_quote::quote;
+
+use super::{certificates, conditions};
+use crate::manifests::Line;
+use crate::mco::node::Member;
+
+/// From this minor on `Degraded` says what `NodeDegraded` says.
+const DEGRADED_TELLS: Line = (4, 19);
+/// From this minor on the status tells of pinned image sets.
+const PINNED_IMAGES: Line = (4, 20);
+/// From this minor on a degraded node is told of twice: as its MachineConfigNode has it, and as the node itself has it.
+const TELLS_TWICE: Line = (4, 21);
+
+/// How many nodes of a pool are how far.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::mco) struct Counts {
+    total: usize,
+    updated: usize,
+    ready: usize,
+    unavailable: usize,
+    degraded: usize,
+}
+
+impl Counts {
+    /// Counts the nodes of a pool whose target is `config`.
+    pub(in crate::mco) fn of(members: &BTreeMap<String, Member>, config: &str) -> Self {
+        let mut counts = Self { total: members.len(), ..Self::default() };
+        for member in members.values() {
+            let updated = member.is_updated(config);
+            counts.updated += usize::from(updated);
+            counts.ready += usize::from(updated && member.ready);
+            counts.unavailable += usize::from(member.is_unavailable());
+            counts.degraded += usize::from(member.degraded);
+        }
+        counts
+    }
+
+    fn all_updated(&self) -> bool {
+        self.updated == self.total && self.ready == self.total && self.unavailable == 0
+    }
+}
+
+/// The status of `pool` with these nodes, as the controller of a release writes it.
+pub(in crate::mco) fn status(
+    pool: &Object,
+    members: &BTreeMap<String, Member>,
+    line: Line,
+    now: Time,
+) -> Value {
+    let config = pool.text("/spec/configuration/name");
+    let counts = Counts::of(members, config);
+    let mut status = pool["status"].clone();
+    if !status.is_object() {
+        status = json!({});
+    }
+    status["observedGeneration"] = json!(pool.generation());
+    for (field, count) in [
+        ("machineCount", counts.total),
+        ("updatedMachineCount", counts.updated),
+        ("readyMachineCount", counts.ready),
+        ("unavailableMachineCount", counts.unavailable),
+        ("degradedMachineCount", counts.degraded),
+    ] {
+        status[field] = json!(count);
+    }
+    if line >= PINNED_IMAGES {
+        status["poolSynchronizersStatus"] = json!([{
+            "poolSynchronizerType": "PinnedImageSets",
+            "machineCount": counts.total,
+            "updatedMachineCount": counts.total - counts.unavailable,
+            "readyMachineCount": counts.total - counts.unavailable,
+            "unavailableMachineCount": counts.unavailable,
+            "availableMachineCount": counts.total - counts.unavailable,
+        }]);
+    }
+    let mut list = pool.list("/status/conditions").to_vec();
+    let node_degraded = node_degraded(members, line);
+    let degraded = degraded(&list, &node_degraded, line);
+    let [updated, updating] = progress(&counts, config, pool["spec"]["paused"] == true);
+    if updated.status == "True" {
+        status["configuration"] = pool["spec"]["configuration"].clone();
+    }
+    for told in [node_degraded, degraded, updated, updating] {
+        conditions::set(&mut list, &told, now);
+    }
+    status["conditions"] = Value::Array(list);
+    // An older definition drops them; that alone is no reason to tell them again.
+    if status["certExpirys"].is_null()
+        && status != pool["status"]
+        && let Some(expirys) = certificates::expirys(line, now)
+    {
+        status["certExpirys"] = expirys;
+    }
+    status
+}
+
+fn progress(counts: &Counts, config: &str, paused: bool) -> [Condition; 2] {
+    let (updated, updating) = if counts.all_updated() {
+        (("True", format!("All nodes are updated with MachineConfig {config}")), ("False", String::new()))
+    } else if paused {
+        let message = format!("Pool is paused; will not update to MachineConfig {config}");
+        (("False", String::new()), ("False", message))
+    } else {
+        (("False", String::new()), ("True", format!("All nodes are updating to MachineConfig {config}")))
+    };
+    [
+        Condition::new("Updated", updated.0, "", updated.1),
+        Condition::new("Updating", updating.0, "", updating.1),
+    ]
+}
+
+/// The nodes that tell why they are degraded, in order of their names.
+fn node_degraded(members: &BTreeMap<String, Member>, line: Line) -> Condition {
+    let degraded: Vec<_> = members.iter().filter(|(_, member)| member.degraded).collect();
+    if degraded.is_empty() {
+        return Condition::new("NodeDegraded", "False", "", "");
+    }
+    // The first node of which nothing is told ends the list of those that are.
+    let told = members.iter().map_while(|(name, member)| Some((name, member.failure.as_ref()?)));
+    let twice = told.filter(|(_, failure)| line >= TELLS_TWICE && !failure.is_empty());
+    let reasons = degraded.iter().map(|(name, member)| (*name, &member.reason));
+    let reasons = reasons.filter(|(_, reason)| !reason.is_empty());
+    let message: Vec<_> = twice
+        .chain(reasons)
+        .map(|(name, reason)| format!("Node {name} is reporting: {}", quote(reason)))
+        .collect();
+    let reason = format!("{} nodes are reporting degraded status on sync", degraded.len());
+    Condition::new("NodeDegraded", "True", &reason, message.join(", "))
+}
+
+fn degraded(list: &[Value], node_degraded: &Condition, line: Line) -> Condition {
+    let is_true = |kind: &str| condition::find(list, kind).is_some_and(|found| found["status"] == "True");
+    if node_degraded.status == "True" {
+        let message = if line >= DEGRADED_TELLS { node_degraded.message.as_str() } else { "" };
+        return Condition::new("Degraded", "True", "", message);
+    }
+    let others = ["RenderDegraded", "ImageBuildDegraded", "PinnedImageSetsDegraded"];
+    let status = if others.iter().any(|kind| is_true(kind)) { "True" } else { "False" };
+    Condition::new("Degraded", status, "", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE};
+
+    /// A node with these annotations: what it has, what it shall have, its state and its reason.
+    fn node((current, desired, state, reason): (&str, &str, &str, &str)) -> Member {
+        let node = Object::new(json!({
+            "metadata": { "annotations": {
+                (CURRENT_CONFIG): current, (DESIRED_CONFIG): desired, (STATE): state, (REASON): reason,
+            } },
+            "spec": { "unschedulable": state == "Working" },
+            "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
+        }));
+        let failure = if reason.is_empty() { String::new() } else { format!("upgrade failure. {reason}") };
+        Member::of(&node, Some(failure))
+    }
+
+    /// `total/updated/ready/unavailable/degraded` and the conditions of a pool on its way to `b`.
+    fn told(nodes: &[(&str, &str, &str, &str)], paused: bool, line: Line) -> (String, Vec<String>) {
+        let members = nodes.iter().enumerate().map(|(index, of)| (format!("w{index}"), node(*of))).collect();
+        let pool = Object::new(json!({
+            "metadata": { "generation": 3 },
+            "spec": { "paused": paused, "configuration": { "name": "b" } },
+            "status": { "configuration": { "name": "a" } },
+        }));
+        let status = status(&pool, &members, line, Time::UNIX_EPOCH);
+        let count = |field: &str| status[format!("{field}MachineCount")].to_string();
+        let counts = ["updated", "ready", "unavailable", "degraded"].map(count).join("/");
+        let conditions = status["conditions"].as_array().unwrap().iter().map(|c| {
+            let text = |field: &str| c[field].as_str().unwrap();
+            format!("{}={} {} {}", text("type"), text("status"), text("reason"), text("message"))
+                .trim_end()
+                .to_owned()
+        });
+        (format!("{}/{counts}", status["machineCount"]), conditions.collect())
+    }
+
+    const IDLE: (&str, &str, &str, &str) = ("a", "a", "Done", "");
+    const NEXT: (&str, &str, &str, &str) = ("a", "b", "Working", "");
+    const DONE: (&str, &str, &str, &str) = ("b", "b", "Done", "");
+    const WELL: [&str; 2] = ["NodeDegraded=False", "Degraded=False"];
+
+    #[test]
+    fn a_pool_counts_its_nodes_from_the_first_to_the_last() {
+        let updating =
+            [WELL[0], WELL[1], "Updated=False", "Updating=True  All nodes are updating to MachineConfig b"];
+        for (nodes, counts) in [
+            ([IDLE, IDLE, IDLE], "3/0/0/0/0"),
+            ([NEXT, IDLE, IDLE], "3/0/0/1/0"),
+            ([DONE, IDLE, IDLE], "3/1/1/0/0"),
+            ([DONE, NEXT, IDLE], "3/1/1/1/0"),
+        ] {
+            let (seen, conditions) = told(&nodes, false, (4, 18));
+            assert_eq!(
+                (seen.as_str(), conditions.iter().map(String::as_str).collect::<Vec<_>>()),
+                (counts, updating.into())
+            );
+        }
+        let (seen, conditions) = told(&[DONE, DONE, DONE], false, (4, 18));
+        assert_eq!(seen, "3/3/3/0/0");
+        assert_eq!(
+            conditions[2..],
+            ["Updated=True  All nodes are updated with MachineConfig b", "Updating=False"]
+        );
+    }
+
+    #[test]
+    fn a_paused_pool_is_neither_updated_nor_updating() {
+        let (_, conditions) = told(&[IDLE, IDLE], true, (4, 18));
+        assert_eq!(
+            conditions[2..],
+            ["Updated=False", "Updating=False  Pool is paused; will not update to MachineConfig b"]
+        );
+        let (_, conditions) = told(&[DONE, DONE], true, (4, 18));
+        assert_eq!(conditions[2], "Updated=True  All nodes are updated with MachineConfig b");
+        let (seen, conditions) = told(&[], false, (4, 18));
+        assert_eq!(
+            (seen.as_str(), conditions[2].as_str()),
+            ("0/0/0/0/0", "Updated=True  All nodes are updated with MachineConfig b")
+        );
+    }
+
+    #[test]
+    fn degraded_nodes_are_named_with_their_reasons() {
+        let nodes = [("a", "b", "Degraded", "a \"quoted\" \u{1b} text"), ("a", "b", "Degraded", ""), IDLE];
+        let (seen, conditions) = told(&nodes, false, (4, 18));
+        assert_eq!(seen, "3/0/0/0/2");
+        let node_degraded = r#"NodeDegraded=True 2 nodes are reporting degraded status on sync Node w0 is reporting: "a \"quoted\" \x1b text""#;
+        assert_eq!(conditions[..2], [node_degraded, "Degraded=True"]);
+        let (_, conditions) = told(&nodes, false, (4, 19));
+        assert_eq!(conditions[1], r#"Degraded=True  Node w0 is reporting: "a \"quoted\" \x1b text""#);
+    }
+
+    #[test]
+    fn certificates_that_an_older_definition_drops_are_not_told_again_and_again() {
+        let mut pool = json!({ "metadata": {}, "spec": { "configuration": { "name": "b" } } });
+        let tell =
+            |pool: &Value| status(&Object::new(pool.clone()), &BTreeMap::new(), (4, 18), Time::UNIX_EPOCH);
+        let mut told = tell(&pool);
+        assert!(told["certExpirys"].is_array());
+        told.as_object_mut().unwrap().remove("certExpirys");
+        pool["status"] = told.clone();
+        assert_eq!(tell(&pool), told);
+    }
+
+    #[test]
+    fn from_4_21_on_a_degraded_node_is_told_of_twice() {
+        let nodes = [("a", "b", "Degraded", "full"), IDLE, ("a", "b", "Degraded", "late")];
+        let twice = r#"Node w0 is reporting: "upgrade failure. full", Node w2 is reporting: "upgrade failure. late", "#;
+        let once = r#"Node w0 is reporting: "full", Node w2 is reporting: "late""#;
+        for (line, expected) in [((4, 20), once.to_owned()), ((4, 21), format!("{twice}{once}"))] {
+            let (_, conditions) = told(&nodes, false, line);
+            assert_eq!(conditions[1], format!("Degraded=True  {expected}"), "{line:?}");
+        }
+        let mut members: BTreeMap<_, _> =
+            nodes.iter().enumerate().map(|(index, of)| (format!("w{index}"), node(*of))).collect();
+        members.get_mut("w1").unwrap().failure = None;
+        let message = node_degraded(&members, (4, 21)).message;
+        assert_eq!(message, format!("Node w0 is reporting: \"upgrade failure. full\", {once}"), "up to w1");
+    }
+}

@@ -1,0 +1,228 @@
+//! The render controller: for each pool one MachineConfig of all that it selects, a while after the last of them changed.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_controllers::recorder::{Notice, Recorder};
+use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
+use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_core::clock::Time;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
+use windtunnel_core::{Answer, Identity, Key, Object, Operation, View, Write};
+
+use super::annotations::{GENERATED_BY, RELEASE_VERSION};
+use super::membership::selects;
+use super::rendered::Rendered;
+use super::{CONTROLLER_CONFIG, pool_events};
+
+/// How long it waits for further changes.
+const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
+
+/// The render controller, a part of the machine-config controller.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RenderController {
+    queue: WorkQueue,
+    events: BTreeMap<Key, Recorder>,
+    started: bool,
+}
+
+impl RenderController {
+    /// One that has not rendered anything yet.
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        let at = input.now + DEBOUNCE;
+        if !std::mem::replace(&mut self.started, true) {
+            for pool in input.view.list(&MACHINE_CONFIG_POOLS) {
+                self.queue.add_at(MACHINE_CONFIG_POOLS.key_of(pool), at);
+            }
+        }
+        for change in input.changes {
+            if change.key.is(&MACHINE_CONFIG_POOLS) {
+                // Whatever it says of itself is nothing new; what it selects is.
+                let spec = |object: &Object| object["spec"].clone();
+                if change.old.as_ref().is_none_or(|old| spec(old) != spec(&change.object)) {
+                    self.queue.add_at(change.key.clone(), at);
+                }
+                continue;
+            }
+            for pool in input.view.list(&MACHINE_CONFIG_POOLS) {
+                let concerns = change.key.is(&CONTROLLER_CONFIGS)
+                    || selects(&pool["spec"]["machineConfigSelector"], &change.object);
+                if concerns {
+                    self.queue.add_at(MACHINE_CONFIG_POOLS.key_of(pool), at);
+                }
+            }
+        }
+        self.queue.answered(input.answers, input.now);
+    }
+
+    /// Reports to each pool whether its rendered MachineConfig could be created.
+    fn report_creations(&mut self, input: &Input<'_>) -> Vec<Write> {
+        let mut writes = Vec::new();
+        for answer in input.answers {
+            let Some(pool) = owner(answer).and_then(|name| input.view.get(&MACHINE_CONFIG_POOLS, "", name))
+            else {
+                continue;
+            };
+            let write = match &answer.outcome {
+                Ok(config) => self.report_generated(pool, config, input.now),
+                Err(refusal) => degrade(pool, &not_rendered(pool, &refusal.message), input.now),
+            };
+            if let Some(write) = write {
+                self.queue.ask(&MACHINE_CONFIG_POOLS.key_of(pool), write, &mut writes);
+            }
+        }
+        writes
+    }
+
+    fn report_generated(&mut self, pool: &Object, config: &Object, now: Time) -> Option<Write> {
+        let text = |key| config.annotation(key).unwrap_or_default();
+        let message = format!(
+            "{} successfully generated (release version: {}, controller version: {})",
+            config.name(),
+            text(RELEASE_VERSION),
+            text(GENERATED_BY)
+        );
+        let events =
+            self.events.entry(MACHINE_CONFIG_POOLS.key_of(pool)).or_insert_with(|| pool_events(pool));
+        events.tell(Notice::normal("RenderedConfigGenerated", message), now)
+    }
+}
+
+/// Creates the rendered MachineConfig, and points the pool at it once it exists.
+fn publish(rendered: &Rendered, pool: &Object, controller: &Object, view: &View, now: Time) -> Vec<Write> {
+    let text = |key| controller.annotation(key).unwrap_or_default();
+    let (commit, version) = (text(GENERATED_BY), text(RELEASE_VERSION));
+    let mut writes = Vec::new();
+    match view.get(&MACHINE_CONFIGS, "", &rendered.name) {
+        None => {
+            return vec![Write::create(&MACHINE_CONFIGS, rendered.object(pool, commit, version))];
+        }
+        Some(there) if there.annotation(RELEASE_VERSION) != Some(version) => {
+            let annotations = json!({ (GENERATED_BY): commit, (RELEASE_VERSION): version });
+            let patch = json!({ "metadata": { "annotations": annotations } });
+            writes.push(Write::merge_patch(&MACHINE_CONFIGS, "", &rendered.name, patch));
+        }
+        Some(_) => {}
+    }
+    if pool["spec"]["configuration"]["name"] == rendered.name {
+        writes.extend(degrade(pool, &rendered_well(), now));
+    } else {
+        // Its status is written when it is known in the version that it has by this.
+        let patch = json!({ "spec": { "configuration": rendered.reference() } });
+        writes.push(Write::merge_patch(&MACHINE_CONFIG_POOLS, "", pool.name(), patch));
+    }
+    writes
+}
+
+/// The pool of a rendered MachineConfig that was to be created; `None`: it is the answer to another write.
+fn owner(answer: &Answer) -> Option<&str> {
+    match &answer.write.operation {
+        Operation::Create(config) if answer.write.resource == MACHINE_CONFIGS => {
+            config["metadata"]["ownerReferences"][0]["name"].as_str()
+        }
+        _ => None,
+    }
+}
+
+/// The one MachineConfig of a pool.
+fn render(pool: &Object, controller: &Object, view: &View) -> Result<Rendered, String> {
+    let commit = controller.annotation(GENERATED_BY).unwrap_or_default();
+    let selector = &pool["spec"]["machineConfigSelector"];
+    let selected: Vec<&Object> =
+        view.list(&MACHINE_CONFIGS).filter(|config| selects(selector, config)).collect();
+    if selected.is_empty() {
+        return Err(format!("no MachineConfigs found matching selector {}", selector_text(selector)));
+    }
+    for config in &selected {
+        if let Some(other) = config.annotation(GENERATED_BY).filter(|other| *other != commit) {
+            let name = config.name();
+            return Err(format!(
+                "could not generate rendered MachineConfig: ignoring MC {name} generated by older version {other} (my version: {commit})"
+            ));
+        }
+    }
+    let sources: Vec<&Value> = selected.iter().map(|config| &***config).collect();
+    Ok(Rendered::of(pool.name(), &sources, controller.text("/spec/osImageURL")))
+}
+
+/// A selector of labels as `key=value,...`.
+fn selector_text(selector: &Value) -> String {
+    let labels = selector["matchLabels"].as_object().into_iter().flatten();
+    labels
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+/// What a pool says whose MachineConfigs could be rendered.
+pub(super) fn rendered_well() -> Condition {
+    Condition::new("RenderDegraded", "False", "", "")
+}
+
+/// `RenderDegraded` of a pool whose MachineConfigs could not be rendered.
+fn not_rendered(pool: &Object, why: &str) -> Condition {
+    let message = format!("Failed to render configuration for pool {}: {why}", pool.name());
+    Condition::new("RenderDegraded", "True", "", message)
+}
+
+/// Sets `RenderDegraded`, if it says something else.
+fn degrade(pool: &Object, told: &Condition, now: Time) -> Option<Write> {
+    if condition::of(pool, &told.kind).map(Condition::read).as_ref() == Some(told) {
+        return None;
+    }
+    let mut value = pool.to_value();
+    let mut list = pool.list("/status/conditions").to_vec();
+    super::pool::conditions::set(&mut list, told, now);
+    value["status"]["conditions"] = Value::Array(list);
+    Some(Write::update_status(&MACHINE_CONFIG_POOLS, value))
+}
+
+impl Reconcile for RenderController {
+    fn queue(&mut self) -> &mut WorkQueue {
+        &mut self.queue
+    }
+
+    fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
+        let Some(pool) = view.get_key(key) else { return Vec::new() };
+        let Some(controller) = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) else {
+            return Vec::new();
+        };
+        match render(pool, controller, view) {
+            Ok(rendered) => publish(&rendered, pool, controller, view, now),
+            Err(why) => degrade(pool, &not_rendered(pool, &why), now).into_iter().collect(),
+        }
+    }
+}
+
+impl Actor for RenderController {
+    fn name(&self) -> &'static str {
+        "machine-config-controller/render"
+    }
+
+    fn identity(&self) -> Identity {
+        super::controller_identity()
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        [CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS].map(Interest::Kind).into()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut writes = self.report_creations(input);
+        let mut step = self.reconcile(input);
+        writes.append(&mut step.writes);
+        step.writes = writes;
+        step
+    }
+}

@@ -1,0 +1,76 @@
+//! The machine-config server, which a machine asks that starts for the first time.
+
+use jiff::SignedDuration;
+use windtunnel_controllers::machine::Disk;
+use windtunnel_core::View;
+use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
+use windtunnel_core::rng::Streams;
+
+use super::pace::{self, Pace};
+
+/// What a machine gets that is to be of this pool: what the pool goes to once one of its nodes has it, and before that what all of them
+/// have. `None` where nothing is rendered for such a pool.
+pub fn served(view: &View, pool: &str) -> Option<Disk> {
+    let pool = view.get(&MACHINE_CONFIG_POOLS, "", pool)?;
+    let is_proven = pool.number("/status/updatedMachineCount").is_some_and(|count| count > 0);
+    let part = if is_proven { "spec" } else { "status" };
+    let config = view.get(&MACHINE_CONFIGS, "", pool.text(&format!("/{part}/configuration/name")))?;
+    Some(Disk { config: config.name().to_owned(), os_image: config.text("/spec/osImageURL").to_owned() })
+}
+
+/// How long a machine takes that starts for the first time until it asks what it is to be.
+pub fn first_boot(view: &View, streams: &Streams, node: &str) -> SignedDuration {
+    pace::draw(*streams, &format!("joins/{node}/boot"), Pace::of(view).silence)
+}
+
+/// How long a machine takes that was told what it is to be until it has become that and is up again.
+pub fn pivot(view: &View, streams: &Streams, node: &str) -> SignedDuration {
+    let pace = Pace::of(view);
+    let draw = |what: &str, seconds| pace::draw(*streams, &format!("joins/{node}/{what}"), seconds);
+    draw("pivot", pace.apply) + draw("reboot", pace.silence)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::{Change, ChangeKind, Object, Resource};
+
+    use super::*;
+
+    fn put(view: &mut View, resource: &Resource, object: serde_json::Value) {
+        let object = Object::new(object);
+        let key = resource.key("", object.name());
+        view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
+    }
+
+    #[test]
+    fn a_machine_gets_the_new_once_somebody_has_it() {
+        let mut view = View::default();
+        for name in ["old", "new"] {
+            let config =
+                json!({ "metadata": { "name": name }, "spec": { "osImageURL": format!("os-{name}") } });
+            put(&mut view, &MACHINE_CONFIGS, config);
+        }
+        let mut given = |status: serde_json::Value| {
+            let spec = json!({ "configuration": { "name": "new" } });
+            put(
+                &mut view,
+                &MACHINE_CONFIG_POOLS,
+                json!({ "metadata": { "name": "p" }, "spec": spec, "status": status }),
+            );
+            served(&view, "p").map(|disk| format!("{} {}", disk.config, disk.os_image))
+        };
+        let old = json!({ "name": "old" });
+        assert_eq!(given(json!({ "configuration": old })).as_deref(), Some("old os-old"));
+        assert_eq!(
+            given(json!({ "configuration": old, "updatedMachineCount": 0 })).as_deref(),
+            Some("old os-old")
+        );
+        assert_eq!(
+            given(json!({ "configuration": old, "updatedMachineCount": 1 })).as_deref(),
+            Some("new os-new")
+        );
+        assert_eq!(given(json!({})), None);
+        assert_eq!(served(&view, "other"), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! The template controller: it writes the MachineConfigs of the built-in roles from the ControllerConfig.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_controllers::environment::NodeEnvironment;
+use windtunnel_controllers::workqueue::WorkQueue;
+use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIGS, NODE_SETTINGS};
+use windtunnel_core::{Identity, Key, Object, View, Write, patch};
+
+use super::annotations::GENERATED_BY;
+use super::{CONTROLLER_CONFIG, membership, templates};
+use crate::world::World;
+
+/// How long filling the templates takes.
+const TAKES: SignedDuration = SignedDuration::from_secs(2);
+
+/// The template controller, with those for kubelet and registry settings; a part of the machine-config controller.
+#[derive(Debug, Clone)]
+pub(super) struct TemplateController {
+    world: Arc<World>,
+    queue: WorkQueue,
+    started: bool,
+}
+
+impl TemplateController {
+    /// One that has not written anything yet; what the templates hold it knows by the releases of `world`.
+    pub(super) fn new(world: Arc<World>) -> Self {
+        Self { world, queue: WorkQueue::default(), started: false }
+    }
+
+    fn sync(&self, view: &View) -> Vec<Write> {
+        let Some(controller) = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) else {
+            return Vec::new();
+        };
+        let Some(release) = self.world.release_of(controller.text("/spec/releaseImage")) else {
+            return Vec::new();
+        };
+        let configs = [membership::MASTER, membership::WORKER].into_iter();
+        let cgroup_mode = super::cgroup_mode(view);
+        let configs = configs
+            .flat_map(|role| templates::machine_configs(role, &release, Some(controller.uid()), cgroup_mode));
+        configs.filter_map(|wanted| write(wanted, view)).collect()
+    }
+}
+
+/// Creates a MachineConfig, or brings the one that is there to what it should be. What nobody generates is the
+/// installer's: it is left alone.
+fn write(wanted: Value, view: &View) -> Option<Write> {
+    let name = wanted["metadata"]["name"].as_str().unwrap_or_default();
+    let Some(there) = view.get(&MACHINE_CONFIGS, "", name) else {
+        return Some(Write::create(&MACHINE_CONFIGS, wanted));
+    };
+    let generated_by = &wanted["metadata"]["annotations"][GENERATED_BY];
+    let owners = &wanted["metadata"]["ownerReferences"];
+    let same = |there: &Object| {
+        there["spec"] == wanted["spec"]
+            && there.annotation(GENERATED_BY) == generated_by.as_str()
+            && there["metadata"]["ownerReferences"] == *owners
+    };
+    if generated_by.is_null() || same(there) {
+        return None;
+    }
+    let metadata = json!({ "annotations": { (GENERATED_BY): generated_by }, "ownerReferences": owners });
+    // What is wanted no longer has to be taken away by name.
+    let spec = patch::between(&there["spec"], &wanted["spec"]).unwrap_or_else(|| wanted["spec"].clone());
+    let patch = json!({ "metadata": metadata, "spec": spec });
+    Some(Write::merge_patch(&MACHINE_CONFIGS, "", name, patch))
+}
+
+fn key() -> Key {
+    CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)
+}
+
+impl Actor for TemplateController {
+    fn name(&self) -> &'static str {
+        "machine-config-controller/template"
+    }
+
+    fn identity(&self) -> Identity {
+        super::controller_identity()
+    }
+
+    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        World::replace(&mut self.world, environment);
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        vec![Interest::Object(key()), Interest::Object(NODE_SETTINGS.key("", "cluster"))]
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        if !std::mem::replace(&mut self.started, true) || !input.changes.is_empty() {
+            self.queue.add_at(key(), input.now + TAKES);
+        }
+        self.queue.answered(input.answers, input.now);
+        let mut step = Step::default();
+        if !self.queue.take_due(input.now).is_empty() {
+            for write in self.sync(input.view) {
+                self.queue.ask(&key(), write, &mut step.writes);
+            }
+        }
+        step.wake_at = self.queue.next();
+        step
+    }
+}

@@ -1,0 +1,129 @@
+//! The MachineConfigs of one release and then another.
+
+use semver::Version;
+use serde_json::json;
+use windtunnel_controllers::testing::{Rig, check_recovery};
+
+use super::*;
+use crate::mco::annotations::ROLE;
+use crate::release::Release;
+
+fn release(version: &str) -> Release {
+    Release::find(&Version::parse(version).unwrap()).unwrap()
+}
+
+fn prepare(rig: &mut Rig) {
+    let releases = ["4.17.3", "4.18.3"].map(release).map(|release| (release.version.clone(), release));
+    let world = Arc::new(World { releases: releases.into(), ..World::default() });
+    rig.seat(move || Box::new(TemplateController::new(Arc::clone(&world))));
+}
+
+fn configure(rig: &mut Rig, version: &str) {
+    let image = release(version).image;
+    match rig.view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) {
+        None => {
+            let config =
+                json!({ "metadata": { "name": CONTROLLER_CONFIG }, "spec": { "releaseImage": image } });
+            rig.put(&CONTROLLER_CONFIGS, config);
+        }
+        Some(_) => {
+            let patch = json!({ "spec": { "releaseImage": image } });
+            rig.write(&Write::merge_patch(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG, patch));
+        }
+    }
+}
+
+fn configs(rig: &Rig) -> Vec<&Object> {
+    rig.view.list(&MACHINE_CONFIGS).collect()
+}
+
+#[test]
+fn both_roles_have_the_same_names_in_every_release_and_other_contents() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.run(10);
+    assert!(configs(&rig).is_empty(), "nobody said for which release");
+    configure(&mut rig, "4.17.3");
+    rig.run(10);
+    let worker = configs(&rig).into_iter().filter(|config| config.label(ROLE) == Some("worker"));
+    let names: Vec<&str> = worker.map(Object::name).collect();
+    let expected = "00-worker 01-worker-container-runtime 01-worker-kubelet 97-worker-generated-kubelet 98-worker-generated-kubelet 99-worker-generated-registries 99-worker-ssh";
+    assert_eq!(names.join(" "), expected);
+    let before = configs(&rig).into_iter().cloned().collect::<Vec<_>>();
+    configure(&mut rig, "4.18.3");
+    rig.run(10);
+    assert_eq!(configs(&rig).len(), before.len(), "they are written in place");
+    for (now, before) in configs(&rig).into_iter().zip(&before) {
+        let is_the_installers = now.name().ends_with("-ssh");
+        let commit = (!is_the_installers).then(|| release("4.18.3").machine_config_commit());
+        assert_eq!(now.annotation(GENERATED_BY), commit.as_deref(), "{}", now.name());
+        assert_eq!(now == before, is_the_installers, "{}", now.name());
+    }
+}
+
+#[test]
+fn what_somebody_added_to_the_keys_of_the_installer_stays() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    configure(&mut rig, "4.17.3");
+    rig.run(10);
+    let patch = json!({ "spec": { "config": { "passwd": { "users": [{ "name": "core", "sshAuthorizedKeys": ["a"] }] } } } });
+    rig.write(&Write::merge_patch(&MACHINE_CONFIGS, "", "99-worker-ssh", patch));
+    configure(&mut rig, "4.18.3");
+    rig.run(10);
+    let keys = rig.view.get(&MACHINE_CONFIGS, "", "99-worker-ssh").unwrap();
+    assert_eq!(keys["spec"]["config"]["passwd"]["users"][0]["sshAuthorizedKeys"], json!(["a"]));
+}
+
+#[test]
+fn one_that_lost_its_spec_gets_it_again() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.put(&MACHINE_CONFIGS, json!({ "metadata": { "name": "00-worker" } }));
+    configure(&mut rig, "4.18.3");
+    rig.run(10);
+    let config = rig.view.get(&MACHINE_CONFIGS, "", "00-worker").unwrap();
+    assert_eq!(config.list("/spec/config/storage/files").len(), 1);
+}
+
+#[test]
+fn kernels_are_told_the_version_of_control_groups_that_is_asked_for() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    configure(&mut rig, "4.18.3");
+    rig.run(10);
+    let without = configs(&rig).into_iter().cloned().collect::<Vec<_>>();
+    let settings = |mode: &str| json!({ "metadata": { "name": "cluster" }, "spec": { "cgroupMode": mode } });
+    let told = |rig: &Rig| {
+        let config = rig.view.get(&MACHINE_CONFIGS, "", "97-worker-generated-kubelet").unwrap();
+        config.list("/spec/kernelArguments").len()
+    };
+    let mut counts = vec![told(&rig)];
+    rig.put(&NODE_SETTINGS, settings("v1"));
+    rig.run(10);
+    counts.push(told(&rig));
+    for mode in ["v2", ""] {
+        rig.write(&Write::merge_patch(&NODE_SETTINGS, "", "cluster", settings(mode)));
+        rig.run(10);
+        counts.push(told(&rig));
+    }
+    assert_eq!(counts, [0, 2, 3, 0]);
+    let specs = |configs: &[Object]| configs.iter().map(|config| config["spec"].clone()).collect::<Vec<_>>();
+    let now = configs(&rig).into_iter().cloned().collect::<Vec<_>>();
+    assert_eq!(specs(&now), specs(&without), "nothing of it is left");
+}
+
+#[test]
+fn a_controller_that_is_restarted_at_any_write_ends_with_the_same() {
+    let story = |rig: &mut Rig| {
+        prepare(rig);
+        configure(rig, "4.17.3");
+        rig.run(30);
+        configure(rig, "4.18.3");
+        rig.run(30);
+    };
+    check_recovery(story, |rig| {
+        let told = |config: &&Object| format!("{} {}", config.name(), config["spec"]);
+        configs(rig).iter().map(told).collect::<Vec<_>>().join("\n")
+    });
+}

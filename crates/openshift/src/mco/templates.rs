@@ -1,0 +1,103 @@
+//! The MachineConfigs that a release has for a role, before they are rendered into one.
+//!
+//! Their files are few and small; what counts is that they are the same within a minor and differ between minors, as
+//! those of kubelets and container runtimes do.
+
+use serde_json::{Value, json};
+use windtunnel_core::resources::MACHINE_CONFIGS;
+
+use super::annotations::{GENERATED_BY, ROLE};
+use crate::release::Release;
+
+/// The MachineConfig of the kubelet settings, of which kernels are told too.
+const KUBELET: &str = "97-R-generated-kubelet";
+
+/// The MachineConfigs of `role`: those of the templates, those of the kubelet and registry settings, and the keys that
+/// the installer was given.
+pub(super) fn machine_configs(
+    role: &str,
+    release: &Release,
+    controller_config: Option<&str>,
+    cgroup_mode: &str,
+) -> Vec<Value> {
+    let (_, minor) = release.line();
+    let kubernetes = release.kubernetes_minor;
+    let file = |path: &str, text: &str| json!({ "path": path, "mode": 420, "contents": { "source": format!("data:,{text}") } });
+    let templates = [
+        ("00-R", file("/etc/mco/role", role)),
+        (
+            "01-R-container-runtime",
+            file("/etc/crio/crio.conf.d/00-default", &format!("cri-o-1.{kubernetes}")),
+        ),
+        ("01-R-kubelet", file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}"))),
+    ];
+    let generated = [
+        (KUBELET, file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}-cgroups"))),
+        (
+            "98-R-generated-kubelet",
+            file("/etc/kubernetes/kubelet.conf", &format!("kubelet-1.{kubernetes}-features-{minor}")),
+        ),
+        (
+            "99-R-generated-registries",
+            file("/etc/containers/registries.conf", "unqualified-search-registries"),
+        ),
+    ];
+    let commit = release.machine_config_commit();
+    let mut configs = Vec::new();
+    for (name, file) in templates {
+        let mut config = machine_config(&name.replace('R', role), role, &json!({ "files": [file] }));
+        config["metadata"]["annotations"] = json!({ (GENERATED_BY): commit });
+        if let Some(uid) = controller_config {
+            config["metadata"]["ownerReferences"] = json!([owner(uid)]);
+        }
+        configs.push(config);
+    }
+    for (name, file) in generated {
+        let mut config = machine_config(&name.replace('R', role), role, &json!({ "files": [file] }));
+        config["metadata"]["annotations"] = json!({ (GENERATED_BY): commit });
+        let arguments = kernel_arguments(cgroup_mode);
+        if name == KUBELET && !arguments.is_empty() {
+            config["spec"]["kernelArguments"] = json!(arguments);
+        }
+        configs.push(config);
+    }
+    configs.push(machine_config(&format!("99-{role}-ssh"), role, &Value::Null));
+    configs
+}
+
+/// What the kernel is told for this version of control groups (`kernelArgsv1` and `kernelArgsv2` of the kubelet-config
+/// controller).
+fn kernel_arguments(cgroup_mode: &str) -> &'static [&'static str] {
+    match cgroup_mode {
+        "v1" => &["systemd.unified_cgroup_hierarchy=0", "systemd.legacy_systemd_cgroup_controller=1"],
+        "v2" => &["systemd.unified_cgroup_hierarchy=1", "cgroup_no_v1=\"all\"", "psi=0"],
+        _ => &[],
+    }
+}
+
+fn machine_config(name: &str, role: &str, storage: &Value) -> Value {
+    let mut config = json!({ "ignition": { "version": "3.2.0" } });
+    if storage.is_null() {
+        config["passwd"] = json!({ "users": [{ "name": "core", "sshAuthorizedKeys": [] }] });
+    } else {
+        config["storage"] = storage.clone();
+    }
+    json!({
+        "apiVersion": MACHINE_CONFIGS.api_version(),
+        "kind": MACHINE_CONFIGS.kind,
+        "metadata": { "name": name, "labels": { (ROLE): role } },
+        "spec": { "config": config },
+    })
+}
+
+/// The ControllerConfig that templates are filled from.
+fn owner(uid: &str) -> Value {
+    json!({
+        "apiVersion": MACHINE_CONFIGS.api_version(),
+        "kind": "ControllerConfig",
+        "name": super::CONTROLLER_CONFIG,
+        "uid": uid,
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}

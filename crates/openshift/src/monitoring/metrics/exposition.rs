@@ -1,0 +1,138 @@
+//! The cluster-version operator's metrics as its `/metrics` writes them: the text format of Prometheus.
+
+use std::fmt::Write as _;
+
+use windtunnel_core::View;
+use windtunnel_core::clock::Time;
+use windtunnel_core::text::go_float;
+
+use super::{Counted, Moment, operator};
+use crate::promql::{Sample, Taken};
+
+/// The `Content-Type` of the text format.
+pub const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What the operator exports at a moment, by the cluster's objects and what it has counted.
+pub fn exposition(view: &View, counted: Counted<'_>, now: Time) -> String {
+    let moment = Moment { counted, operator_runs: true, ..Moment::of(view, now) };
+    let mut families: Vec<&Family> = FAMILIES.iter().collect();
+    families.sort_by_key(|(name, ..)| *name);
+    let mut text = String::new();
+    for (name, kind, help) in families {
+        let mut taken = Taken::all();
+        operator::collect(name, &moment, &mut taken);
+        let mut lines: Vec<String> = taken.into_samples().iter().map(|of| line(name, of)).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        lines.sort();
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{}", lines.join("\n"));
+    }
+    text
+}
+
+/// Name, type and help.
+type Family = (&'static str, &'static str, &'static str);
+
+/// What the operator itself exports; whether it answers (`up`) is told of by who asks.
+const FAMILIES: &[Family] = &[
+    (
+        "cluster_version",
+        "gauge",
+        "Releases of the cluster by type, each with the seconds since the epoch at which that began.",
+    ),
+    (
+        "cluster_version_available_updates",
+        "gauge",
+        "How many updates are recommended, by channel and upstream.",
+    ),
+    ("cluster_version_capability", "gauge", "Whether each known capability is enabled."),
+    (
+        "cluster_version_conditional_update_condition_seconds",
+        "gauge",
+        "Since when conditions of conditional updates are what they are.",
+    ),
+    (
+        "cluster_version_operator_update_retrieval_timestamp_seconds",
+        "gauge",
+        "When updates were last looked for with success.",
+    ),
+    (operator::PAYLOAD, "gauge", "How many manifests of the payload are applied, and how many are pending."),
+    (
+        "cluster_version_risk_conditions",
+        "gauge",
+        "Whether risks of updates apply: 1, 0, and -1 where that is unknown.",
+    ),
+    (
+        "cluster_operator_condition_transitions",
+        "gauge",
+        "How often conditions of cluster operators became something else.",
+    ),
+    ("cluster_operator_conditions", "gauge", "Conditions of cluster operators; 1 is True."),
+    (
+        operator::PAYLOAD_ERRORS,
+        "counter",
+        "Attempts to apply a manifest that failed, by the version of the payload.",
+    ),
+    ("cluster_operator_up", "gauge", "Whether each cluster operator is available."),
+    ("cluster_installer", "gauge", "How the cluster was installed."),
+];
+
+/// One line. The labels that a scrape adds are not the operator's own.
+fn line(name: &str, sample: &Sample) -> String {
+    let own = sample.labels.iter().filter(|(label, _)| operator::TARGET.iter().all(|(of, _)| of != label));
+    let labels: Vec<String> = own.map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+    let value = go_float::general(sample.value);
+    if labels.is_empty() {
+        format!("{name} {value}")
+    } else {
+        format!("{name}{{{}}} {value}", labels.join(","))
+    }
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::resources::CLUSTER_VERSIONS;
+    use windtunnel_core::{Change, ChangeKind, Object};
+
+    use super::*;
+
+    #[test]
+    fn every_metric_of_the_operator_is_exported() {
+        let mut exported: Vec<&str> = FAMILIES.iter().map(|(name, ..)| *name).chain(["up"]).collect();
+        let mut known: Vec<&str> = operator::METRICS.iter().map(|(name, ..)| *name).collect();
+        exported.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(exported, known);
+    }
+
+    #[test]
+    fn samples_stand_below_their_family_without_the_labels_of_a_scrape() {
+        let object = Object::new(json!({
+            "metadata": { "name": "version" },
+            "spec": { "channel": "stable-\"4\"" },
+            "status": {
+                "capabilities": { "knownCapabilities": ["b", "a"], "enabledCapabilities": ["b"] },
+                "history": [{ "state": "Completed", "version": "4.18.1", "image": "i",
+                              "startedTime": "2024-01-15T08:00:00Z", "completionTime": "2024-01-15T09:00:00Z" }],
+            },
+        }));
+        let mut view = View::default();
+        let key = CLUSTER_VERSIONS.key("", "version");
+        view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
+        let text = exposition(&view, Counted::default(), Time::default());
+        for wanted in [
+            "# TYPE cluster_version_capability gauge\ncluster_version_capability{name=\"a\"} 0\ncluster_version_capability{name=\"b\"} 1\n# HELP",
+            "\ncluster_version_available_updates{channel=\"stable-\\\"4\\\"\"} 0\n",
+            "\ncluster_version{image=\"i\",type=\"current\",version=\"4.18.1\"} 1.7053056e+09\n",
+        ] {
+            assert!(text.contains(wanted), "{wanted} is not in\n{text}");
+        }
+        assert!(!text.contains("job=") && !text.contains("cluster_operator_up"), "{text}");
+    }
+}

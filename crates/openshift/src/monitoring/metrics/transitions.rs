@@ -1,0 +1,50 @@
+//! How often conditions of ClusterOperators became something else, which the cluster-version operator counts in its memory.
+
+use std::collections::BTreeMap;
+
+use windtunnel_core::resources::{CLUSTER_OPERATORS, PODS};
+use windtunnel_core::{Change, ChangeKind, condition, text_of};
+
+use super::{number, operator};
+use crate::promql::Taken;
+
+/// The counts since the operator's pod was made, by operator and condition.
+#[derive(Debug, Clone, Default)]
+pub struct Transitions {
+    counts: BTreeMap<(String, String), u32>,
+}
+
+impl Transitions {
+    /// Whether a change may be counted, or end what was.
+    pub fn are_touched_by(change: &Change) -> bool {
+        change.key.is(&CLUSTER_OPERATORS) || change.key.is(&PODS) && change.kind == ChangeKind::Deleted
+    }
+
+    /// Takes a change of the cluster in. What the operator counted goes with its pod.
+    pub fn notice(&mut self, change: &Change) {
+        if change.key.is(&PODS) && change.kind == ChangeKind::Deleted && operator::is_operator(&change.object)
+        {
+            self.counts.clear();
+        }
+        let Some(old) = change.old.as_ref().filter(|_| change.key.is(&CLUSTER_OPERATORS)) else { return };
+        if change.kind != ChangeKind::Modified {
+            return;
+        }
+        let before = old.list("/status/conditions");
+        for condition in change.object.list("/status/conditions") {
+            let kind = condition::type_of(condition);
+            let known = condition::find(before, kind);
+            if known.is_some_and(|known| text_of(known, "status") != text_of(condition, "status")) {
+                let counted = (change.object.name().to_owned(), kind.to_owned());
+                *self.counts.entry(counted).or_default() += 1;
+            }
+        }
+    }
+
+    /// Hands out `cluster_operator_condition_transitions`.
+    pub(super) fn collect(&self, taken: &mut Taken<'_>) {
+        for ((name, condition), count) in &self.counts {
+            operator::offer(taken, &[("name", name), ("condition", condition)], number(i64::from(*count)));
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Prometheus: alerts by the rules in the cluster.
+//!
+//! Targets are scraped and rules evaluated every 30 seconds of the clock, as OpenShift configures it; but a rule that does
+//! not look at the time, and of whose samples none is another one, could come to nothing else and is left out; so is one that only
+//! waits for something to be old enough, until it is.
+
+use std::borrow::Cow;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use windtunnel_controllers::counter::Counter;
+use windtunnel_controllers::environment::NodeEnvironment;
+use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
+use windtunnel_core::Identity;
+use windtunnel_core::alert::{Alert, AlertState};
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
+    NODES, PODS, PROMETHEUS_RULES, SERVICE_MONITORS, SERVICES,
+};
+
+use super::metrics::{
+    COUNTED, Compared, Counted, Moment, SERVING_CERTIFICATE, Transitions, certificates_served, concerns,
+    counters, is_counted, is_exported, is_touched,
+};
+use super::rules::{self, Rule};
+use super::scrapes::{INTERVAL, Scraped, Scrapes};
+use crate::promql;
+use crate::promql::{Labels, Selector, Value};
+use crate::world::World;
+
+/// An alert that is pending or fires.
+#[derive(Debug, Clone)]
+struct Active {
+    alert: Alert,
+    /// Index of its rule; `None` while rules were read anew and none has come to it.
+    rule: Option<usize>,
+    fires_at: Time,
+}
+
+/// The Prometheus of the cluster's own monitoring.
+#[derive(Debug, Clone, Default)]
+pub struct Prometheus {
+    world: Arc<World>,
+    rules: Vec<Rule>,
+    /// The rules that a change may touch, by group and plural of the kind.
+    concerned: BTreeMap<(Cow<'static, str>, Cow<'static, str>), Vec<usize>>,
+    faults: Vec<String>,
+    scrapes: Scrapes,
+    transitions: Transitions,
+    active: BTreeMap<Labels, Active>,
+    read_at: Option<Time>,
+    evaluated_at: Option<Time>,
+    /// The keys that signed what the operator serves by.
+    served: Vec<String>,
+    /// What the parts of the machine-config operator have counted.
+    counted: Vec<Counter>,
+}
+
+impl Prometheus {
+    /// A Prometheus that has not scraped anything yet.
+    pub fn new(world: Arc<World>) -> Self {
+        Self { world, ..Self::default() }
+    }
+
+    fn notice(&mut self, input: &Input<'_>) {
+        let now = input.now;
+        if self.read_at.is_none() || input.changes.iter().any(|change| change.key.is(&PROMETHEUS_RULES)) {
+            (self.rules, self.faults) = rules::all(input.view, now);
+            for active in self.active.values_mut() {
+                active.rule = None;
+            }
+            self.concerned.clear();
+            self.read_at = Some(now);
+        }
+        self.notice_certificates(input.counters, now);
+        self.notice_counters(input);
+        for change in input.changes {
+            self.transitions.notice(change);
+            // Of a rule that is evaluated next anyway it matters only how far it looks back.
+            let evaluated_at = self.evaluated_at;
+            let is_open = |rule: &Rule| {
+                let is_due = evaluated_at.is_none_or(|evaluated| rule.touched >= evaluated);
+                rule.touched < now && !(is_due && rule.range.is_zero())
+            };
+            let kind = (change.key.group.clone(), change.key.plural.clone());
+            let of_kind = |rule: &Rule| rule.expr.selects(&|found| concerns(found.metric(), &change.key));
+            let concerned = self.concerned.entry(kind).or_insert_with(|| {
+                (0..self.rules.len()).filter(|index| of_kind(&self.rules[*index])).collect()
+            });
+            let compared = Compared::of(change);
+            for index in concerned {
+                let rule = &mut self.rules[*index];
+                if is_open(rule) && rule.expr.reads(&|found, labels| is_touched(found, labels, &compared)) {
+                    rule.touched = now;
+                }
+            }
+        }
+    }
+
+    /// Looks at what the operator serves by.
+    fn notice_certificates(&mut self, counters: &[Counter], now: Time) {
+        if certificates_served(counters).eq(&self.served) {
+            return;
+        }
+        self.served = certificates_served(counters).cloned().collect();
+        let asks = |rule: &&mut Rule| rule.expr.selects(&|selector| is_exported(selector.metric()));
+        self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = now);
+    }
+
+    /// What is counted in memory comes to something else without a change of the API.
+    fn notice_counters(&mut self, input: &Input<'_>) {
+        if counters(input.counters).eq(&self.counted) {
+            return;
+        }
+        self.counted = counters(input.counters).cloned().collect();
+        let asks = |rule: &&mut Rule| rule.expr.selects(&|selector| is_counted(selector.metric()));
+        self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = input.now);
+    }
+
+    /// Whether something that happened at this moment is not in the last evaluation yet.
+    fn is_news(&self, at: Time) -> bool {
+        self.evaluated_at.is_none_or(|evaluated| at >= evaluated)
+    }
+
+    /// Whether a rule could come to something else at this moment than at the last evaluation: what it selects was touched, or it
+    /// looks at the time, or at a past in which that was.
+    fn is_due(&self, rule: &Rule, now: Time) -> bool {
+        let looks = || match rule.range {
+            SignedDuration::ZERO => rule.stands_until.is_none_or(|until| until <= now),
+            range => after(rule.touched, range + INTERVAL) >= now,
+        };
+        self.is_news(rule.touched) || rule.counts_time && looks()
+    }
+
+    fn evaluate(&mut self, input: &Input<'_>) -> Vec<Effect> {
+        let now = input.now;
+        let counted = Counted { transitions: Some(&self.transitions), counters: input.counters };
+        let world = Arc::clone(&self.world);
+        let moment = Moment { given: &world.metrics, ..Moment::scraped(input.view, now, counted) };
+        let mut scrapes = std::mem::take(&mut self.scrapes);
+        self.scrape(&moment, &mut scrapes);
+        self.scrapes = scrapes;
+        let scraped = Scraped { moment, scrapes: &self.scrapes };
+        let due = self.rules.iter().enumerate().filter(|(_, rule)| self.is_due(rule, now));
+        let found: Vec<_> = due
+            .map(|(index, rule)| (index, alerts(rule, &scraped), promql::stands_until(&rule.expr, &scraped)))
+            .collect();
+        let mut told = Vec::new();
+        for (index, alerts, stands_until) in found {
+            self.rules[index].stands_until = stands_until;
+            told.extend(self.update(index, alerts, now));
+        }
+        told.extend(self.drop_where(|_, active| active.rule.is_none()));
+        self.evaluated_at = Some(now);
+        told.extend(self.fire(now));
+        told.into_iter().map(Effect::Alert).collect()
+    }
+
+    /// Remembers what is found now of metrics that some touched rule looks back at.
+    fn scrape(&self, moment: &Moment<'_>, scrapes: &mut Scrapes) {
+        let touched = self.rules.iter().filter(|rule| self.is_news(rule.touched));
+        let selectors = touched.flat_map(|rule| rule.expr.selectors());
+        let looked_back = selectors.filter(|selector| selector.range().is_some());
+        let metrics: BTreeSet<&str> = looked_back.map(Selector::metric).collect();
+        let range = self.rules.iter().map(|rule| rule.range).max().unwrap_or_default();
+        scrapes.remember(metrics.into_iter(), moment, range);
+    }
+
+    /// Takes in what a rule came to: which alerts are gone, and which have come.
+    fn update(&mut self, rule: usize, found: BTreeMap<Labels, Labels>, now: Time) -> Vec<Alert> {
+        let mut told =
+            self.drop_where(|labels, active| active.rule == Some(rule) && !found.contains_key(labels));
+        let fires_at = after(now, self.rules[rule].hold);
+        let counts_time = self.rules[rule].counts_time;
+        for (labels, annotations) in found {
+            match self.active.entry(labels) {
+                Entry::Vacant(vacant) => {
+                    let labels = vacant.key().clone();
+                    let alert = Alert { labels, annotations, state: AlertState::Pending };
+                    if fires_at > now {
+                        told.push(alert.clone());
+                    }
+                    vacant.insert(Active { alert, rule: Some(rule), fires_at });
+                }
+                Entry::Occupied(mut occupied) => {
+                    let active = occupied.get_mut();
+                    active.rule = Some(rule);
+                    // It may say something else now. What only counts the time would do so each time, and is not told.
+                    if active.alert.annotations != annotations && !counts_time {
+                        active.alert.annotations = annotations;
+                        told.push(active.alert.clone());
+                    }
+                }
+            }
+        }
+        told
+    }
+
+    /// Forgets these alerts, and gives what is to be told of that.
+    fn drop_where(&mut self, is_gone: impl Fn(&Labels, &Active) -> bool) -> Vec<Alert> {
+        let mut told = Vec::new();
+        self.active.retain(|labels, active| {
+            let gone = is_gone(labels, active);
+            if gone {
+                told.push(Alert { state: AlertState::Inactive, ..active.alert.clone() });
+            }
+            !gone
+        });
+        told
+    }
+
+    /// The alerts that have been pending for long enough.
+    fn fire(&mut self, now: Time) -> Vec<Alert> {
+        let pending = self.active.values_mut().filter(|active| active.alert.state == AlertState::Pending);
+        let due = pending.filter(|active| active.fires_at <= now);
+        due.map(|active| {
+            active.alert.state = AlertState::Firing;
+            active.alert.clone()
+        })
+        .collect()
+    }
+
+    fn wake_at(&self, now: Time) -> Option<Time> {
+        let next = next_scrape(now);
+        if self.rules.iter().any(|rule| self.is_due(rule, next)) {
+            return Some(next);
+        }
+        let pending = self.active.values().filter(|active| active.alert.state == AlertState::Pending);
+        let waiting =
+            self.rules.iter().filter_map(|rule| rule.stands_until).filter(|until| *until < Time::MAX);
+        let first = pending.map(|active| active.fires_at).chain(waiting).min();
+        first.map(|at| if is_scrape(at) { at } else { next_scrape(at) })
+    }
+}
+
+/// The alerts that a rule comes to: annotations by labels. A rule that fails is as one that finds nothing; Prometheus counts
+/// failures and goes on.
+fn alerts(rule: &Rule, scraped: &Scraped<'_>) -> BTreeMap<Labels, Labels> {
+    match promql::evaluate(&rule.expr, scraped) {
+        Ok(Value::Vector(samples)) => samples.iter().map(|sample| rule.alert(sample, scraped)).collect(),
+        Ok(Value::Scalar(_)) | Err(_) => BTreeMap::new(),
+    }
+}
+
+impl Actor for Prometheus {
+    fn name(&self) -> &'static str {
+        "prometheus"
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::service_account("openshift-monitoring", "prometheus-k8s")
+    }
+
+    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        World::replace(&mut self.world, environment);
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        let kinds = [
+            CLUSTER_VERSIONS,
+            CLUSTER_OPERATORS,
+            CONFIG_MAPS,
+            FEATURE_GATES,
+            INFRASTRUCTURES,
+            MACHINE_CONFIG_POOLS,
+            NODES,
+            PROMETHEUS_RULES,
+        ];
+        let of_target = [PODS, SERVICES, SERVICE_MONITORS]
+            .map(|resource| Interest::In(resource, "openshift-cluster-version".to_owned()));
+        let counted = COUNTED.into_iter().chain([SERVING_CERTIFICATE]).map(Interest::Counted);
+        kinds.into_iter().map(Interest::Kind).chain(of_target).chain(counted).collect()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        self.notice(input);
+        let mut effects = Vec::new();
+        if is_scrape(input.now) && self.evaluated_at != Some(input.now) {
+            effects = self.evaluate(input);
+        }
+        let why =
+            self.faults.first().map_or_else(String::new, |fault| format!("a rule that can be read: {fault}"));
+        Step { wake_at: self.wake_at(input.now), why: why.into(), effects, ..Step::default() }
+    }
+}
+
+fn is_scrape(at: Time) -> bool {
+    at.as_nanosecond() % INTERVAL.as_nanos() == 0
+}
+
+/// The first scrape after a moment.
+fn next_scrape(at: Time) -> Time {
+    let into = at.as_second().rem_euclid(INTERVAL.as_secs());
+    Time::from_second(at.as_second() - into + INTERVAL.as_secs()).unwrap_or(Time::MAX)
+}

@@ -1,0 +1,120 @@
+//! Rules for alerts, as PrometheusRule objects (`monitoring.coreos.com/v1`) hold them.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use serde_json::Value as Json;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::PROMETHEUS_RULES;
+use windtunnel_core::{Object, View, alert};
+
+use crate::promql;
+use crate::promql::{Expr, Labels, Metrics, NAME, Sample, Selector, Value};
+
+/// A rule for alerts.
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    /// What must come to samples, each of them an alert.
+    pub(super) expr: Expr,
+    /// How long it must do so before the alert fires.
+    pub(super) hold: SignedDuration,
+    /// The longest that it looks back.
+    pub(super) range: SignedDuration,
+    /// Whether it may come to something else although nothing that it selects changed.
+    pub(super) counts_time: bool,
+    /// When what it selects became something else last.
+    pub(super) touched: Time,
+    /// Up to when it comes to the same alerts without that, by the last evaluation; `None`: only the next tells.
+    pub(super) stands_until: Option<Time>,
+    labels: Labels,
+    annotations: Labels,
+}
+
+impl Rule {
+    /// The labels and annotations of the alert that a sample of the expression is.
+    pub(super) fn alert(&self, sample: &Sample, metrics: &dyn Metrics) -> (Labels, Labels) {
+        let fill = |texts: &Labels| -> Labels {
+            texts.iter().map(|(name, text)| (name.clone(), filled(text, sample, metrics))).collect()
+        };
+        let mut labels = sample.labels.clone();
+        labels.remove(NAME);
+        labels.extend(fill(&self.labels));
+        (labels, fill(&self.annotations))
+    }
+}
+
+/// The rules of all PrometheusRule objects that can be read, of which nothing is known before now, and why others cannot.
+pub(super) fn all(view: &View, now: Time) -> (Vec<Rule>, Vec<String>) {
+    let (mut rules, mut faults) = (Vec::new(), Vec::new());
+    for object in view.list(&PROMETHEUS_RULES) {
+        for group in object.list("/spec/groups") {
+            // Rules that record other metrics have no `alert`.
+            let alerts = group["rules"].as_array().into_iter().flatten();
+            for found in alerts.filter(|rule| rule["alert"].is_string()) {
+                match rule(found, now) {
+                    Ok(rule) => rules.push(rule),
+                    Err(fault) => faults.push(fault_of(object, found, &fault)),
+                }
+            }
+        }
+    }
+    (rules, faults)
+}
+
+fn fault_of(object: &Object, rule: &Json, fault: &str) -> String {
+    let name = rule["alert"].as_str().unwrap_or_default();
+    format!("rule {name} of PrometheusRule/{}/{}: {fault}", object.namespace(), object.name())
+}
+
+fn rule(rule: &Json, now: Time) -> Result<Rule, String> {
+    // Expressions may be plain numbers.
+    let expr = promql::parse(&rule["expr"].as_str().map_or_else(|| rule["expr"].to_string(), str::to_owned))?;
+    let hold = match rule["for"].as_str() {
+        Some(text) => {
+            windtunnel_core::text::parse_units(text).ok_or_else(|| format!("`for: {text}` is no duration"))?
+        }
+        None => SignedDuration::ZERO,
+    };
+    let range = expr.selectors().into_iter().filter_map(Selector::range).max().unwrap_or_default();
+    let mut labels = texts(&rule["labels"]);
+    labels.insert(alert::NAME.to_owned(), rule["alert"].as_str().unwrap_or_default().to_owned());
+    let annotations = texts(&rule["annotations"]);
+    let counts_time = expr.depends_on_time();
+    Ok(Rule { expr, hold, range, counts_time, touched: now, stands_until: None, labels, annotations })
+}
+
+fn texts(values: &Json) -> BTreeMap<String, String> {
+    let values = values.as_object().into_iter().flatten();
+    values.map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned())).collect()
+}
+
+/// A template with the commands of [`said`] filled in; what else stands in braces is left as it is.
+fn filled(template: &str, sample: &Sample, metrics: &dyn Metrics) -> String {
+    let (mut out, mut rest) = (String::new(), template);
+    while let Some((before, (inner, after))) =
+        rest.split_once("{{").and_then(|(before, opened)| Some((before, opened.split_once("}}")?)))
+    {
+        out += before;
+        out += &said(inner.trim(), sample, metrics).unwrap_or_else(|| format!("{{{{{inner}}}}}"));
+        rest = after;
+    }
+    out + rest
+}
+
+/// What a command of a template comes to: `$value`, `$labels.<name>`, or `query "<PromQL>" | first | label "<name>"`.
+fn said(command: &str, sample: &Sample, metrics: &dyn Metrics) -> Option<String> {
+    let label = |sample: &Sample, name: &str| sample.labels.get(name).cloned().unwrap_or_default();
+    if command == "$value" {
+        return Some(sample.value.to_string());
+    }
+    if let Some(name) = command.strip_prefix("$labels.") {
+        return Some(label(sample, name));
+    }
+    let (query, name) = command.strip_prefix("query \"")?.split_once("\" | first | label \"")?;
+    match promql::evaluate(&promql::parse(query).ok()?, metrics).ok()? {
+        Value::Vector(found) => {
+            Some(found.first().map_or_else(String::new, |first| label(first, name.trim_end_matches('"'))))
+        }
+        Value::Scalar(_) => None,
+    }
+}

@@ -1,0 +1,282 @@
+//! Alerts on a clock: pending, firing, and gone.
+
+use serde_json::{Value, json};
+use windtunnel_controllers::testing::Rig;
+use windtunnel_core::Write;
+use windtunnel_core::resources;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS, PROMETHEUS_RULES};
+
+use crate::manifests;
+use crate::monitoring::Prometheus;
+
+const NAMESPACE: &str = "openshift-cluster-version";
+
+/// A Prometheus beside a cluster with the alerts of the cluster-version operator, which runs.
+fn rig() -> Rig {
+    let mut rig = Rig::new();
+    let rules = manifests::objects("base").iter().find(|object| object["kind"] == "PrometheusRule").unwrap();
+    rig.put(&PROMETHEUS_RULES, rules.clone());
+    put_operator(&mut rig);
+    rig.seat(|| Box::new(Prometheus::new(std::sync::Arc::default())));
+    rig
+}
+
+/// The operator runs, and Prometheus is led to it.
+fn put_operator(rig: &mut Rig) {
+    for object in super::target() {
+        rig.put(resources::of(object).unwrap(), object.clone());
+    }
+    rig.put(&PODS, pod("Running"));
+}
+
+fn pod(phase: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": "cluster-version-operator-1", "namespace": NAMESPACE,
+            "labels": { "k8s-app": "cluster-version-operator" },
+        },
+        "status": { "phase": phase },
+    })
+}
+
+fn operator(conditions: &[(&str, &str)]) -> Value {
+    let conditions: Vec<Value> = conditions
+        .iter()
+        .map(|(kind, status)| json!({ "type": kind, "status": status, "reason": "Because" }))
+        .collect();
+    json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterOperator",
+        "metadata": { "name": "etcd" }, "status": { "conditions": conditions },
+    })
+}
+
+fn cluster_version(conditions: &Value) -> Value {
+    json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
+        "metadata": { "name": "version" }, "status": { "conditions": conditions },
+    })
+}
+
+fn report(rig: &mut Rig, conditions: &[(&str, &str)]) {
+    rig.write(&Write::update_status(&CLUSTER_OPERATORS, operator(conditions)));
+}
+
+/// What was told, a line each.
+fn told(rig: &Rig) -> Vec<&str> {
+    rig.log.iter().map(String::as_str).filter(|line| line.contains(" alert ")).collect()
+}
+
+const WELL: &[(&str, &str)] = &[("Available", "True"), ("Degraded", "False")];
+
+#[test]
+fn an_operator_that_is_away_is_told_of_after_ten_minutes_and_no_longer_when_it_is_back() {
+    let mut rig = rig();
+    rig.put(&CLUSTER_OPERATORS, operator(WELL));
+    rig.run(45);
+    report(&mut rig, &[("Available", "False"), ("Degraded", "False")]);
+    rig.run(1_000);
+    report(&mut rig, WELL);
+    rig.run(60);
+    assert_eq!(
+        told(&rig),
+        [
+            "0:01:00 alert ClusterOperatorDown pending",
+            "0:11:00 alert ClusterOperatorDown firing",
+            "0:17:30 alert ClusterOperatorDown inactive",
+        ]
+    );
+}
+
+#[test]
+fn an_operator_that_says_nothing_is_down_and_degraded() {
+    let mut rig = rig();
+    rig.put(&CLUSTER_OPERATORS, operator(&[]));
+    rig.run(3_600);
+    assert_eq!(
+        told(&rig),
+        [
+            "0:00:00 alert ClusterOperatorDown pending",
+            "0:00:00 alert ClusterOperatorDegraded pending",
+            "0:10:00 alert ClusterOperatorDown firing",
+            "0:30:00 alert ClusterOperatorDegraded firing",
+        ]
+    );
+}
+
+#[test]
+fn an_alert_that_is_interrupted_begins_anew() {
+    let mut rig = rig();
+    rig.put(&CLUSTER_OPERATORS, operator(&[("Available", "True"), ("Degraded", "True")]));
+    rig.run(1_790);
+    report(&mut rig, WELL);
+    rig.run(20);
+    report(&mut rig, &[("Available", "True"), ("Degraded", "True")]);
+    rig.run(1_500);
+    assert_eq!(
+        told(&rig),
+        [
+            "0:00:00 alert ClusterOperatorDegraded pending",
+            "0:30:00 alert ClusterOperatorDegraded inactive",
+            "0:30:30 alert ClusterOperatorDegraded pending",
+        ]
+    );
+}
+
+#[test]
+fn an_operator_that_comes_and_goes_flaps() {
+    let mut rig = rig();
+    rig.put(&CLUSTER_OPERATORS, operator(WELL));
+    for round in 0..24 {
+        rig.run(30);
+        let status = if round % 2 == 0 { "False" } else { "True" };
+        report(&mut rig, &[("Available", status), ("Degraded", "False")]);
+    }
+    rig.run(600);
+    let flaps: Vec<&str> = told(&rig).into_iter().filter(|line| line.contains("Flapping")).collect();
+    assert_eq!(
+        flaps,
+        [
+            // Two minutes hold four scrapes, and so three changes at the most.
+            "0:02:00 alert ClusterOperatorFlapping pending",
+            "0:12:00 alert ClusterOperatorFlapping firing",
+            "0:13:00 alert ClusterOperatorFlapping inactive",
+        ]
+    );
+}
+
+#[test]
+fn an_operator_of_versions_that_is_gone_is_told_of() {
+    let mut rig = rig();
+    rig.run(10);
+    rig.write(&Write::delete_now(&PODS, NAMESPACE, "cluster-version-operator-1"));
+    rig.run(1_200);
+    rig.put(&PODS, pod("Running"));
+    rig.run(30);
+    assert_eq!(
+        told(&rig),
+        [
+            "0:00:30 alert ClusterVersionOperatorDown pending",
+            "0:10:30 alert ClusterVersionOperatorDown firing",
+            "0:20:30 alert ClusterVersionOperatorDown inactive",
+        ]
+    );
+}
+
+#[test]
+fn updates_that_cannot_be_retrieved_are_told_of_after_an_hour_unless_nobody_wants_them() {
+    let run = |reason: &str| {
+        let mut rig = rig();
+        let condition = json!([{
+            "type": "RetrievedUpdates", "status": "False", "reason": reason,
+            "lastTransitionTime": "2024-01-01T00:00:00Z",
+        }]);
+        rig.put(&CLUSTER_VERSIONS, cluster_version(&condition));
+        rig.run(4_200);
+        told(&rig).iter().map(|line| (*line).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(run("RemoteFailed"), ["1:00:00 alert CannotRetrieveUpdates firing"]);
+    assert!(run("NoChannel").is_empty());
+}
+
+#[test]
+fn a_release_that_is_not_accepted_and_a_cluster_that_is_not_upgradeable_are_told_of_after_an_hour() {
+    let mut rig = rig();
+    let conditions = json!([
+        { "type": "ReleaseAccepted", "status": "False", "reason": "RetrievePayload" },
+        { "type": "Upgradeable", "status": "False", "reason": "MultipleReasons" },
+    ]);
+    rig.put(&CLUSTER_VERSIONS, cluster_version(&conditions));
+    rig.run(4_000);
+    let firing: Vec<&str> = told(&rig).into_iter().filter(|line| line.ends_with("firing")).collect();
+    assert_eq!(
+        firing,
+        ["1:00:00 alert ClusterNotUpgradeable firing", "1:00:00 alert ClusterReleaseNotAccepted firing"]
+    );
+}
+
+#[test]
+fn an_alert_that_says_something_else_is_told_of_again() {
+    let mut rig = rig();
+    let with = |reason: &str| {
+        cluster_version(&json!([{ "type": "Upgradeable", "status": "False", "reason": reason }]))
+    };
+    rig.put(&CLUSTER_VERSIONS, with("MultipleReasons"));
+    rig.run(60);
+    for _ in 0..2 {
+        rig.write(&Write::update_status(&CLUSTER_VERSIONS, with("ClusterVersionOverridesSet")));
+        rig.run(60);
+    }
+    assert_eq!(
+        told(&rig),
+        ["0:00:00 alert ClusterNotUpgradeable pending", "0:01:30 alert ClusterNotUpgradeable pending"]
+    );
+}
+
+#[test]
+fn an_alert_goes_with_its_rule_and_stays_when_another_comes() {
+    let mut rig = rig();
+    rig.put(&CLUSTER_OPERATORS, operator(&[("Available", "False"), ("Degraded", "False")]));
+    rig.run(310);
+    let rules = json!({
+        "apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule",
+        "metadata": { "name": "another", "namespace": "default" },
+        "spec": { "groups": [{ "name": "a", "rules": [{ "alert": "Own", "expr": "cluster_operator_up == 0" }] }] },
+    });
+    rig.put(&PROMETHEUS_RULES, rules);
+    rig.run(390);
+    rig.write(&Write::delete_now(&PROMETHEUS_RULES, "default", "another"));
+    rig.run(60);
+    assert_eq!(
+        told(&rig),
+        [
+            "0:00:00 alert ClusterOperatorDown pending",
+            "0:05:30 alert Own firing",
+            "0:10:00 alert ClusterOperatorDown firing",
+            "0:12:00 alert Own inactive",
+        ]
+    );
+}
+
+#[test]
+fn texts_of_rules_are_filled_in_and_rules_that_cannot_be_read_are_left_out() {
+    let mut rig = Rig::new();
+    let rule = |name: &str, expr: Value, hold: &str| {
+        let text = "{{ $labels.name }} is {{$value}}, {{ humanize $value }}, \
+                    {{ query \"cluster_operator_up\" | first | label \"name\" }}";
+        json!({
+            "alert": name, "expr": expr, "for": hold, "labels": { "about": "{{ $labels.name }}" },
+            "annotations": { "summary": text },
+        })
+    };
+    let rules = [
+        rule("Good", json!("cluster_operator_up == 1"), "0s"),
+        rule("Odd", json!("cluster_operator_up =="), "0s"),
+        rule("Unclear", json!("cluster_operator_up"), "soon"),
+        json!({ "record": "other", "expr": 1 }),
+    ];
+    rig.put(
+        &PROMETHEUS_RULES,
+        json!({
+            "apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule",
+            "metadata": { "name": "mine", "namespace": "default" },
+            "spec": { "groups": [{ "name": "a", "rules": rules }] },
+        }),
+    );
+    put_operator(&mut rig);
+    rig.put(&CLUSTER_OPERATORS, operator(WELL));
+    let (found, faults) = super::super::rules::all(&rig.view, rig.now);
+    assert_eq!(
+        faults,
+        [
+            "rule Odd of PrometheusRule/default/mine: expected an expression, found the end",
+            "rule Unclear of PrometheusRule/default/mine: `for: soon` is no duration",
+        ]
+    );
+    let moment = super::super::metrics::Moment::of(&rig.view, rig.now);
+    let value = crate::promql::evaluate(&found[0].expr, &moment).unwrap();
+    let crate::promql::Value::Vector(samples) = value else { panic!("{value:?}") };
+    let (labels, annotations) = found[0].alert(&samples[0], &moment);
+    assert_eq!((&*labels["alertname"], &*labels["about"]), ("Good", "etcd"));
+    assert_eq!(annotations["summary"], "etcd is 1, {{ humanize $value }}, etcd");
+}

@@ -1,0 +1,89 @@
+//! `oc adm upgrade accept`: which risks of updates the administrator takes.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use windtunnel_core::Object;
+
+use super::cluster_version::accepted_risks;
+use super::command::{Patch, Success, Turn};
+use super::said::Said;
+
+/// The command, for its help.
+pub(super) const NAME: &str = "oc adm upgrade accept";
+
+/// How the risks change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Change {
+    /// Whether those that were accepted are forgotten first: `--clear` or `--replace`.
+    pub(super) anew: bool,
+    /// Names to accept.
+    pub(super) add: BTreeSet<String>,
+    /// Names to accept no longer.
+    pub(super) remove: BTreeSet<String>,
+}
+
+impl Change {
+    /// Reads `RiskA,RiskB-`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn read(clear: bool, replace: bool, words: &[String]) -> Result<Self, String> {
+        if clear && replace {
+            return Err("--clear and --replace are mutually exclusive".to_owned());
+        }
+        let mut change = Self { anew: clear || replace, ..Self::default() };
+        let list = match words {
+            [] if clear => return Ok(change),
+            [] => return Err("no positional arguments given".to_owned()),
+            [_] if clear => return Err(format!("unknown command {:?}", words.join(" "))),
+            [list] => list,
+            _ => return Err("multiple positional arguments given".to_owned()),
+        };
+        for name in list.split(',').map(str::trim) {
+            match name.strip_suffix('-') {
+                Some("") => return Err(format!("illegal risk {name:?}")),
+                Some(removed) => change.remove.insert(removed.to_owned()),
+                None if name.is_empty() => return Err(format!("illegal risk {name:?}")),
+                None => change.add.insert(name.to_owned()),
+            };
+        }
+        let both: Vec<&str> = change.add.intersection(&change.remove).map(String::as_str).collect();
+        if !both.is_empty() {
+            return Err(format!("requested risks with both Risk and Risk-: {}", both.join(",")));
+        }
+        if replace && !change.remove.is_empty() {
+            return Err("The suffix '-' on risks is not allowed if --replace is specified".to_owned());
+        }
+        Ok(change)
+    }
+
+    /// The risks after the change: those that were accepted keep their places, new ones go last.
+    fn apply(&self, accepted: &[Value]) -> Vec<Value> {
+        let name = |risk: &Value| risk["name"].as_str().unwrap_or_default().to_owned();
+        let kept = accepted.iter().filter(|risk| !self.anew && !self.remove.contains(&name(risk)));
+        let mut risks: Vec<Value> = kept.cloned().collect();
+        let names: BTreeSet<String> = risks.iter().map(name).collect();
+        risks.extend(self.add.difference(&names).map(|name| json!({ "name": name })));
+        risks
+    }
+}
+
+/// Writes the risks, if they change.
+pub(super) fn accept(change: &Change, cluster_version: &Object, mut said: Said) -> Turn {
+    let accepted = accepted_risks(cluster_version).and_then(Value::as_array);
+    let risks = change.apply(accepted.map(Vec::as_slice).unwrap_or_default());
+    if accepted.map_or(risks.is_empty(), |accepted| *accepted == risks) {
+        said.say("info: Accept risks are not changed");
+        return Turn::Done(said);
+    }
+    let names: Vec<&str> = risks.iter().filter_map(|risk| risk["name"].as_str()).collect();
+    let line = format!("info: Accept risks are [{}]", names.join(", "));
+    let risks = if risks.is_empty() { Value::Null } else { Value::Array(risks) };
+    Turn::Patch(Patch {
+        body: format!("{{\"spec\": {{\"desiredUpdate\": {{\"acceptRisks\": {risks}}}}}}}"),
+        said,
+        success: Success::Line(line),
+        unable: "unable to accept risks",
+    })
+}

@@ -1,0 +1,73 @@
+//! `oc adm upgrade channel`: sets the channel, or clears it.
+
+use serde_json::json;
+use windtunnel_core::Object;
+
+use super::cluster_version::{channels, desired};
+use super::command::{Patch, Success, Turn};
+use super::said::Said;
+
+/// Which channel, and whether one that the release does not know will do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Channel {
+    /// Its name; empty: none.
+    pub(super) name: String,
+    /// `--allow-explicit-channel`.
+    pub(super) allow_explicit: bool,
+}
+
+/// Sets the channel, unless it is set already or the release is in none of that name.
+pub(super) fn channel(wanted: &Channel, cluster_version: &Object, mut said: Said) -> Turn {
+    let (name, current) = (wanted.name.as_str(), cluster_version.text("/spec/channel"));
+    if name == current {
+        said.say(&match name {
+            "" => "info: Cluster channel is already clear (no change)".to_owned(),
+            _ => format!("info: Cluster is already in {name} (no change)"),
+        });
+        return Turn::Done(said);
+    }
+    if let Err(error) = judge(wanted, current, cluster_version, &mut said) {
+        return Turn::Done(said.fail(&error));
+    }
+    if name.is_empty() {
+        said.warn(&format!(
+            "warning: Clearing channel {current:?}; cluster will no longer request available update recommendations."
+        ));
+    }
+    Turn::Patch(Patch {
+        body: format!("{{\"spec\":{{\"channel\": {}}}}}", json!(name)),
+        said,
+        success: Success::Silent,
+        unable: "unable to set channel",
+    })
+}
+
+/// Holds the channel against those that list the release; without any nothing can be said against it.
+fn judge(wanted: &Channel, current: &str, cluster_version: &Object, said: &mut Said) -> Result<(), String> {
+    let (name, known) = (wanted.name.as_str(), channels(cluster_version));
+    let available = known.join(", ");
+    if known.is_empty() {
+        if !name.is_empty() {
+            let version = desired(cluster_version).version;
+            said.warn(&format!(
+                "warning: No channels known to be compatible with the current version {version:?}; unable to validate {name:?}. Setting the update channel to {name:?} anyway."
+            ));
+        }
+    } else if name.is_empty() {
+        if known.contains(&current) && !wanted.allow_explicit {
+            return Err(format!(
+                "You are requesting to clear the update channel. The current channel {current:?} is one of the available channels, you must pass --allow-explicit-channel to continue"
+            ));
+        }
+    } else if !known.contains(&name) {
+        if !wanted.allow_explicit {
+            return Err(format!(
+                "the requested channel {name:?} is not one of the available channels ({available}), you must pass --allow-explicit-channel to continue"
+            ));
+        }
+        said.warn(&format!(
+            "warning: The requested channel {name:?} is not one of the available channels ({available}). You have used --allow-explicit-channel to proceed anyway. Setting the update channel to {name:?}."
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! `oc adm upgrade --clear`: takes the request back; risks that were accepted stay so.
+
+use windtunnel_core::Object;
+
+use super::cluster_version::{Release, Update, accepted_risks};
+use super::command::{Patch, Success, Turn};
+use super::said::Said;
+
+/// Clears the request, if there is one.
+pub(super) fn clear(cluster_version: &Object, mut said: Said) -> Turn {
+    let asked = &cluster_version["spec"]["desiredUpdate"];
+    if asked.is_null() {
+        said.say("info: No update in progress");
+        return Turn::Done(said);
+    }
+    let risks = accepted_risks(cluster_version);
+    let update = match risks {
+        Some(_) => Update { accept_risks: risks, ..Update::default() }.json(),
+        None => "null".to_owned(),
+    };
+    let Release { version, image, .. } = Release::read(asked);
+    Turn::Patch(Patch {
+        body: format!("{{\"spec\":{{\"desiredUpdate\":{update}}}}}"),
+        said,
+        success: Success::Cleared(version.to_owned(), image.to_owned()),
+        unable: "Unable to cancel current rollout",
+    })
+}

@@ -1,0 +1,386 @@
+//! The client `oc get`: which objects are asked for, and how they are printed.
+
+use serde_json::{Value, json};
+use windtunnel_core::Resource;
+use windtunnel_core::jsonpath::JsonPath;
+use windtunnel_core::resources;
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::text::tabwriter::Columns;
+use windtunnel_core::yaml;
+
+use super::said::Said;
+
+/// Short names of kinds (`shortNames` of their definitions).
+const SHORT: &[(&str, &str)] = &[
+    ("cm", "configmaps"),
+    ("co", "clusteroperators"),
+    ("crd", "customresourcedefinitions"),
+    ("deploy", "deployments"),
+    ("ds", "daemonsets"),
+    ("ev", "events"),
+    ("mc", "machineconfigs"),
+    ("mcp", "machineconfigpools"),
+    ("no", "nodes"),
+    ("ns", "namespaces"),
+    ("pdb", "poddisruptionbudgets"),
+    ("po", "pods"),
+    ("rs", "replicasets"),
+    ("sa", "serviceaccounts"),
+    ("scc", "securitycontextconstraints"),
+    ("svc", "services"),
+];
+
+/// How `kubectl` lays tables out.
+const TABLE: Columns = Columns { min_width: 6, padding: 3 };
+
+/// What the API server is asked for where a table is printed.
+const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+
+/// A question whose words make sense.
+#[derive(Debug, Clone)]
+pub struct Get {
+    resource: Resource,
+    name: String,
+    namespace: String,
+    everywhere: bool,
+    selector: String,
+    headers: bool,
+    output: Output,
+}
+
+/// How the answer is printed.
+#[derive(Debug, Clone, PartialEq)]
+enum Output {
+    Table { wide: bool },
+    Json,
+    Yaml,
+    Name,
+    Path(Vec<Piece>),
+}
+
+/// A part of a template such as `{.metadata.name}{"\n"}`.
+#[derive(Debug, Clone, PartialEq)]
+enum Piece {
+    Text(String),
+    Path(JsonPath),
+}
+
+impl Get {
+    /// Reads the words after `oc get`.
+    ///
+    /// # Errors
+    /// What the client says to words that make no sense.
+    pub fn read(words: &[String]) -> Result<Self, Said> {
+        let mut get = Self {
+            resource: CLUSTER_VERSIONS,
+            name: String::new(),
+            namespace: "default".to_owned(),
+            everywhere: false,
+            selector: String::new(),
+            headers: true,
+            output: Output::Table { wide: false },
+        };
+        let mut plain = Vec::new();
+        let mut words = words.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            let (flag, mut value) = match word.split_once('=') {
+                Some((flag, value)) if word.starts_with('-') => (flag, Some(value)),
+                _ => (word, None),
+            };
+            // `-ojson`
+            let (flag, glued) = if !flag.starts_with("--") && flag.starts_with('-') && flag.len() > 2 {
+                (&flag[..2], Some(&word[2..]))
+            } else {
+                (flag, None)
+            };
+            value = glued.or(value);
+            let mut needed = || {
+                let missing = || Said::default().fail(&format!("flag needs an argument: {flag}"));
+                value.or_else(|| words.next()).ok_or_else(missing)
+            };
+            match flag {
+                "-n" | "--namespace" => needed()?.clone_into(&mut get.namespace),
+                "-l" | "--selector" => needed()?.clone_into(&mut get.selector),
+                "-o" | "--output" => get.output = output(needed()?)?,
+                "-A" | "--all-namespaces" => get.everywhere = true,
+                "--no-headers" => get.headers = false,
+                _ if flag.starts_with('-') => {
+                    return Err(Said::default().misused(&format!("unknown flag: {flag}"), "oc get"));
+                }
+                _ => plain.push(word),
+            }
+        }
+        get.asks_for(&plain)?;
+        Ok(get)
+    }
+
+    fn asks_for(&mut self, plain: &[&str]) -> Result<(), Said> {
+        let (kind, name) = match *plain {
+            [] => {
+                let missing = "You must specify the type of resource to get. ";
+                return Err(Said::default().fail(missing));
+            }
+            [one] => one.split_once('/').unwrap_or((one, "")),
+            [kind, name] => (kind, name),
+            [_, _, more, ..] => {
+                let one = format!("one object at a time can be asked for here, found `{more}` too");
+                return Err(Said::default().fail(&one));
+            }
+        };
+        let odd = |c: char| !(c.is_ascii_alphanumeric() || "-._/=,!".contains(c));
+        if let Some(odd) =
+            self.selector.chars().chain(name.chars()).chain(self.namespace.chars()).find(|c| odd(*c))
+        {
+            return Err(Said::default().fail(&format!("a name or a selector has no `{odd}`")));
+        }
+        self.resource = resource(kind).ok_or_else(|| {
+            let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.plural));
+            Said::default().fail(&format!("the server doesn't have a resource type \"{kind}\"{hint}"))
+        })?;
+        name.clone_into(&mut self.name);
+        Ok(())
+    }
+
+    /// The path of the request, with its query.
+    pub fn path(&self) -> String {
+        let Resource { group, version, plural, .. } = &self.resource;
+        let root =
+            if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
+        let namespace = if self.resource.namespaced && !self.everywhere {
+            format!("/namespaces/{}", self.namespace)
+        } else {
+            String::new()
+        };
+        let name = if self.name.is_empty() { String::new() } else { format!("/{}", self.name) };
+        let query = if self.selector.is_empty() {
+            String::new()
+        } else {
+            format!("?labelSelector={}", self.selector)
+        };
+        format!("{root}{namespace}/{plural}{name}{query}")
+    }
+
+    /// The media types that are asked for.
+    pub fn accept(&self) -> &'static str {
+        if matches!(self.output, Output::Table { .. }) { AS_TABLE } else { "application/json" }
+    }
+
+    /// Ends with the API server's answer.
+    pub fn answered(&self, answer: &Value) -> Said {
+        let mut said = Said::default();
+        let items = answer["items"].as_array().or_else(|| answer["rows"].as_array());
+        if items.is_some_and(Vec::is_empty) && matches!(self.output, Output::Table { .. }) {
+            let place = if self.resource.namespaced && !self.everywhere {
+                format!("No resources found in {} namespace.", self.namespace)
+            } else {
+                "No resources found".to_owned()
+            };
+            said.warn(&place);
+            return said;
+        }
+        let whole = self.whole(answer);
+        match &self.output {
+            Output::Table { wide } => said.stdout = self.table(answer, *wide),
+            Output::Json => said.say(&serde_json::to_string_pretty(&whole).unwrap_or_default()),
+            Output::Yaml => said.stdout = yaml::to_string(&whole).unwrap_or_default(),
+            Output::Name => {
+                let one = std::slice::from_ref(answer);
+                for object in items.map_or(one, Vec::as_slice) {
+                    said.say(&self.named(object["metadata"]["name"].as_str().unwrap_or_default()));
+                }
+            }
+            // A template ends without a line break.
+            Output::Path(pieces) => said.stdout = pieces.iter().map(|piece| piece.of(&whole)).collect(),
+        }
+        said
+    }
+
+    /// Ends with the API server's refusal.
+    pub fn refused(reason: &str, message: &str) -> Said {
+        Said { stdout: String::new(), stderr: format!("Error from server ({reason}): {message}\n"), code: 1 }
+    }
+
+    /// An object as it is, and several as the `List` that the client makes of them.
+    fn whole(&self, answer: &Value) -> Value {
+        let Some(items) = answer["items"].as_array() else { return answer.clone() };
+        let typed = items.iter().map(|item| {
+            let mut item = item.clone();
+            item["apiVersion"] = json!(self.resource.api_version());
+            item["kind"] = json!(self.resource.kind);
+            item
+        });
+        json!({
+            "apiVersion": "v1",
+            "items": typed.collect::<Vec<_>>(),
+            "kind": "List",
+            "metadata": { "resourceVersion": "" },
+        })
+    }
+
+    fn named(&self, name: &str) -> String {
+        let kind = self.resource.kind.to_lowercase();
+        let group = &self.resource.group;
+        if group.is_empty() { format!("{kind}/{name}") } else { format!("{kind}.{group}/{name}") }
+    }
+
+    /// A Table of the API server as text.
+    fn table(&self, table: &Value, wide: bool) -> String {
+        let empty = Vec::new();
+        let list = |value: &Value| value.as_array().unwrap_or(&empty).clone();
+        let columns = list(&table["columnDefinitions"]);
+        let shown: Vec<usize> = (0..columns.len())
+            .filter(|at| wide || columns[*at]["priority"].as_i64().unwrap_or(0) == 0)
+            .collect();
+        let mut text = String::new();
+        if self.headers {
+            let heads =
+                shown.iter().map(|at| columns[*at]["name"].as_str().unwrap_or_default().to_uppercase());
+            text += &line("NAMESPACE", self.everywhere, heads);
+        }
+        for row in list(&table["rows"]) {
+            let cells = shown.iter().map(|at| match &row["cells"][*at] {
+                Value::Null => "<none>".to_owned(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            });
+            let namespace = row["object"]["metadata"]["namespace"].as_str().unwrap_or_default();
+            text += &line(namespace, self.everywhere, cells);
+        }
+        let laid = TABLE.layout(&text);
+        let lines: Vec<&str> = laid.lines().map(str::trim_end).collect();
+        lines.join("\n") + "\n"
+    }
+}
+
+fn line(namespace: &str, everywhere: bool, cells: impl Iterator<Item = String>) -> String {
+    let first = everywhere.then(|| namespace.to_owned());
+    first.into_iter().chain(cells).collect::<Vec<_>>().join("\t") + "\n"
+}
+
+/// The kind that is meant: by its plural, its singular or its short name, with or without (some of) its group.
+pub fn resource(word: &str) -> Option<Resource> {
+    let word = word.to_lowercase();
+    let (name, group) = word.split_once('.').unwrap_or((&word, ""));
+    let name = SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, plural)| plural);
+    let fits = |resource: &&Resource| {
+        let named = resource.plural == name || resource.kind.to_lowercase() == name;
+        named
+            && (resource.group.starts_with(group)
+                || format!("{}.{}", resource.version, resource.group) == group)
+    };
+    // The kinds that this is all about win where several have the same name.
+    let first = [&CLUSTER_VERSIONS, &CLUSTER_OPERATORS];
+    first.into_iter().chain(resources::ALL).find(fits).cloned()
+}
+
+fn output(text: &str) -> Result<Output, Said> {
+    Ok(match text {
+        "wide" => Output::Table { wide: true },
+        "json" => Output::Json,
+        "yaml" => Output::Yaml,
+        "name" => Output::Name,
+        _ => {
+            let template = text.strip_prefix("jsonpath=").ok_or_else(|| {
+                let known = "json, yaml, name, wide, jsonpath=TEMPLATE";
+                Said::default().fail(&format!("output is printed here as one of {known}, found `{text}`"))
+            })?;
+            Output::Path(pieces(template).map_err(|why| Said::default().fail(&why))?)
+        }
+    })
+}
+
+/// Reads `text{.path}{"\n"}`. `range` is not known.
+fn pieces(template: &str) -> Result<Vec<Piece>, String> {
+    let mut found = Vec::new();
+    let mut rest = template;
+    while !rest.is_empty() {
+        let Some((before, after)) = rest.split_once('{') else {
+            found.push(Piece::Text(rest.to_owned()));
+            break;
+        };
+        if !before.is_empty() {
+            found.push(Piece::Text(before.to_owned()));
+        }
+        let (inside, after) =
+            after.split_once('}').ok_or_else(|| format!("unclosed action in the template `{template}`"))?;
+        found.push(match serde_json::from_str::<String>(inside) {
+            Ok(text) => Piece::Text(text),
+            Err(_) => Piece::Path(
+                JsonPath::parse(inside).map_err(|_| format!("`{{{inside}}}` is no path of JSONPath"))?,
+            ),
+        });
+        rest = after;
+    }
+    Ok(found)
+}
+
+impl Piece {
+    fn of(&self, object: &Value) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Path(path) => {
+                let texts = path.find(object).into_iter().map(|value| match value {
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                });
+                texts.collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(line: &str) -> Result<Get, String> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        Get::read(&words).map_err(|said| said.stderr)
+    }
+
+    #[test]
+    fn words_become_a_request() {
+        let check = |line: &str, path: &str| assert_eq!(get(line).unwrap().path(), path, "{line}");
+        check("clusterversion version", "/apis/config.openshift.io/v1/clusterversions/version");
+        check("co/etcd -o yaml", "/apis/config.openshift.io/v1/clusteroperators/etcd");
+        check("pods -n a -l app=b,c", "/api/v1/namespaces/a/pods?labelSelector=app=b,c");
+        check("po -A", "/api/v1/pods");
+        check("clusteroperators.config.openshift.io -ojson", "/apis/config.openshift.io/v1/clusteroperators");
+        check("cm", "/api/v1/namespaces/default/configmaps");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told() {
+        let check = |line: &str, told: &str| assert!(get(line).unwrap_err().contains(told), "{line}");
+        check(
+            "clusterverion",
+            "doesn't have a resource type \"clusterverion\"; did you mean `clusterversions`?",
+        );
+        check("nodes -o go-template", "found `go-template`");
+        check("nodes -o", "flag needs an argument: -o");
+        check("nodes --watch", "unknown flag: --watch");
+        check("nodes -o jsonpath={.a", "unclosed action");
+        check("nodes a b", "one object at a time");
+        check("nodes a?b", "has no `?`");
+    }
+
+    #[test]
+    fn answers_are_printed_as_asked() {
+        let object = json!({ "metadata": { "name": "a" }, "status": { "l": [{ "t": "X", "v": true }] } });
+        let list = json!({ "items": [object] });
+        let printed = |line: &str, answer: &Value| get(line).unwrap().answered(answer).stdout;
+        assert_eq!(printed("no/a -o name", &object), "node/a\n");
+        assert_eq!(printed("co -o name", &list), "clusteroperator.config.openshift.io/a\n");
+        assert_eq!(printed("no a -o jsonpath={.status.l[?(.t=='X')].v}{\"\\n\"}", &object), "true\n");
+        assert!(printed("no -o yaml", &list).starts_with("apiVersion: v1\nitems:\n"));
+        let table = json!({
+            "columnDefinitions": [{ "name": "Name" }, { "name": "Status" }, { "name": "IP", "priority": 1 }],
+            "rows": [{ "cells": ["worker-0", "Ready", "10.0.0.1"] }],
+        });
+        assert_eq!(printed("no", &table), "NAME       STATUS\nworker-0   Ready\n");
+        assert_eq!(printed("no -o wide --no-headers", &table), "worker-0   Ready   10.0.0.1\n");
+        let none = get("po").unwrap().answered(&json!({ "columnDefinitions": [], "rows": [] }));
+        assert_eq!((none.stderr.as_str(), none.code), ("No resources found in default namespace.\n", 0));
+    }
+}

@@ -1,0 +1,266 @@
+//! `oc adm upgrade recommend`: what speaks for and against updates, without asking for any.
+
+mod alerts;
+mod targets;
+
+use std::collections::BTreeSet;
+
+use semver::Version;
+use windtunnel_core::Object;
+use windtunnel_core::condition::Condition;
+
+pub use self::alerts::Alert;
+use self::targets::Targets;
+use super::cluster_version::Release;
+use super::conditions::{self, indented, missing, why};
+use super::report::{NO_UPDATES, RELEASES, source};
+use super::said::Said;
+
+/// How many releases of a minor are shown unless all are asked for.
+const SHOWN: usize = 2;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Recommend {
+    /// `--show-outdated-releases`.
+    pub(super) show_outdated_releases: bool,
+    /// `--version`.
+    pub(super) version: Option<Version>,
+    /// `--quiet`: nothing is printed but issues that are not accepted.
+    pub(super) quiet: bool,
+    /// `--accept`.
+    pub(super) accept: BTreeSet<String>,
+}
+
+/// Tells all of it.
+pub(super) fn recommend(
+    options: &Recommend,
+    cluster_version: &Object,
+    alerts: Result<&[Alert], &str>,
+    said: Said,
+) -> Said {
+    let mut advice = Advice { options, said, issues: BTreeSet::new() };
+    advice.state(cluster_version);
+    advice.prechecks(alerts);
+    advice.updates(cluster_version)
+}
+
+/// What is told, and which issues were found on the way.
+struct Advice<'a> {
+    options: &'a Recommend,
+    said: Said,
+    issues: BTreeSet<String>,
+}
+
+impl Advice<'_> {
+    fn say(&mut self, line: &str) {
+        if !self.options.quiet {
+            self.said.say(line);
+        }
+    }
+
+    fn warn(&mut self, line: &str) {
+        if !self.options.quiet {
+            self.said.warn(line);
+        }
+    }
+
+    /// Notes an issue; what is told of it begins with this.
+    fn issue(&mut self, name: &str) -> &'static str {
+        self.issues.insert(name.to_owned());
+        if self.options.accept.contains(name) { "accepted " } else { "" }
+    }
+
+    fn state(&mut self, cluster_version: &Object) {
+        match conditions::of(cluster_version, "Failing") {
+            None => {
+                let accepted = self.issue("Failing");
+                self.warn(&format!("{accepted}{}", missing("Failing")));
+            }
+            Some(failing) if failing.status != "False" => {
+                let accepted = self.issue("Failing");
+                self.say(&format!("{accepted}{}", block(&failing)));
+            }
+            Some(_) => {}
+        }
+        let progressing = conditions::of(cluster_version, "Progressing");
+        if let Some(found) = progressing.filter(|it| it.status == "True" && !it.message.is_empty()) {
+            let accepted = self.issue("Progressing");
+            let wait = "You may wish to let this update complete before requesting a new update.";
+            self.say(&format!(
+                "{accepted}info: An update is in progress.  {wait}\n  {}\n",
+                indented(&found.message)
+            ));
+        }
+    }
+
+    /// What alerts say. All that speaks against updates is told in full, once something of it is not accepted.
+    fn prechecks(&mut self, alerts: Result<&[Alert], &str>) {
+        let found = match alerts {
+            Ok(alerts) => alerts::judge(alerts),
+            Err(why) => {
+                self.issue("FailedToCompletePrecheck");
+                return self.say(&format!("Failed to check for at least some preconditions: {why}"));
+            }
+        };
+        let (mut happy, mut accepted, mut unhappy) = (Vec::new(), Vec::new(), Vec::new());
+        for judgement in &found {
+            let Condition { kind, status, reason, .. } = &judgement.condition;
+            if status == "True" {
+                happy.push(format!("{kind} ({reason})"));
+            } else if self.issue(&judgement.issue).is_empty() {
+                unhappy.push(kind.clone());
+            } else {
+                accepted.push(kind.clone());
+            }
+        }
+        let told = [
+            ("found no cause for concern in updating this cluster to later releases", &mut happy),
+            (
+                "found cause for concern in updating this cluster to later releases, but were explicitly accepted via --accept",
+                &mut accepted,
+            ),
+            ("found cause for concern in updating this cluster to later releases", &mut unhappy),
+        ];
+        for (what, kinds) in told {
+            kinds.sort_unstable();
+            if !kinds.is_empty() {
+                self.say(&format!("The following conditions {what}: {}\n", kinds.join(", ")));
+            }
+        }
+        if !unhappy.is_empty() {
+            for judgement in found.iter().filter(|judgement| judgement.condition.status != "True") {
+                self.say(&block(&judgement.condition));
+            }
+        }
+    }
+
+    fn updates(mut self, cluster_version: &Object) -> Said {
+        let retrieved = conditions::of(cluster_version, "RetrievedUpdates");
+        if let Some(unknown) = retrieved.filter(|found| found.status != "True") {
+            self.issue("CannotRetrieveUpdates");
+            self.warn(&format!("warning: Cannot refresh available updates:\n{}\n", why(&unknown)));
+        }
+        if !self.options.quiet {
+            let words = ["Upstream update service is unset", "Upstream update service"];
+            source(cluster_version, words, &mut self.said);
+        }
+        let (targets, warnings) = Targets::of(cluster_version);
+        if !self.options.quiet {
+            self.said.stderr.push_str(&warnings);
+        }
+        if let Some(version) = &self.options.version {
+            return self.one(&targets, version);
+        }
+        if targets.is_empty() {
+            self.say(NO_UPDATES);
+        }
+        for ((major, minor), releases) in targets.newest_first() {
+            self.say(&format!("\nUpdates to {major}.{minor}:"));
+            let releases: Vec<_> =
+                releases.iter().map(|target| (target.release(), target.not_recommended())).collect();
+            let text = if self.options.show_outdated_releases {
+                table(&releases)
+            } else {
+                newest(&releases, &format!("{major}.{minor}"))
+            };
+            self.said.stdout.push_str(&text);
+        }
+        self.said
+    }
+
+    /// Tells of one release; issues that are not accepted are an error.
+    fn one(mut self, targets: &Targets, version: &Version) -> Said {
+        let target = match targets.find(version) {
+            Ok(target) => target,
+            Err(error) => return self.said.fail(&error),
+        };
+        let Release { version, image, url } = target.release();
+        self.say("");
+        match target.not_recommended() {
+            None => self.say(&format!(
+                "Update to {version} has no known issues relevant to this cluster.\nImage: {image}\nRelease URL: {url}"
+            )),
+            Some(Condition { kind, status, reason, message }) => {
+                let accepted = self.issue("ConditionalUpdateRisk");
+                let via = if accepted.is_empty() { "" } else { " via ConditionalUpdateRisk" };
+                let message = indented(&message);
+                self.say(&format!(
+                    "Update to {version} {kind}={status}:\nImage: {image}\nRelease URL: {url}\nReason: {accepted}{reason}{via}\nMessage: {message}"
+                ));
+            }
+        }
+        let all: Vec<&str> = self.issues.iter().map(String::as_str).collect();
+        let open: Vec<&str> =
+            all.iter().copied().filter(|issue| !self.options.accept.contains(*issue)).collect();
+        if !open.is_empty() {
+            let open = open.join(",");
+            return self.said.fail(&format!(
+                "issues that apply to this cluster but which were not included in --accept: {open}"
+            ));
+        }
+        if !all.is_empty() {
+            let told = format!(
+                "Update to {version} has no known issues relevant to this cluster other than the accepted {}.",
+                all.join(",")
+            );
+            self.say(&told);
+        }
+        self.said
+    }
+}
+
+/// A condition with its reason and message, and an empty line after it.
+fn block(condition: &Condition) -> String {
+    format!("{}={}:\n\n{}\n", condition.kind, condition.status, why(condition))
+}
+
+const NO_ISSUES: &str = "no known issues relevant to this cluster";
+const HEAD: &str = "  VERSION\tISSUES\n";
+
+/// All releases of a minor as a table.
+fn table(releases: &[(Release<'_>, Option<Condition>)]) -> String {
+    let row = |(release, found): &(Release<'_>, Option<Condition>)| {
+        let issues = found.as_ref().map_or(NO_ISSUES, |condition| &condition.reason);
+        format!("  {}\t{issues}\n", release.version)
+    };
+    let rows: String = releases.iter().map(row).collect();
+    RELEASES.layout(&format!("{HEAD}{rows}"))
+}
+
+/// The newest releases of a minor: rows for those without issues, paragraphs for the others, and how many more there
+/// are. Each row is laid out by itself, with the head before the first.
+fn newest(releases: &[(Release<'_>, Option<Condition>)], minor: &str) -> String {
+    let (mut text, mut head, mut after_paragraph) = (String::new(), HEAD, false);
+    for (index, (release, found)) in releases.iter().enumerate() {
+        if after_paragraph || found.is_some() {
+            text.push('\n');
+            if found.is_none() {
+                head = HEAD;
+            }
+            after_paragraph = false;
+        }
+        if index == SHOWN {
+            let more = releases.len() - SHOWN;
+            text += &format!(
+                "And {more} older {minor} updates you can see with '--show-outdated-releases' or '--version VERSION'.\n"
+            );
+            break;
+        }
+        match found {
+            None => {
+                text += &RELEASES.layout(&format!("{head}  {}\t{NO_ISSUES}\n", release.version));
+                head = "";
+            }
+            Some(condition) => {
+                let message = indented(condition.message.trim());
+                text += &format!(
+                    "  Version: {}\n  Image: {}\n  Reason: {}\n  Message: {message}\n",
+                    release.version, release.image, condition.reason
+                );
+                after_paragraph = true;
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,105 @@
+//! `oc adm upgrade` alone: how the cluster is, and where it may go.
+
+use windtunnel_core::Object;
+use windtunnel_core::text::tabwriter::Columns;
+
+use super::cluster_version::{NotRecommended, available, channels, not_recommended, sort};
+use super::conditions::{self, indented, missing, why};
+use super::said::Said;
+use super::semantic_version::newest_first;
+
+/// How lists of releases are set.
+pub(super) const RELEASES: Columns = Columns { min_width: 14, padding: 1 };
+
+/// What is printed when there is nothing to go to.
+pub(super) const NO_UPDATES: &str = "No updates available. You may still upgrade to a specific release image with --to-image or wait for new updates to be available.";
+
+/// Tells all of it.
+pub(super) fn report(cluster_version: &Object, include_not_recommended: bool, mut said: Said) -> Said {
+    state(cluster_version, &mut said);
+    source(cluster_version, ["Upstream is unset", "Upstream"], &mut said);
+    recommended_updates(cluster_version, &mut said);
+    let mut found = not_recommended(cluster_version);
+    if include_not_recommended {
+        found.sort_by(|a, b| newest_first(a.release.version, b.release.version));
+        known_issues(&found, &mut said);
+    } else if !found.is_empty() {
+        let odd = found.iter().map(|update| &update.recommended.status).find(|status| *status != "False");
+        let odd = odd.map(|status| format!(", or where the recommended status is {status:?},"));
+        let odd = odd.unwrap_or_default();
+        said.say(&format!("\nAdditional updates which are not recommended{odd} for your cluster configuration are available, to view those re-run the command with --include-not-recommended."));
+    }
+    said
+}
+
+/// What conditions say of the cluster. (Only Failing has a colon.)
+fn state(cluster_version: &Object, said: &mut Said) {
+    match conditions::of(cluster_version, "Failing") {
+        None => said.warn(&missing("Failing")),
+        Some(failing) if failing.status != "False" => {
+            said.say(&format!("Failing={}:\n\n{}\n", failing.status, why(&failing)));
+        }
+        Some(_) => {}
+    }
+    match conditions::of(cluster_version, "Progressing").filter(|found| !found.message.is_empty()) {
+        None => said.warn(&missing("Progressing")),
+        Some(progressing) if progressing.status == "True" => {
+            said.say(&format!("info: An upgrade is in progress. {}", progressing.message));
+        }
+        Some(progressing) => said.say(&progressing.message),
+    }
+    said.say("");
+    let upgradeable = conditions::of(cluster_version, "Upgradeable").filter(|found| found.status == "False");
+    let accepted = conditions::of(cluster_version, "ReleaseAccepted").filter(|found| found.status != "True");
+    for condition in upgradeable.iter().chain(&accepted) {
+        said.say(&format!("{}={}\n\n{}\n", condition.kind, condition.status, why(condition)));
+    }
+}
+
+/// Where updates are looked for, in the client's words for an update service that is not set and for one that is.
+pub(super) fn source(cluster_version: &Object, [unset, set]: [&str; 2], said: &mut Said) {
+    let channel = cluster_version.text("/spec/channel");
+    if channel.is_empty() {
+        return;
+    }
+    said.say(&match cluster_version.text("/spec/upstream") {
+        "" => format!("{unset}, so the cluster will use an appropriate default."),
+        upstream => format!("{set}: {upstream}"),
+    });
+    let known = channels(cluster_version).join(", ");
+    said.say(&match known.as_str() {
+        "" => format!("Channel: {channel}"),
+        _ => format!("Channel: {channel} (available channels: {known})"),
+    });
+}
+
+fn recommended_updates(cluster_version: &Object, said: &mut Said) {
+    let mut updates = available(cluster_version);
+    sort(&mut updates);
+    let unknown = conditions::of(cluster_version, "RetrievedUpdates").filter(|found| found.status == "False");
+    if !updates.is_empty() {
+        let rows = updates.iter().map(|to| format!("  {}\t{}", to.version, to.image));
+        let rows: Vec<String> = std::iter::once("  VERSION\tIMAGE".to_owned()).chain(rows).collect();
+        said.say("\nRecommended updates:\n");
+        said.say(&RELEASES.layout(&rows.join("\n")));
+    } else if unknown.is_none() {
+        said.say(NO_UPDATES);
+    }
+    if let Some(unknown) = unknown {
+        let what = if updates.is_empty() { "display" } else { "refresh" };
+        said.warn(&format!("warning: Cannot {what} available updates:\n{}\n", why(&unknown)));
+    }
+}
+
+fn known_issues(updates: &[NotRecommended<'_>], said: &mut Said) {
+    if updates.is_empty() {
+        let none = "No updates which are not recommended based on your cluster configuration are available.";
+        return said.say(&format!("\n{none}"));
+    }
+    said.say("\nUpdates with known issues:");
+    for NotRecommended { release, recommended } in updates {
+        said.say(&format!("\n  Version: {}\n  Image: {}", release.version, release.image));
+        let message = indented(recommended.message.trim());
+        said.say(&format!("  Reason: {}\n  Message: {message}", recommended.reason));
+    }
+}

@@ -1,0 +1,235 @@
+//! `oc adm upgrade --to`, `--to-image`, `--to-latest` and `--to-multi-arch`: which release is meant, what stands against
+//! it, and the request.
+
+use windtunnel_core::Object;
+
+use super::arguments::Upgrade;
+use super::cluster_version::{
+    NotRecommended, Release, Update, accepted_risks, available, desired, not_recommended, sort,
+};
+use super::command::{Patch, Success, Turn};
+use super::conditions::{self, why};
+use super::pullspec::Pullspec;
+use super::said::Said;
+
+const FORCED: &str = "warning: --force overrides cluster verification of your supplied release image and waives any update precondition failures. Only use this if you are testing unsigned release images or you are working around a known bug in the cluster-version operator and you have verified the authenticity of the provided image yourself.";
+
+const EXPLICIT: &str = "warning: The requested upgrade image is not one of the available updates. You have used --allow-explicit-upgrade for the update to proceed anyway";
+
+/// Requests an update to the release that the flags mean.
+pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut said: Said) -> Turn {
+    let at = desired(cluster_version);
+    if !flags.to.is_empty() && flags.to == at.version {
+        said.say(&format!("info: Cluster is already at version {}", at.version));
+        return Turn::Done(said);
+    }
+    if !flags.to_image.is_empty() && flags.to_image == at.image {
+        said.say(&format!("info: Cluster is already at {}", at.image));
+        return Turn::Done(said);
+    }
+    let mut search = Search::new(flags, cluster_version);
+    match search.run(&mut said) {
+        Err(error) => Turn::Done(said.fail(&error)),
+        Ok(Some(target)) => {
+            if flags.force {
+                said.warn(FORCED);
+            }
+            if let Err(error) = guard(flags, cluster_version, &mut said) {
+                return Turn::Done(said.fail(&error));
+            }
+            let Release { version, image, .. } = target;
+            let told = match version {
+                "" => format!("Requested update to release image {image}"),
+                _ => format!("Requested update to {version}"),
+            };
+            request(Update { version, image, ..Update::default() }, flags, cluster_version, said, told)
+        }
+        Ok(None) => match search.nowhere() {
+            Ok(line) => {
+                said.say(&line);
+                Turn::Done(said)
+            }
+            Err(error) => Turn::Done(said.fail(&error)),
+        },
+    }
+}
+
+/// Requests the current version for clusters of several architectures.
+pub(super) fn to_multi_arch(flags: &Upgrade, cluster_version: &Object, mut said: Said) -> Turn {
+    if cluster_version.text("/spec/desiredUpdate/architecture") == "Multi" {
+        let told = "info: Update to multi cluster architecture has already been requested";
+        return Turn::Done(said.fail(told));
+    }
+    if let Err(error) = guard(flags, cluster_version, &mut said) {
+        return Turn::Done(said.fail(&error));
+    }
+    if flags.force {
+        said.warn(FORCED);
+    }
+    let version = desired(cluster_version).version;
+    let update = Update { architecture: "Multi", version, ..Update::default() };
+    let told = "Requested update to multi cluster architecture".to_owned();
+    request(update, flags, cluster_version, said, told)
+}
+
+fn request(update: Update<'_>, flags: &Upgrade, cluster_version: &Object, said: Said, told: String) -> Turn {
+    let update = Update { force: flags.force, accept_risks: accepted_risks(cluster_version), ..update };
+    Turn::Patch(Patch {
+        body: format!("{{\"spec\":{{\"desiredUpdate\": {}}}}}", update.json()),
+        said,
+        success: Success::Line(told),
+        unable: "Unable to upgrade",
+    })
+}
+
+/// The search for the release that is meant.
+struct Search<'a> {
+    flags: &'a Upgrade,
+    cluster_version: &'a Object,
+    /// Where the cluster may go, of what was looked at.
+    targets: Vec<Release<'a>>,
+    /// What speaks against some of them.
+    risky: Vec<NotRecommended<'a>>,
+}
+
+impl<'a> Search<'a> {
+    fn new(flags: &'a Upgrade, cluster_version: &'a Object) -> Self {
+        Self { flags, cluster_version, targets: Vec::new(), risky: Vec::new() }
+    }
+
+    /// The release, if there is one. With `--to-latest` it is the newest of those that were looked at, whatever else
+    /// was asked for.
+    fn run(&mut self, said: &mut Said) -> Result<Option<Release<'a>>, String> {
+        let mut found = self.recommended();
+        if found.is_none() {
+            found = self.conditional(said)?;
+        }
+        if found.is_none() && !self.flags.to_image.is_empty() && self.flags.allow_explicit_upgrade {
+            said.warn(EXPLICIT);
+            found = Some(Release { version: "", image: &self.flags.to_image, url: "" });
+        }
+        sort(&mut self.targets);
+        if let Some(latest) = self.targets.first().filter(|_| self.flags.to_latest) {
+            if let Some(risky) = self.risky.iter().find(|risky| risky.release.image == latest.image) {
+                said.warn(&taken(risky));
+            }
+            found = Some(*latest);
+        }
+        Ok(found)
+    }
+
+    /// The release among the available updates; those before it are targets, too. The image stays as it was asked for.
+    fn recommended(&mut self) -> Option<Release<'a>> {
+        for update in available(self.cluster_version) {
+            if self.is_meant(update) {
+                let asked = self.flags.to_image.as_str();
+                return Some(Release {
+                    image: if asked.is_empty() { update.image } else { asked },
+                    ..update
+                });
+            }
+            self.targets.push(update);
+        }
+        None
+    }
+
+    /// The release among the updates that are not recommended, which must be allowed.
+    fn conditional(&mut self, said: &mut Said) -> Result<Option<Release<'a>>, String> {
+        for update in not_recommended(self.cluster_version) {
+            if self.is_meant(update.release) {
+                if !self.flags.allow_not_recommended {
+                    return Err(risky(&update));
+                }
+                said.warn(&taken(&update));
+                return Ok(Some(update.release));
+            }
+            if self.flags.allow_not_recommended {
+                self.targets.push(update.release);
+                self.risky.push(update);
+            }
+        }
+        Ok(None)
+    }
+
+    /// By its version, its image, or the digest of that.
+    fn is_meant(&self, release: Release<'_>) -> bool {
+        let Upgrade { to, to_image, .. } = self.flags;
+        let by_image = !to_image.is_empty()
+            && (release.image == to_image || Pullspec::is_same_content(release.image, to_image));
+        (!to.is_empty() && release.version == to) || by_image
+    }
+
+    /// What is said when no release was found: that there is none to go to, or that nothing is known of it.
+    fn nowhere(&self) -> Result<String, String> {
+        let option = if self.flags.to_image.is_empty() { "--to-image" } else { "--allow-explicit-upgrade" };
+        let article = if self.flags.to_latest { "an" } else { "the" };
+        let next = format!("{option} to continue with {article} update");
+        let or_wait = format!("specify {next} or wait for new updates to be available.");
+        let unknown =
+            conditions::of(self.cluster_version, "RetrievedUpdates").filter(|found| found.status != "True");
+        if let Some(unknown) = unknown {
+            return Err(format!("cannot refresh available updates:\n{}\n\nspecify {next}.", why(&unknown)));
+        }
+        if !self.targets.is_empty() {
+            let versions: Vec<&str> = self.targets.iter().map(|target| target.version).collect();
+            let versions = versions.join(", ");
+            return Err(format!(
+                "the update is not one of the possible targets: {versions}. specify {next}."
+            ));
+        }
+        if self.flags.allow_not_recommended {
+            return Err(format!("no recommended or conditional updates, {or_wait}"));
+        }
+        if self.flags.to_latest {
+            let version = desired(self.cluster_version).version;
+            return Ok(format!("info: Cluster is already at the latest available version {version}"));
+        }
+        Err(format!("no recommended updates, {or_wait}"))
+    }
+}
+
+fn risky(NotRecommended { release, recommended }: &NotRecommended<'_>) -> String {
+    format!(
+        "the update {} is not one of the recommended updates, but is available as a conditional update. To accept the {}={} risk and to proceed with update use --allow-not-recommended.\n{}\n",
+        release.version,
+        recommended.kind,
+        recommended.status,
+        why(recommended)
+    )
+}
+
+fn taken(NotRecommended { release, recommended }: &NotRecommended<'_>) -> String {
+    format!(
+        "warning: with --allow-not-recommended you have accepted the risks with {} and bypassed {}={} {}: {}",
+        release.version, recommended.kind, recommended.status, recommended.reason, recommended.message
+    )
+}
+
+/// The client's own guards: a cluster that is invalid, fails or moves is better left alone.
+fn guard(flags: &Upgrade, cluster_version: &Object, said: &mut Said) -> Result<(), String> {
+    let at = desired(cluster_version);
+    let target = match (at.version, at.image) {
+        ("", "") => "ClusterVersion status.desired has neither a version nor image; please open a bug",
+        _ => at.name(),
+    };
+    let failing = format!("the cluster is experiencing an error reconciling {target:?}");
+    let guards = [
+        ("Invalid", "the cluster version object is invalid, you must correct the invalid state first"),
+        ("Failing", failing.as_str()),
+        ("Progressing", "the cluster is already upgrading"),
+    ];
+    let told = guards.into_iter().filter_map(|(kind, what)| {
+        let condition = conditions::of(cluster_version, kind).filter(|found| found.status == "True")?;
+        Some(format!("{what}:\n\n{}", why(&condition)))
+    });
+    let told = told.collect::<Vec<_>>().join("\n\n");
+    if told.is_empty() {
+        return Ok(());
+    }
+    if !flags.allow_upgrade_with_warnings {
+        let anyway = "If you want to upgrade anyway, use --allow-upgrade-with-warnings.";
+        return Err(format!("{told}\n\n{anyway}"));
+    }
+    said.warn(&format!("warning: --allow-upgrade-with-warnings is bypassing: {told}"));
+    Ok(())
+}

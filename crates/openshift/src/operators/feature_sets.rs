@@ -1,0 +1,63 @@
+//! The operator that stands in the way of another minor while the cluster has a feature set that no other release promises to
+//! know.
+
+use serde_json::Value;
+use windtunnel_core::View;
+use windtunnel_core::clock::Time;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::FEATURE_GATES;
+
+use super::health::{WELL, WELL_MESSAGE};
+use super::kubelet_skew;
+use crate::release::Release;
+
+const KIND: &str = "Upgradeable";
+/// How reasons begin that are about feature sets.
+const ABOUT: &str = "FeatureGates_RestrictedFeatureGates_";
+
+/// Whether an operator, by the name of its ClusterOperator, speaks for feature sets in some release.
+pub(super) fn may_speak(operator: &str) -> bool {
+    ["kube-apiserver", "config-operator"].contains(&operator)
+}
+
+/// What an operator has against another minor because of the feature set. Up to 4.13 it is kube-apiserver's that speaks, and
+/// it lets LatencySensitive pass; later it is config-operator's.
+pub(super) fn refusal(operator: &str, release: &Release, view: &View) -> Option<Condition> {
+    let is_old = release.line() <= (4, 13);
+    let speaker = if is_old { "kube-apiserver" } else { "config-operator" };
+    let set =
+        view.get(&FEATURE_GATES, "", "cluster").filter(|_| operator == speaker)?.text("/spec/featureSet");
+    let passes = set.is_empty() || is_old && set == "LatencySensitive";
+    let message = format!("FeatureGatesUpgradeable: \"{set}\" does not allow updates");
+    (!passes).then(|| Condition::new(KIND, "False", &format!("{ABOUT}{set}"), message))
+}
+
+/// Two refusals as one: reasons and messages of both, in the order of their reasons.
+pub(super) fn both(one: Condition, other: Condition) -> Condition {
+    let mut two = [one, other];
+    two.sort_by(|one, other| one.reason.cmp(&other.reason));
+    let [first, second] = two;
+    let status = if [&first, &second].iter().any(|one| one.status == "False") { "False" } else { "Unknown" };
+    let reason = format!("{}::{}", first.reason, second.reason);
+    Condition::new(KIND, status, &reason, format!("{}\n{}", first.message, second.message))
+}
+
+/// Puts the refusal into the status of a ClusterOperator, or takes out the one that stands there. Gives whether that changed
+/// anything.
+pub(super) fn report(refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
+    let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let stands = condition::find(&list, KIND)
+        .and_then(|found| found["reason"].as_str())
+        .is_some_and(|reason| [ABOUT, kubelet_skew::ABOUT].iter().any(|about| reason.starts_with(about)));
+    let wanted = match refusal {
+        Some(refusal) => refusal.clone(),
+        None if stands => Condition::new(KIND, "True", WELL, WELL_MESSAGE),
+        None => return false,
+    };
+    condition::set(&mut list, &wanted, now);
+    let list = Value::Array(list);
+    let changed = object["status"]["conditions"] != list;
+    object["status"]["conditions"] = list;
+    changed
+}

@@ -1,0 +1,154 @@
+//! What an operator reports of itself where somebody told it how it is.
+
+use jiff::SignedDuration;
+use serde_json::{Map, Value, json};
+use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_core::Object;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+
+/// How long one that flaps reports the same. More than two changes in two minutes are what the alert
+/// `ClusterOperatorFlapping` looks for.
+const FLAP: SignedDuration = SignedDuration::from_secs(30);
+
+/// The reason that operators give when all is well.
+pub(super) const WELL: &str = "AsExpected";
+/// The message that goes with it.
+pub(super) const WELL_MESSAGE: &str = "All is well";
+
+/// How the message of `Progressing` names the target of a rollout. What it waits for may follow, behind a colon.
+pub(crate) const WORKING_TOWARDS: &str = "Working towards ";
+
+/// The target that a message of `Progressing` names.
+pub(super) fn target_in(message: &str) -> Option<&str> {
+    let rest = message.strip_prefix(WORKING_TOWARDS)?;
+    Some(rest.split_once(": ").map_or(rest, |(target, _)| target))
+}
+
+/// When a rollout ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// After the time that the seed fixes.
+    Seeded,
+    /// At once.
+    AtOnce,
+    /// Not at all.
+    Never,
+}
+
+/// What the annotations of a ClusterOperator tell its operator to report.
+#[derive(Debug)]
+pub(crate) struct Health {
+    fault: Option<Fault>,
+}
+
+impl Health {
+    /// What `object` tells; `None` if it leaves the operator alone.
+    pub(crate) fn told(object: &Value) -> Option<Self> {
+        Some(Self { fault: Fault::told(object)? })
+    }
+
+    fn is(&self, kind: FaultKind) -> bool {
+        self.fault.as_ref().is_some_and(|fault| fault.kind == kind)
+    }
+
+    /// How long rollouts take. One who comes back from silence says at once how far it is: it only did not tell.
+    pub(crate) fn pace(&self, object: &Value) -> Pace {
+        let was_silent = object["status"].as_object().is_none_or(Map::is_empty);
+        match self.is(FaultKind::Stalled) {
+            true => Pace::Never,
+            false if was_silent => Pace::AtOnce,
+            false => Pace::Seeded,
+        }
+    }
+
+    /// Whether rollouts begin and never end.
+    pub(crate) fn stalls(&self) -> bool {
+        self.is(FaultKind::Stalled)
+    }
+
+    /// The object with nothing in its status; `None` if that is so already.
+    pub(crate) fn silenced(object: &Object) -> Option<Value> {
+        let speaks = object["status"].as_object().is_some_and(|status| !status.is_empty());
+        speaks.then(|| {
+            let mut value = object.to_value();
+            value["status"] = json!({});
+            value
+        })
+    }
+
+    /// Whether nothing is reported.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.is(FaultKind::Silent)
+    }
+
+    /// When something else is to be reported, though nobody tells.
+    pub(crate) fn changes_at(&self, now: Time) -> Option<Time> {
+        let into = now.as_second().rem_euclid(FLAP.as_secs());
+        self.is(FaultKind::Flapping).then(|| after(now, SignedDuration::from_secs(FLAP.as_secs() - into)))
+    }
+
+    /// Puts the conditions into the status of `object`, with what the feature set has against another minor. Gives whether
+    /// that changed anything.
+    pub(crate) fn report(&self, refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
+        let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        // What was never deployed is not available, whoever says that all is well.
+        let deployed = condition::find(&list, "Available").is_some();
+        if let Some(progressing) = self.progressing(&list) {
+            condition::set(&mut list, &progressing, now);
+        }
+        for condition in self.conditions(refusal, now) {
+            if deployed || condition.kind != "Available" || condition.status == "False" {
+                condition::set(&mut list, &condition, now);
+            }
+        }
+        let list = Value::Array(list);
+        let changed = object["status"]["conditions"] != list;
+        object["status"]["conditions"] = list;
+        changed
+    }
+
+    fn conditions(&self, refusal: Option<&Condition>, now: Time) -> [Condition; 3] {
+        let up = now.as_second().div_euclid(FLAP.as_secs()) % 2 == 0;
+        let unavailable = self.is(FaultKind::Unavailable) || self.is(FaultKind::Flapping) && !up;
+        [
+            self.condition("Available", if unavailable { "False" } else { "True" }, unavailable),
+            self.faulty("Degraded", FaultKind::Degraded, "True", "False"),
+            match refusal.filter(|_| !self.is(FaultKind::NotUpgradeable)) {
+                Some(refusal) => refusal.clone(),
+                None => self.faulty("Upgradeable", FaultKind::NotUpgradeable, "False", "True"),
+            },
+        ]
+    }
+
+    /// `Progressing` while a rollout goes on: one that stalls tells what it waits for.
+    fn progressing(&self, list: &[Value]) -> Option<Condition> {
+        let found = condition::find(list, "Progressing").map(Condition::read)?;
+        let target = target_in(&found.message).filter(|_| found.status == "True")?;
+        let stalled = self.fault.as_ref().filter(|fault| fault.kind == FaultKind::Stalled);
+        let [reason, message] =
+            stalled.map_or(["", ""], |fault| [fault.reason.as_str(), fault.message.as_str()]);
+        let reason = if reason.is_empty() { "Progressing" } else { reason };
+        let colon = if message.is_empty() { "" } else { ": " };
+        Some(Condition::new(
+            "Progressing",
+            "True",
+            reason,
+            format!("{WORKING_TOWARDS}{target}{colon}{message}"),
+        ))
+    }
+
+    fn faulty(&self, kind: &str, fault: FaultKind, bad: &str, good: &str) -> Condition {
+        let is_bad = self.is(fault);
+        self.condition(kind, if is_bad { bad } else { good }, is_bad)
+    }
+
+    fn condition(&self, kind: &str, status: &str, is_bad: bool) -> Condition {
+        let fault = self.fault.as_ref().filter(|_| is_bad);
+        let Some(fault) = fault else { return Condition::new(kind, status, WELL, WELL_MESSAGE) };
+        let or = |text: &str, otherwise: &str| if text.is_empty() { otherwise } else { text }.to_owned();
+        let message = or(&fault.message, &format!("The operator was told to report {kind}={status}"));
+        Condition::new(kind, status, &or(&fault.reason, "FaultInjected"), message)
+    }
+}

@@ -1,0 +1,239 @@
+//! The guard of the kube-apiserver's operator against kubelets that are too old for another minor, or newer than the API
+//! server.
+//!
+//! A release with an even minor may have kubelets two minors behind its kube-apiserver, one with an odd minor those of one behind
+//! it. Nodes whose kubelets the next minor would leave behind keep the cluster from it; none are kept by the guard from a
+//! release of the same minor.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::NODES;
+use windtunnel_core::{Change, ChangeKind, Object, View};
+
+use crate::release::Release;
+
+/// How reasons begin that are about kubelets.
+pub(super) const ABOUT: &str = "KubeletMinorVersion_";
+
+/// So many nodes are named; of more their number is told.
+const NAMED_MAX: usize = 3;
+
+/// The versions of all kubelets, by what the nodes tell.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kubelets {
+    of_node: BTreeMap<String, String>,
+    by_version: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// What is to be said of kubelets, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Skew {
+    TooFarBehind,
+    Ahead,
+    Unknown,
+    NotInNext,
+}
+
+impl Kubelets {
+    /// Those of all nodes.
+    pub(super) fn of(view: &View) -> Self {
+        let mut kubelets = Self::default();
+        for node in view.list(&NODES) {
+            kubelets.put(node);
+        }
+        kubelets
+    }
+
+    /// Takes in what changed; gives whether a kubelet is of another version, or is new or gone.
+    pub(super) fn notice(&mut self, changes: &[Change]) -> bool {
+        let mut moved = false;
+        for change in changes.iter().filter(|change| change.key.is(&NODES)) {
+            moved |= match change.kind {
+                ChangeKind::Deleted => self.remove(&change.key.name),
+                _ => self.put(&change.object),
+            };
+        }
+        moved
+    }
+
+    fn put(&mut self, node: &Object) -> bool {
+        let (name, version) = (node.name(), node.text("/status/nodeInfo/kubeletVersion"));
+        if self.of_node.get(name).is_some_and(|known| known == version) {
+            return false;
+        }
+        self.remove(name);
+        self.of_node.insert(name.to_owned(), version.to_owned());
+        self.by_version.entry(version.to_owned()).or_default().insert(name.to_owned())
+    }
+
+    fn remove(&mut self, name: &str) -> bool {
+        let Some(version) = self.of_node.remove(name) else { return false };
+        if let Some(names) = self.by_version.get_mut(&version) {
+            names.remove(name);
+            if names.is_empty() {
+                self.by_version.remove(&version);
+            }
+        }
+        true
+    }
+
+    /// What the operator of `release` has against another minor.
+    pub(super) fn refusal(&self, release: &Release) -> Option<Condition> {
+        let judged = self.by_version.iter();
+        let judged = judged.filter_map(|(version, names)| Some((judge(version, release)?, version, names)));
+        let judged: Vec<_> = judged.collect();
+        let worst = judged.iter().map(|(skew, ..)| *skew).min()?;
+        let bad = || judged.iter().filter(|(skew, ..)| *skew == worst);
+        let count = bad().map(|(.., names)| names.len()).sum();
+        let mut nodes: Vec<(&String, &String)> = Vec::new();
+        if count <= NAMED_MAX {
+            nodes
+                .extend(bad().flat_map(|(_, version, names)| names.iter().map(move |name| (name, *version))));
+            nodes.sort();
+        }
+        let (status, reason) = match worst {
+            Skew::TooFarBehind => ("False", "KubeletMinorVersionUnsupported"),
+            Skew::Ahead => ("Unknown", "KubeletMinorVersionAhead"),
+            Skew::Unknown => ("Unknown", "KubeletVersionUnknown"),
+            Skew::NotInNext => ("False", "KubeletMinorVersionUnsupportedNextUpgrade"),
+        };
+        let message = format!("KubeletMinorVersionUpgradeable: {}", sentence(worst, count, &nodes, release));
+        Some(Condition::new("Upgradeable", status, &format!("{ABOUT}{reason}"), message))
+    }
+}
+
+/// What is wrong with kubelets of this version; `None`: nothing.
+fn judge(version: &str, release: &Release) -> Option<Skew> {
+    let Some(minor) = version.split('.').nth(1).and_then(|minor| minor.parse::<i64>().ok()) else {
+        return Some(Skew::Unknown);
+    };
+    let skew = minor - i64::from(release.kubernetes_minor);
+    let (_, line) = release.line();
+    if skew < lowest_skew(line) {
+        Some(Skew::TooFarBehind)
+    } else if skew > 0 {
+        Some(Skew::Ahead)
+    } else {
+        (skew < 0 && skew - 1 < lowest_skew(line + 1)).then_some(Skew::NotInNext)
+    }
+}
+
+/// How far kubelets may be behind the kube-apiserver of a minor of OpenShift.
+fn lowest_skew(minor: u64) -> i64 {
+    if minor.is_multiple_of(2) { -2 } else { -1 }
+}
+
+fn sentence(skew: Skew, count: usize, nodes: &[(&String, &String)], release: &Release) -> String {
+    let one = count == 1;
+    let names: Vec<&str> = nodes.iter().map(|(name, _)| name.as_str()).collect();
+    let who = match *names.as_slice() {
+        [only] => format!("node {only}"),
+        [first, second] => format!("nodes {first} and {second}"),
+        [first, second, third] => format!("nodes {first}, {second}, and {third}"),
+        _ => format!("{count} nodes"),
+    };
+    let version = nodes.first().map_or("", |(_, version)| version.trim_start_matches('v'));
+    let what = if one { format!("version ({version})") } else { "versions".to_owned() };
+    let verb = if one { "is" } else { "are" };
+    let target = release.operand_version("kube-apiserver");
+    match skew {
+        Skew::TooFarBehind => {
+            format!(
+                "Unsupported kubelet minor {what} on {who} {verb} too far behind the target API server version ({target})."
+            )
+        }
+        Skew::Ahead => {
+            format!(
+                "Unsupported kubelet minor {what} on {who} {verb} ahead of the target API server version ({target})."
+            )
+        }
+        Skew::Unknown if one => {
+            format!("Unable to determine the kubelet version on {who}: No Major.Minor.Patch elements found")
+        }
+        Skew::Unknown => format!("Unable to determine the kubelet version on {who}."),
+        Skew::NotInNext => {
+            format!(
+                "Kubelet minor {what} on {who} will not be supported in the next OpenShift minor version upgrade."
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semver::Version;
+    use serde_json::json;
+
+    /// What a release says of kubelets this far from its kube-apiserver: status, reason after what it is about, message.
+    fn said(release: &str, skews: &[i64]) -> Option<(String, String, String)> {
+        let release = Release::find(&Version::parse(release).unwrap()).unwrap();
+        let mut kubelets = Kubelets::default();
+        for (index, skew) in skews.iter().enumerate() {
+            let version = format!("v1.{}.{index}", i64::from(release.kubernetes_minor) + skew);
+            let node = json!({
+                "metadata": { "name": format!("w{index}") },
+                "status": { "nodeInfo": { "kubeletVersion": version } },
+            });
+            kubelets.put(&Object::new(node));
+        }
+        let condition = kubelets.refusal(&release)?;
+        let reason = condition.reason.strip_prefix(ABOUT).unwrap().to_owned();
+        let message = condition.message.strip_prefix("KubeletMinorVersionUpgradeable: ").unwrap().to_owned();
+        Some((condition.status, reason, message))
+    }
+
+    #[test]
+    fn an_even_release_bears_two_minors_and_the_odd_one_after_it_only_one() {
+        assert_eq!(said("4.18.3", &[0, 0]), None);
+        assert_eq!(said("4.17.3", &[0, -1]), None, "4.18 bears two");
+        let (status, reason, message) = said("4.18.3", &[0, -1, 0]).unwrap();
+        assert_eq!((&*status, &*reason), ("False", "KubeletMinorVersionUnsupportedNextUpgrade"));
+        let expected = "Kubelet minor version (1.30.1) on node w1 will not be supported in the next OpenShift minor version upgrade.";
+        assert_eq!(message, expected);
+        assert_eq!(said("4.18.3", &[-2]).unwrap().1, "KubeletMinorVersionUnsupportedNextUpgrade");
+        let (status, reason, message) = said("4.17.3", &[0, -2]).unwrap();
+        assert_eq!((&*status, &*reason), ("False", "KubeletMinorVersionUnsupported"));
+        let expected = "Unsupported kubelet minor version (1.28.1) on node w1 is too far behind the target API server version (1.30.3).";
+        assert_eq!(message, expected);
+    }
+
+    #[test]
+    fn up_to_three_nodes_are_named_and_the_worst_is_told() {
+        let message = |skews: &[i64]| said("4.18.3", skews).unwrap().2;
+        assert!(message(&[-1, -1]).starts_with("Kubelet minor versions on nodes w0 and w1 will"));
+        assert!(message(&[-1, -2, -1]).starts_with("Kubelet minor versions on nodes w0, w1, and w2 will"));
+        assert!(message(&[-1; 5]).starts_with("Kubelet minor versions on 5 nodes will"));
+        let (status, reason, message) = said("4.18.3", &[-1, 1]).unwrap();
+        assert_eq!((&*status, &*reason), ("Unknown", "KubeletMinorVersionAhead"));
+        assert!(
+            message.starts_with("Unsupported kubelet minor version (1.32.1) on node w1 is ahead of"),
+            "{message}"
+        );
+        assert_eq!(said("4.18.3", &[-3, 1]).unwrap().1, "KubeletMinorVersionUnsupported");
+    }
+
+    #[test]
+    fn a_node_that_moves_on_or_goes_is_forgotten() {
+        let node = |version: &str| {
+            Object::new(json!({
+                "metadata": { "name": "w" },
+                "status": { "nodeInfo": { "kubeletVersion": version } },
+            }))
+        };
+        let change =
+            |kind, version| Change { key: NODES.key("", "w"), kind, object: node(version), old: None };
+        let release = Release::find(&Version::new(4, 18, 3)).unwrap();
+        let mut kubelets = Kubelets::default();
+        assert!(kubelets.notice(&[change(ChangeKind::Added, "v1.30.1")]));
+        assert!(kubelets.refusal(&release).is_some());
+        assert!(!kubelets.notice(&[change(ChangeKind::Modified, "v1.30.1")]));
+        assert!(kubelets.notice(&[change(ChangeKind::Modified, "v1.31.1")]));
+        assert_eq!(kubelets.refusal(&release), None);
+        assert!(kubelets.notice(&[change(ChangeKind::Modified, "what")]));
+        assert!(kubelets.refusal(&release).unwrap().message.contains("Unable to determine"));
+        assert!(kubelets.notice(&[change(ChangeKind::Deleted, "")]));
+        assert_eq!(kubelets.refusal(&release), None);
+    }
+}

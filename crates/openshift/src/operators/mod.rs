@@ -1,0 +1,372 @@
+//! An operator, by the facts of its release: it follows its Deployment to another version and reports on the way.
+//!
+//! The version that it wants is the variable `RELEASE_VERSION` of its Deployment. A rollout
+//! takes a time that the seed, the operator and the version fix. Its target stands in the message of `Progressing` and
+//! its start in that condition's `lastTransitionTime`, so that an operator that was restarted goes on where it was.
+//! Only `Progressing` and the versions are written; the other conditions are set where they are missing and otherwise
+//! left to whoever changed them, unless an annotation tells the operator what to report.
+
+mod backup;
+mod feature_sets;
+pub(super) mod health;
+mod kubelet_skew;
+mod nodes;
+mod proxy;
+mod rollout;
+mod static_pods;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use semver::Version;
+use serde_json::{Value, json};
+use windtunnel_controllers::environment::NodeEnvironment;
+use windtunnel_controllers::workqueue::WorkQueue;
+use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::{
+    CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, FEATURE_GATES, INFRASTRUCTURES, NAMESPACES, NODES, PODS,
+};
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Identity, Key, Object, View, Write};
+
+use crate::release;
+use crate::release::{Account, Release};
+use crate::world::World;
+pub use backup::{BackupController, LAST_MINOR as LAST_MINOR_WITH_BACKUPS};
+use health::{Health, Pace};
+use kubelet_skew::Kubelets;
+use nodes::Nodes;
+pub use proxy::{NETWORK, ProxyController, proxy_status};
+use rollout::{progress, rollout_in, set_conditions};
+use static_pods::Operand;
+pub use static_pods::{installed_static_pods, operand_namespaces, static_pod_images};
+
+/// The name in `status.versions` that tells which release an operator has reached.
+const OPERATOR: &str = "operator";
+
+/// The operator behind one `ClusterOperator`.
+#[derive(Debug, Clone)]
+pub struct Operator {
+    name: String,
+    facts: release::Operator,
+    world: Arc<World>,
+    streams: Streams,
+    queue: WorkQueue,
+    /// The version that is being rolled out, and when that began, once this process has seen it.
+    rollout: Option<(String, Time)>,
+    /// The program that it runs on control-plane nodes, if that is its work.
+    operand: Option<&'static Operand>,
+    /// The kubelets, where it is the one who watches over their versions.
+    kubelets: Kubelets,
+    /// The nodes that what it runs is on.
+    nodes: Nodes,
+    started: bool,
+}
+
+impl Operator {
+    /// The operator of `component` with these facts. A version that `world` knows is rolled out by the facts of its
+    /// release, any other by `facts`.
+    pub fn new(facts: &release::Operator, component: &str, world: Arc<World>, streams: &Streams) -> Self {
+        Self {
+            name: format!("operator/{component}"),
+            facts: facts.clone(),
+            world,
+            streams: *streams,
+            queue: WorkQueue::default(),
+            rollout: None,
+            operand: Operand::of(&facts.cluster_operator),
+            kubelets: Kubelets::default(),
+            nodes: Nodes::of(&facts.cluster_operator),
+            started: false,
+        }
+    }
+
+    fn key(&self) -> Key {
+        CLUSTER_OPERATORS.key("", &self.facts.cluster_operator)
+    }
+
+    /// What to write now; a rollout's end may have an effect beneath the API.
+    fn sync(&mut self, view: &View, now: Time, step: &mut Step) {
+        let Some(wanted) = self.wanted_version(view) else { return };
+        let Some(object) = view.get_key(&self.key()) else {
+            let object = json!({
+                "apiVersion": CLUSTER_OPERATORS.api_version(),
+                "kind": CLUSTER_OPERATORS.kind,
+                "metadata": { "name": self.facts.cluster_operator },
+                "spec": {},
+            });
+            return self.ask(Write::create(&CLUSTER_OPERATORS, object), step);
+        };
+        let health = Health::told(object);
+        if health.as_ref().is_some_and(Health::is_silent) {
+            // It only does not tell.
+            self.static_pods_are_at(&wanted, rollout_in(object), view, now, step);
+            if let Some(silenced) = Health::silenced(object) {
+                self.ask(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
+            }
+            return;
+        }
+        let pace = health.as_ref().map_or(Pace::Seeded, |health| health.pace(object));
+        let mut next = self.roll_out(object, &wanted, pace, view, now, step);
+        let speaks = feature_sets::may_speak(&self.facts.cluster_operator);
+        if speaks || health.is_some() {
+            let refusal = self.release(&wanted).and_then(|release| self.refusal(release, view));
+            let rolled = next.is_some();
+            let mut value = next.unwrap_or_else(|| object.to_value());
+            let changed = match &health {
+                Some(health) => health.report(refusal.as_ref(), &mut value, now),
+                None => feature_sets::report(refusal.as_ref(), &mut value, now),
+            };
+            self.look_again(health.as_ref().and_then(|health| health.changes_at(now)));
+            next = (rolled || changed).then_some(value);
+        }
+        if health.is_none() {
+            next = self.tell_of_nodes(object, next, view, now);
+        }
+        if let Some(mut value) = next {
+            self.say(&mut value, view, now);
+            if value["status"] != object["status"] {
+                self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
+            }
+        }
+    }
+
+    /// Goes on with the rollout of `wanted`; gives the object with its new status where that changes.
+    fn roll_out(
+        &mut self,
+        object: &Object,
+        wanted: &str,
+        pace: Pace,
+        view: &View,
+        now: Time,
+        step: &mut Step,
+    ) -> Option<Value> {
+        let under_way = rollout_in(object);
+        if under_way.is_none() && reported_version(object) == Some(wanted) {
+            self.rollout = None;
+            return None;
+        }
+        let end = after(self.rollout_start(under_way, wanted, now), self.duration(wanted));
+        let is_through = pace != Pace::Never && self.static_pods_are_at(wanted, under_way, view, now, step);
+        if !is_through || pace == Pace::Seeded && end > now {
+            self.look_again(Some(end).filter(|end| pace == Pace::Seeded && *end > now));
+            step.why = format!("{} rolls out {wanted}", self.facts.cluster_operator).into();
+            let begins = under_way.is_none_or(|(target, _)| target != wanted);
+            return begins.then(|| progress(object, wanted, now));
+        }
+        if let Some(minor) = self.kubernetes_minor_served(wanted) {
+            step.effects.push(Effect::ServeKubernetes { minor });
+        }
+        Some(self.finish(object, wanted, now))
+    }
+
+    /// Goes on with the pods of its program, if it has one; gives whether all of them are of `wanted`.
+    fn static_pods_are_at(
+        &mut self,
+        wanted: &str,
+        under_way: Option<(&str, Time)>,
+        view: &View,
+        now: Time,
+        step: &mut Step,
+    ) -> bool {
+        let Some(operand) = self.operand else { return true };
+        let times = (self.rollout_start(under_way, wanted, now), self.duration(wanted));
+        let Some(release) = self.release(wanted) else { return true };
+        let rollout = operand.roll_out(release, times, view, now);
+        self.look_again(rollout.look_again);
+        if rollout.effect.is_some() && view.get(&NAMESPACES, "", operand.namespace).is_none() {
+            self.ask(operand.namespace(), step);
+        }
+        step.effects.extend(rollout.effect);
+        rollout.is_through
+    }
+
+    /// What it has against another minor.
+    fn refusal(&self, release: &Release, view: &View) -> Option<Condition> {
+        let operator = &self.facts.cluster_operator;
+        let refusals = [feature_sets::refusal(operator, release, view), self.kubelets.refusal(release)];
+        refusals.into_iter().flatten().reduce(feature_sets::both)
+    }
+
+    /// Whether it watches over the versions of kubelets.
+    fn watches_kubelets(&self) -> bool {
+        self.facts.cluster_operator == "kube-apiserver"
+    }
+
+    /// Looks again then, if not earlier.
+    fn look_again(&mut self, at: Option<Time>) {
+        if let Some(at) = at.filter(|at| self.queue.next().is_none_or(|next| *at < next)) {
+            self.queue.add_at(self.key(), at);
+        }
+    }
+
+    /// What its Deployment says; without one in the payload, where the cluster is going once its ClusterOperator is there.
+    fn wanted_version(&self, view: &View) -> Option<String> {
+        if self.facts.deployment.is_empty() {
+            view.get_key(&self.key())?;
+            let version = view.get(&CLUSTER_VERSIONS, "", "version")?.text("/status/desired/version");
+            return self.has_facts(version).then(|| version.to_owned());
+        }
+        let deployment = view.get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment)?;
+        release::version_in(deployment).map(str::to_owned)
+    }
+
+    /// Whether a release of this version has this operator.
+    fn has_facts(&self, version: &str) -> bool {
+        self.release(version).is_some_and(|release| release.operator(&self.facts.cluster_operator).is_some())
+    }
+
+    fn ask(&mut self, write: Write, step: &mut Step) {
+        let key = self.key();
+        self.queue.ask(&key, write, &mut step.writes);
+    }
+
+    /// When the rollout to `wanted` began: as this process saw it, or as its predecessor wrote it, or now.
+    fn rollout_start(&mut self, under_way: Option<(&str, Time)>, wanted: &str, now: Time) -> Time {
+        match &self.rollout {
+            Some((target, start)) if target == wanted => *start,
+            seen => {
+                let inherited = under_way
+                    .filter(|(target, _)| seen.is_none() && *target == wanted)
+                    .map(|(_, start)| start);
+                let start = inherited.unwrap_or(now);
+                self.rollout = Some((wanted.to_owned(), start));
+                start
+            }
+        }
+    }
+
+    fn duration(&self, version: &str) -> SignedDuration {
+        let (low, high) = self.facts_of(version).rollout_seconds;
+        let name = format!("operator/{}/{version}", self.facts.cluster_operator);
+        let seconds = self.streams.stream(&name).between(low, high.max(low));
+        SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::from(u32::MAX)))
+    }
+
+    fn release(&self, version: &str) -> Option<&Release> {
+        self.world.payload_of(&Version::parse(version).ok()?)
+    }
+
+    fn facts_of(&self, version: &str) -> &release::Operator {
+        let release = self.release(version);
+        release.and_then(|release| release.operator(&self.facts.cluster_operator)).unwrap_or(&self.facts)
+    }
+
+    fn kubernetes_minor_served(&self, version: &str) -> Option<u32> {
+        let release = self.release(version).filter(|_| self.facts.cluster_operator == "kube-apiserver")?;
+        Some(release.kubernetes_minor)
+    }
+
+    /// The object as it is after a rollout.
+    fn finish(&self, object: &Object, version: &str, now: Time) -> Value {
+        let versions = self.versions(version).into_iter();
+        let versions = versions.map(|(name, version)| json!({ "name": name, "version": version }));
+        let mut value = object.to_value();
+        value["status"]["versions"] = versions.collect();
+        let related = self.facts_of(version).related_objects();
+        if related.is_array() {
+            value["status"]["relatedObjects"] = related;
+        }
+        let message = format!("Deployed {version}");
+        let progressing = Condition::new("Progressing", "False", health::WELL, message);
+        set_conditions(&mut value, &progressing, &[("Available", "True"), ("Degraded", "False")], now);
+        value
+    }
+
+    /// Says in its own words what is well at the version that it tells of. A condition to which somebody gave another status stays.
+    fn say(&self, value: &mut Value, view: &View, now: Time) {
+        let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
+        let platform = infrastructure.map_or("", |object| object.text("/status/platformStatus/type"));
+        let Some(version) = reported_version(value).map(str::to_owned) else { return };
+        let Some(list) = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut) else {
+            return;
+        };
+        for said in self.facts_of(&version).own_words(platform, &version) {
+            if condition::find(list, &said.kind).is_none_or(|found| found["status"] == *said.status) {
+                condition::set(list, &said, now);
+            }
+        }
+    }
+
+    /// What it reports at this version, its own version last.
+    fn versions(&self, version: &str) -> Vec<(String, String)> {
+        let facts = self.facts_of(version);
+        self.release(version).map_or_else(
+            || {
+                let names = facts.operands.iter().map(String::as_str).chain([OPERATOR]);
+                names.map(|name| (name.to_owned(), version.to_owned())).collect()
+            },
+            |release| release.versions_of(facts),
+        )
+    }
+}
+
+impl Actor for Operator {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> Identity {
+        identity(&self.facts)
+    }
+
+    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        World::replace(&mut self.world, environment);
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        let wanted = if self.facts.deployment.is_empty() {
+            CLUSTER_VERSIONS.key("", "version")
+        } else {
+            DEPLOYMENTS.key(&self.facts.namespace, &self.facts.deployment)
+        };
+        let gates = feature_sets::may_speak(&self.facts.cluster_operator)
+            .then(|| Interest::Object(FEATURE_GATES.key("", "cluster")));
+        let pods = self.operand.map(|operand| Interest::In(PODS, operand.namespace.to_owned()));
+        let nodes = if self.watches_kubelets() { Some(Interest::Kind(NODES)) } else { self.nodes.interest() };
+        let more = gates.into_iter().chain(pods).chain(nodes);
+        [Interest::Object(wanted), Interest::Object(self.key())].into_iter().chain(more).collect()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        if !std::mem::replace(&mut self.started, true) {
+            if self.watches_kubelets() {
+                self.kubelets = Kubelets::of(input.view);
+            }
+            self.nodes.begin(input.view);
+            self.queue.add(self.key());
+        }
+        // Of nodes, it only matters which kubelets they have and whether they are there.
+        let of_nodes = self.watches_kubelets() && self.kubelets.notice(input.changes);
+        self.notice_nodes(input.changes, input.now);
+        if of_nodes || input.changes.iter().any(|change| !change.key.is(&NODES)) {
+            self.queue.add(self.key());
+        }
+        self.queue.answered(input.answers, input.now);
+        let mut step = Step::default();
+        if !self.queue.take_due(input.now).is_empty() {
+            self.sync(input.view, input.now, &mut step);
+        }
+        step.wake_at = self.queue.next();
+        step
+    }
+}
+
+/// As whom an operator with these facts writes.
+pub(super) fn identity(facts: &release::Operator) -> Identity {
+    match &facts.account {
+        Account::OfDeployment => Identity::service_account(&facts.namespace, &facts.deployment),
+        Account::Named(name) => Identity::service_account(&facts.namespace, name),
+        Account::Unknown => Identity::admin(),
+    }
+}
+
+fn reported_version(object: &Value) -> Option<&str> {
+    let versions = object["status"]["versions"].as_array()?;
+    versions.iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
+}

@@ -1,0 +1,169 @@
+//! What operators say of DaemonSets that lack a pod, as long as a node is away: they progress until it is back, which comes to nothing
+//! but words.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::resources::NODES;
+use windtunnel_core::{Change, ChangeKind, Object, View};
+
+use crate::operators::health::WELL;
+use crate::operators::reported_version;
+
+/// Whose DaemonSet has a pod on each node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The cluster-network-operator.
+    Network,
+    /// The cluster-dns-operator.
+    Dns,
+}
+
+/// The nodes that a DaemonSet has its pods on.
+#[derive(Debug, Clone)]
+pub(super) struct Daemons {
+    owner: Owner,
+    all: BTreeSet<String>,
+    away: BTreeSet<String>,
+}
+
+impl Daemons {
+    /// Those of an operator that tells of its DaemonSets.
+    pub(super) fn of(cluster_operator: &str) -> Option<Self> {
+        let owner = match cluster_operator {
+            "network" => Owner::Network,
+            "dns" => Owner::Dns,
+            _ => return None,
+        };
+        Some(Self { owner, all: BTreeSet::new(), away: BTreeSet::new() })
+    }
+
+    /// Takes in the nodes that there are.
+    pub(super) fn begin(&mut self, view: &View) {
+        for node in view.list(&NODES) {
+            self.put(node);
+        }
+    }
+
+    /// Takes in what changed; gives whether a node went away or came back.
+    pub(super) fn notice(&mut self, changes: &[Change]) -> bool {
+        let mut moved = false;
+        for change in changes.iter().filter(|change| change.key.is(&NODES)) {
+            moved |= match change.kind {
+                ChangeKind::Deleted => {
+                    self.all.remove(&change.key.name);
+                    self.away.remove(&change.key.name)
+                }
+                _ => self.put(&change.object),
+            };
+        }
+        moved
+    }
+
+    fn put(&mut self, node: &Object) -> bool {
+        let name = node.name();
+        if !self.all.contains(name) {
+            self.all.insert(name.to_owned());
+        }
+        if condition::is_true(node, "Ready") {
+            self.away.remove(name)
+        } else {
+            !self.away.contains(name) && self.away.insert(name.to_owned())
+        }
+    }
+
+    /// What to say in `Progressing`. It is left to others where something else goes on.
+    pub(super) fn judge(&self, said: Option<&Condition>, object: &Value) -> Option<Condition> {
+        // Where no node is left, nobody is there to tell.
+        if !self.away.is_empty() && self.away.len() == self.all.len() {
+            return None;
+        }
+        let is_own = said.is_some_and(|said| said.reason == self.reason());
+        if self.away.is_empty() {
+            let version = reported_version(object).filter(|_| is_own)?;
+            return Some(Condition::new("Progressing", "False", WELL, format!("Deployed {version}")));
+        }
+        let is_free = said.is_some_and(|said| said.status == "False") || is_own;
+        is_free.then(|| Condition::new("Progressing", "True", self.reason(), self.message()))
+    }
+
+    /// The reason by which an operator knows again what it said of its nodes.
+    fn reason(&self) -> &'static str {
+        match self.owner {
+            Owner::Network => "Deploying",
+            Owner::Dns => "DNSReportsProgressingIsTrue",
+        }
+    }
+
+    fn message(&self) -> String {
+        let (all, away) = (self.all.len(), self.away.len());
+        match self.owner {
+            Owner::Network => {
+                format!("DaemonSet \"/openshift-multus/multus\" is not available (awaiting {away} nodes)")
+            }
+            Owner::Dns => {
+                let pods = format!("Have {} available node-resolver pods, want {all}.", all - away);
+                format!("DNS \"default\" reports Progressing=True: \"{pods}\"")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn change(name: &str, ready: &str, kind: ChangeKind) -> Change {
+        let condition = json!({ "type": "Ready", "status": ready });
+        let object =
+            Object::new(json!({ "metadata": { "name": name }, "status": { "conditions": [condition] } }));
+        Change { key: NODES.key("", name), kind, object, old: None }
+    }
+
+    /// A cluster of three nodes, as an operator knows it.
+    fn three(cluster_operator: &str) -> Daemons {
+        let mut daemons = Daemons::of(cluster_operator).unwrap();
+        assert!(!daemons.notice(&["a", "b", "c"].map(|name| change(name, "True", ChangeKind::Added))));
+        daemons
+    }
+
+    fn said(daemons: &Daemons, said: &Condition) -> Option<String> {
+        let object = json!({ "status": { "versions": [{ "name": "operator", "version": "4.18.3" }] } });
+        let judged = daemons.judge(Some(said), &object)?;
+        Some(format!("{} {} {}", judged.status, judged.reason, judged.message))
+    }
+
+    #[test]
+    fn nodes_that_are_away_are_counted_and_those_that_leave_are_not_missed() {
+        let well = Condition::new("Progressing", "False", WELL, "Deployed 4.18.3");
+        let network =
+            "True Deploying DaemonSet \"/openshift-multus/multus\" is not available (awaiting 1 nodes)";
+        let dns = "True DNSReportsProgressingIsTrue DNS \"default\" reports Progressing=True: \
+                   \"Have 2 available node-resolver pods, want 3.\"";
+        for (operator, text) in [("network", network), ("dns", dns)] {
+            let mut daemons = three(operator);
+            assert_eq!(said(&daemons, &well), None);
+            assert!(daemons.notice(&[change("b", "Unknown", ChangeKind::Modified)]));
+            assert_eq!(said(&daemons, &well).as_deref(), Some(text));
+            assert!(!daemons.notice(&[change("b", "False", ChangeKind::Modified)]));
+            let own = daemons.judge(Some(&well), &Value::Null).unwrap();
+            assert!(daemons.notice(&[change("b", "False", ChangeKind::Deleted)]));
+            assert_eq!(said(&daemons, &own).as_deref(), Some("False AsExpected Deployed 4.18.3"));
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_in_a_rollout_nor_where_no_node_is_left() {
+        let mut daemons = three("network");
+        daemons.notice(&[change("a", "False", ChangeKind::Modified)]);
+        let working = Condition::new("Progressing", "True", "Progressing", "Working towards 4.18.7");
+        assert_eq!(said(&daemons, &working), None);
+        daemons.notice(&["b", "c"].map(|name| change(name, "False", ChangeKind::Modified)));
+        let well = Condition::new("Progressing", "False", WELL, "Deployed 4.18.3");
+        assert_eq!(said(&daemons, &well), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! The network operator's part in proxies: it tells which ones are in force, and adds to where nobody goes by them what the
+//! cluster itself consists of (`pkg/controller/proxyconfig` of openshift/cluster-network-operator). What it looks at before,
+//! whether proxies answer and whether bundles of certificates can be read, is well here.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use windtunnel_controllers::kubelet::{MACHINE_NETWORK, POD_NETWORK};
+use windtunnel_controllers::workqueue::WorkQueue;
+use windtunnel_controllers::{Actor, Input, Interest, Step};
+use windtunnel_core::resources::{DEPLOYMENTS, INFRASTRUCTURES, PROXIES};
+use windtunnel_core::{Identity, Key, View, Write};
+
+use super::identity;
+use crate::release;
+
+/// The ClusterOperator of who does it.
+pub const NETWORK: &str = "network";
+
+/// The network of services, as OpenShift installs it.
+const SERVICE_NETWORK: &str = "172.30.0.0/16";
+/// Goes by no proxy in any cluster.
+const ALWAYS: [&str; 7] =
+    ["127.0.0.1", "localhost", ".svc", ".cluster.local", MACHINE_NETWORK, POD_NETWORK, SERVICE_NETWORK];
+/// Where machines of clouds learn of themselves.
+const METADATA: &str = "169.254.169.254";
+/// What says that nothing goes by a proxy.
+const NOTHING: &str = "*";
+const FIELDS: [&str; 3] = ["httpProxy", "httpsProxy", "noProxy"];
+
+/// The controller of proxies in the network operator.
+#[derive(Debug, Clone)]
+pub struct ProxyController {
+    name: String,
+    facts: release::Operator,
+    queue: WorkQueue,
+    started: bool,
+}
+
+impl ProxyController {
+    /// The controller in the operator of `component` with these facts.
+    pub fn new(facts: &release::Operator, component: &str) -> Self {
+        // Each part of an operator is started again by its own name.
+        let name = format!("operator/{component}/proxy");
+        Self { name, facts: facts.clone(), queue: WorkQueue::default(), started: false }
+    }
+
+    /// Who has no Deployment is there from the beginning.
+    fn deployment(&self) -> Option<Key> {
+        let name = &self.facts.deployment;
+        (!name.is_empty()).then(|| DEPLOYMENTS.key(&self.facts.namespace, name))
+    }
+
+    fn sync(&self, view: &View) -> Option<Write> {
+        if self.deployment().is_some_and(|key| view.get_key(&key).is_none()) {
+            return None;
+        }
+        let proxy = view.get_key(&proxy())?;
+        let status = proxy_status(proxy, view.get_key(&infrastructure())?)?;
+        let same = |field: &&str| proxy["status"][*field].as_str() == status[*field].as_str();
+        if FIELDS.iter().all(same) {
+            return None;
+        }
+        let mut value = proxy.to_value();
+        value["status"] = status;
+        Some(Write::update_status(&PROXIES, value))
+    }
+}
+
+impl Actor for ProxyController {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> Identity {
+        identity(&self.facts)
+    }
+
+    fn interests(&self) -> Vec<Interest> {
+        let keys = [proxy(), infrastructure()].into_iter().chain(self.deployment());
+        keys.map(Interest::Object).collect()
+    }
+
+    fn step(&mut self, input: &Input<'_>) -> Step {
+        // Of its Deployment only counts that it is there.
+        let matters = |key: &Key| !key.is(&DEPLOYMENTS);
+        let news = input.changes.iter().any(|change| matters(&change.key) || change.old.is_none());
+        if !std::mem::replace(&mut self.started, true) || news {
+            self.queue.add(proxy());
+        }
+        self.queue.answered(input.answers, input.now);
+        let mut step = Step::default();
+        if !self.queue.take_due(input.now).is_empty()
+            && let Some(write) = self.sync(input.view)
+        {
+            self.queue.ask(&proxy(), write, &mut step.writes);
+        }
+        step.wake_at = self.queue.next();
+        step
+    }
+}
+
+fn proxy() -> Key {
+    PROXIES.key("", "cluster")
+}
+
+fn infrastructure() -> Key {
+    INFRASTRUCTURES.key("", "cluster")
+}
+
+/// The status of the Proxy in a cluster with this Infrastructure; nothing while that does not say where the API is. What is
+/// not said is not in it.
+pub fn proxy_status(proxy: &Value, infrastructure: &Value) -> Option<Value> {
+    let said = FIELDS.map(|field| proxy["spec"][field].as_str().unwrap_or_default());
+    let [http, https, no] = said;
+    let no = match (said.iter().any(|text| !text.is_empty()), no) {
+        (false, _) => String::new(),
+        (true, NOTHING) => NOTHING.to_owned(),
+        (true, own) => not_by_proxy(own, infrastructure)?,
+    };
+    let told = FIELDS.into_iter().zip([http, https, no.as_str()]).filter(|(_, text)| !text.is_empty());
+    Some(told.map(|(field, text)| (field.to_owned(), json!(text))).collect())
+}
+
+/// What goes by no proxy: what the administrator says, and what the cluster consists of, in order.
+fn not_by_proxy(own: &str, infrastructure: &Value) -> Option<String> {
+    let status = &infrastructure["status"];
+    let address = status["apiServerInternalURI"].as_str()?;
+    let host = address.split_once("://")?.1.split(['/', ':']).next()?;
+    let mut all: BTreeSet<&str> = ALWAYS.into_iter().chain([host]).collect();
+    all.extend(own.split(',').filter(|text| !text.is_empty()));
+    let platform = &status["platformStatus"];
+    let kind = platform["type"].as_str().unwrap_or_default();
+    if ["AWS", "GCP", "Azure", "OpenStack"].contains(&kind) {
+        all.insert(METADATA);
+    }
+    let of_region = match platform["aws"]["region"].as_str().unwrap_or_default() {
+        "us-east-1" => ".ec2.internal".to_owned(),
+        region => format!(".{region}.compute.internal"),
+    };
+    match kind {
+        "AWS" => _ = all.insert(&of_region),
+        "GCP" => all.extend(["metadata", "metadata.google.internal", "metadata.google.internal."]),
+        _ => {}
+    }
+    Some(all.into_iter().collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use semver::Version;
+    use windtunnel_controllers::testing::Rig;
+
+    use super::*;
+    use crate::release::Release;
+
+    fn cluster(platform: &Value) -> Value {
+        json!({
+            "metadata": { "name": "cluster" },
+            "status": { "apiServerInternalURI": "https://api-int.a.example.com:6443", "platformStatus": platform },
+        })
+    }
+
+    fn status(http: &str, no: &str, platform: &Value) -> Value {
+        let proxy = json!({ "spec": { "httpProxy": http, "noProxy": no } });
+        proxy_status(&proxy, &cluster(platform)).unwrap()
+    }
+
+    #[test]
+    fn what_the_cluster_consists_of_goes_by_no_proxy() {
+        let always = "10.0.0.0/16,10.128.0.0/9,127.0.0.1,";
+        let rest = "172.30.0.0/16,api-int.a.example.com,localhost";
+        let none = json!({ "type": "None" });
+        let expected = format!(".a.example.com,.cluster.local,.svc,{always}{rest}");
+        let expected = json!({ "httpProxy": "http://p", "noProxy": expected });
+        assert_eq!(status("http://p", ".a.example.com,,localhost", &none), expected);
+        let of = |platform: &Value| status("http://p", "", platform)["noProxy"].as_str().unwrap().to_owned();
+        let aws = |region: &str| of(&json!({ "type": "AWS", "aws": { "region": region } }));
+        let cloud = format!("{always}169.254.169.254,{rest}");
+        assert_eq!(aws("us-east-1"), format!(".cluster.local,.ec2.internal,.svc,{cloud}"));
+        assert_eq!(aws("eu-west-1"), format!(".cluster.local,.eu-west-1.compute.internal,.svc,{cloud}"));
+        let metadata = "metadata,metadata.google.internal,metadata.google.internal.";
+        assert_eq!(of(&json!({ "type": "GCP" })), format!(".cluster.local,.svc,{cloud},{metadata}"));
+    }
+
+    #[test]
+    fn without_proxies_nothing_is_told_and_nothing_at_all_may_go_by_them() {
+        let none = json!({ "type": "None" });
+        assert_eq!(status("", "", &none), json!({}));
+        assert_eq!(status("http://p", "*", &none), json!({ "httpProxy": "http://p", "noProxy": "*" }));
+        let proxy = json!({ "spec": { "httpProxy": "http://p" } });
+        assert_eq!(proxy_status(&proxy, &json!({ "status": {} })), None, "nobody knows where the API is");
+    }
+
+    #[test]
+    fn the_status_follows_the_specification_once_the_operator_is_there() {
+        let mut rig = Rig::new();
+        rig.put(&INFRASTRUCTURES, cluster(&json!({ "type": "None" })));
+        let spec = json!({ "httpProxy": "http://p", "noProxy": "*" });
+        rig.put(&PROXIES, json!({ "metadata": { "name": "cluster" }, "spec": spec }));
+        let release = Release::find(&Version::new(4, 18, 3)).unwrap();
+        let facts = release.operator(NETWORK).unwrap().clone();
+        let (namespace, name) = (facts.namespace.clone(), facts.deployment.clone());
+        rig.seat(move || Box::new(ProxyController::new(&facts, "cluster-network-operator")));
+        rig.run(60);
+        assert_eq!(rig.log, Vec::<String>::new(), "it is not installed yet");
+        rig.put(&DEPLOYMENTS, json!({ "metadata": { "namespace": namespace, "name": name } }));
+        rig.run(60);
+        rig.write(&Write::merge_patch(&PROXIES, "", "cluster", json!({ "spec": null })));
+        rig.run(60);
+        let update = "update proxies.config.openshift.io/cluster";
+        assert_eq!(rig.log, [format!("0:01:00 {update}"), format!("0:02:00 {update}")]);
+        assert_eq!(rig.view.get_key(&proxy()).unwrap()["status"], json!({}));
+    }
+}

@@ -1,0 +1,44 @@
+//! What a ClusterOperator tells of a rollout.
+
+use serde_json::Value;
+use windtunnel_core::Object;
+use windtunnel_core::clock::{Time, parse_rfc3339};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+
+use super::health::{self, WORKING_TOWARDS};
+use super::reported_version;
+
+/// The rollout that the `ClusterOperator` tells of: its target and its start.
+pub(super) fn rollout_in(object: &Object) -> Option<(&str, Time)> {
+    let progressing =
+        condition::of(object, "Progressing").filter(|condition| condition["status"] == "True")?;
+    let target = health::target_in(progressing["message"].as_str()?)?;
+    Some((target, progressing["lastTransitionTime"].as_str().and_then(parse_rfc3339)?))
+}
+
+/// The object as it is while a rollout goes on.
+pub(super) fn progress(object: &Object, version: &str, now: Time) -> Value {
+    let mut value = object.to_value();
+    let progressing =
+        Condition::new("Progressing", "True", "Progressing", format!("{WORKING_TOWARDS}{version}"));
+    // One that was never deployed says nothing of being available until it is.
+    let others: &[(&str, &str)] = match reported_version(object) {
+        Some(_) => &[("Available", "True"), ("Degraded", "False")],
+        None => &[("Degraded", "False")],
+    };
+    set_conditions(&mut value, &progressing, others, now);
+    value
+}
+
+/// Sets `progressing`, and of the others those that are missing.
+pub(super) fn set_conditions(value: &mut Value, progressing: &Condition, others: &[(&str, &str)], now: Time) {
+    let mut list = value["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    condition::set(&mut list, progressing, now);
+    for (kind, status) in others.iter().chain(&[("Upgradeable", "True")]) {
+        if condition::find(&list, kind).is_none() {
+            condition::set(&mut list, &Condition::new(kind, status, health::WELL, health::WELL_MESSAGE), now);
+        }
+    }
+    value["status"]["conditions"] = Value::Array(list);
+}

@@ -1,0 +1,193 @@
+//! The programs of the control plane that run as static pods, and how their operators bring them to another release: a new
+//! revision, node by node.
+//!
+//! A real pod has containers beside its program that synchronize certificates and probe; they are left out.
+
+#[cfg(test)]
+mod tests;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_controllers::Effect;
+use windtunnel_controllers::machine::StaticPod;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::resources::{NAMESPACES, PODS};
+use windtunnel_core::{Object, View, Write, condition};
+
+use crate::mco::control_plane;
+use crate::release::Release;
+
+/// The revision that a cluster has got to when its installation is over.
+const INSTALLED: u32 = 6;
+/// After this long a file that had no effect is written again.
+const AGAIN: SignedDuration = SignedDuration::from_mins(1);
+/// The label of pods that tells their revision.
+const REVISION: &str = "revision";
+
+/// A program of the control plane that has an operator.
+#[derive(Debug)]
+pub(super) struct Operand {
+    /// The name of the operator's ClusterOperator.
+    operator: &'static str,
+    /// Where its pods are.
+    pub(super) namespace: &'static str,
+    /// What its pods are called before the name of their node.
+    name: &'static str,
+    /// The container, and the name of its image in a payload.
+    container: &'static str,
+    image: &'static str,
+    labels: [(&'static str, &'static str); 2],
+    grace_seconds: u32,
+}
+
+const OPERANDS: [Operand; 4] = [
+    Operand {
+        operator: "etcd",
+        namespace: "openshift-etcd",
+        name: "etcd",
+        container: "etcd",
+        image: "etcd",
+        labels: [("app", "etcd"), ("etcd", "true")],
+        grace_seconds: 30,
+    },
+    Operand {
+        operator: "kube-apiserver",
+        namespace: "openshift-kube-apiserver",
+        name: "kube-apiserver",
+        container: "kube-apiserver",
+        image: "hyperkube",
+        labels: [("app", "openshift-kube-apiserver"), ("apiserver", "true")],
+        grace_seconds: 135,
+    },
+    Operand {
+        operator: "kube-controller-manager",
+        namespace: "openshift-kube-controller-manager",
+        name: "kube-controller-manager",
+        container: "kube-controller-manager",
+        image: "hyperkube",
+        labels: [("app", "kube-controller-manager"), ("kube-controller-manager", "true")],
+        grace_seconds: 30,
+    },
+    Operand {
+        operator: "kube-scheduler",
+        namespace: "openshift-kube-scheduler",
+        name: "openshift-kube-scheduler",
+        container: "kube-scheduler",
+        image: "hyperkube",
+        labels: [("app", "openshift-kube-scheduler"), ("scheduler", "true")],
+        grace_seconds: 30,
+    },
+];
+
+/// The static pods of each control-plane node of an installed cluster of this release.
+pub fn installed_static_pods(release: &Release) -> Vec<StaticPod> {
+    operands(release).map(|operand| operand.pod(release, INSTALLED)).collect()
+}
+
+/// The writes that make the namespaces of those pods.
+pub fn operand_namespaces(release: &Release) -> impl Iterator<Item = Write> {
+    operands(release).map(Operand::namespace)
+}
+
+/// The images that those pods run.
+pub fn static_pod_images(release: &Release) -> impl Iterator<Item = String> {
+    operands(release).map(|operand| release.image_of(operand.image))
+}
+
+fn operands(release: &Release) -> impl Iterator<Item = &'static Operand> {
+    OPERANDS.iter().filter(|operand| release.operator(operand.operator).is_some())
+}
+
+/// How far a rollout is, and what to do about it now.
+#[derive(Debug, Default)]
+pub(super) struct Rollout {
+    /// Whether each node has a pod of the release that is ready.
+    pub(super) is_through: bool,
+    pub(super) effect: Option<Effect>,
+    pub(super) look_again: Option<Time>,
+}
+
+impl Operand {
+    /// That of the operator with this ClusterOperator.
+    pub(super) fn of(operator: &str) -> Option<&'static Self> {
+        OPERANDS.iter().find(|operand| operand.operator == operator)
+    }
+
+    /// The write that makes its namespace.
+    pub(super) fn namespace(&self) -> Write {
+        let labels =
+            json!({ "openshift.io/run-level": "0", "pod-security.kubernetes.io/enforce": "privileged" });
+        let metadata = json!({ "name": self.namespace, "labels": labels });
+        Write::create(&NAMESPACES, json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }))
+    }
+
+    /// Its pod of a release.
+    fn pod(&self, release: &Release, revision: u32) -> StaticPod {
+        let mut labels: Value = self.labels.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
+        labels[REVISION] = json!(revision.to_string());
+        let container = json!({ "name": self.container, "image": release.image_of(self.image) });
+        StaticPod {
+            manifest: json!({
+                "apiVersion": PODS.api_version(),
+                "kind": PODS.kind,
+                "metadata": { "namespace": self.namespace, "name": self.name, "labels": labels },
+                "spec": {
+                    "containers": [container],
+                    "hostNetwork": true,
+                    "priority": 2_000_001_000,
+                    "priorityClassName": "system-node-critical",
+                    "terminationGracePeriodSeconds": self.grace_seconds,
+                    "tolerations": [{ "operator": "Exists" }],
+                },
+            })
+            .into(),
+        }
+    }
+
+    /// Goes on with a rollout that began at `start` and takes `takes`: each node gets its pod when the one before it is ready,
+    /// and not before its part of the time has come.
+    pub(super) fn roll_out(
+        &self,
+        release: &Release,
+        (start, takes): (Time, SignedDuration),
+        view: &View,
+        now: Time,
+    ) -> Rollout {
+        let nodes = control_plane(view);
+        let revision = self.next_revision(release, &nodes, view);
+        let parts = i32::try_from(nodes.len()).unwrap_or(i32::MAX).saturating_add(1);
+        for (part, node) in (1..).zip(&nodes) {
+            let pod = self.pod_on(node, view);
+            let is_there = pod.is_some_and(|pod| pod.label(REVISION) == Some(&revision.to_string()));
+            if is_there && pod.is_some_and(|pod| condition::is_true(pod, "Ready")) {
+                continue;
+            }
+            let turn = after(start, takes / parts * part);
+            if is_there {
+                return Rollout::default();
+            }
+            if turn > now {
+                return Rollout { look_again: Some(turn), ..Rollout::default() };
+            }
+            let pod = self.pod(release, revision);
+            // An installer is a pod: it cannot run where none can.
+            let effect = condition::is_true(node, "Ready")
+                .then(|| Effect::WriteStaticPod { node: node.name().to_owned(), pod });
+            return Rollout { effect, look_again: Some(after(now, AGAIN)), ..Rollout::default() };
+        }
+        Rollout { is_through: true, ..Rollout::default() }
+    }
+
+    fn pod_on<'v>(&self, node: &Object, view: &'v View) -> Option<&'v Object> {
+        view.get(&PODS, self.namespace, &format!("{}-{}", self.name, node.name()))
+    }
+
+    /// The revision of a release: the last one if that is of the release, else another.
+    fn next_revision(&self, release: &Release, nodes: &[&Object], view: &View) -> u32 {
+        let pods = nodes.iter().filter_map(|node| self.pod_on(node, view));
+        let revision = |pod: &Object| pod.label(REVISION).and_then(|text| text.parse().ok()).unwrap_or(0);
+        let Some(last) = pods.max_by_key(|pod| revision(pod)) else { return 1 };
+        let is_of_release = last.text("/spec/containers/0/image") == release.image_of(self.image);
+        if is_of_release { revision(last) } else { revision(last) + 1 }
+    }
+}

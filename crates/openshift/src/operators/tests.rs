@@ -1,0 +1,384 @@
+//! Operators, seen through their `ClusterOperator`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use semver::Version;
+use serde_json::{Value, json};
+use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_controllers::testing::{Rig, check_recovery};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, DEPLOYMENTS, INFRASTRUCTURES, NODES};
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Object, Write, condition};
+
+use super::Operator;
+use crate::release;
+use crate::release::{Architecture, Component, Release};
+use crate::world::World;
+
+const NAME: &str = "kube-apiserver";
+
+fn facts() -> release::Operator {
+    release::Operator {
+        cluster_operator: NAME.to_owned(),
+        namespace: "ns".to_owned(),
+        deployment: "kube-apiserver-operator".to_owned(),
+        operands: vec!["raw-internal".to_owned(), NAME.to_owned()],
+        rollout_seconds: (600, 900),
+        ..release::Operator::default()
+    }
+}
+
+/// What it says of `Tidy`, which no other operator tells.
+fn said(platforms: &[&str], reason: &str, message: &str) -> release::Said {
+    release::Said {
+        platforms: platforms.iter().map(|&name| name.to_owned()).collect(),
+        kind: "Tidy".to_owned(),
+        status: "True".to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    }
+}
+
+fn world(facts: &release::Operator) -> World {
+    let release = |version: &str, kubernetes_minor| Release {
+        version: Version::parse(version).unwrap(),
+        image: String::new(),
+        kubernetes_minor,
+        channels: Vec::new(),
+        url: String::new(),
+        architecture: Architecture::default(),
+        known_capabilities: Vec::new(),
+        preview_capabilities: Vec::new(),
+        capability_sets: BTreeMap::new(),
+        components: vec![Component {
+            name: "kube-apiserver-operator".to_owned(),
+            run_level: 20,
+            manifests: 1,
+            capabilities: Vec::new(),
+            crds: Vec::new(),
+            previews: Vec::new(),
+            objects: Vec::new(),
+            operator: Some(facts.clone()),
+        }]
+        .into(),
+        payload: None,
+    };
+    let releases = [release("4.14.8", 27), release("4.15.2", 28)];
+    World { releases: releases.map(|release| (release.version.clone(), release)).into(), ..World::default() }
+}
+
+fn deployment(version: &str) -> Value {
+    let env = json!([{ "name": "RELEASE_VERSION", "value": version }]);
+    json!({ "spec": { "template": { "spec": { "containers": [{ "name": "operator", "env": env }] } } } })
+}
+
+fn prepare(rig: &mut Rig) {
+    prepare_with(rig, &facts());
+}
+
+fn prepare_with(rig: &mut Rig, facts: &release::Operator) {
+    let facts = facts.clone();
+    let mut first = deployment("4.14.8");
+    first["metadata"] = json!({ "namespace": "ns", "name": "kube-apiserver-operator" });
+    rig.put(&DEPLOYMENTS, first);
+    let world = Arc::new(world(&facts));
+    rig.seat(move || {
+        Box::new(Operator::new(&facts, "kube-apiserver-operator", Arc::clone(&world), &Streams::new(7)))
+    });
+    rig.run(1000);
+}
+
+fn update(version: &str) -> Write {
+    Write::merge_patch(&DEPLOYMENTS, "ns", "kube-apiserver-operator", deployment(version))
+}
+
+fn object(rig: &Rig) -> &Object {
+    rig.view.get(&CLUSTER_OPERATORS, "", NAME).unwrap()
+}
+
+fn versions(rig: &Rig) -> String {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let each = object(rig).list("/status/versions").iter();
+    each.map(|one| text(&one["name"]) + " " + &text(&one["version"])).collect::<Vec<_>>().join(", ")
+}
+
+fn check(rig: &Rig, expected: &[&str]) {
+    assert_eq!(rig.log, expected, "{:#?}", rig.log);
+}
+
+#[test]
+fn an_operator_makes_its_cluster_operator_and_rolls_out_what_its_deployment_says() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.write(&update("4.15.2"));
+    rig.run(1000);
+    check(
+        &rig,
+        &[
+            "0:00:00 create clusteroperators.config.openshift.io/kube-apiserver",
+            "0:00:00 update clusteroperators.config.openshift.io/kube-apiserver Progressing=True Progressing Working towards 4.14.8; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well",
+            "0:14:36 serve Kubernetes 1.27",
+            "0:14:36 update clusteroperators.config.openshift.io/kube-apiserver Progressing=False AsExpected Deployed 4.14.8; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+            "0:16:40 update clusteroperators.config.openshift.io/kube-apiserver Progressing=True Progressing Working towards 4.15.2; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+            "0:28:32 serve Kubernetes 1.28",
+            "0:28:32 update clusteroperators.config.openshift.io/kube-apiserver Progressing=False AsExpected Deployed 4.15.2; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+        ],
+    );
+    assert_eq!(versions(&rig), "raw-internal 4.15.2, kube-apiserver 1.28.2, operator 4.15.2");
+}
+
+#[test]
+fn a_rollout_that_is_turned_back_starts_again_towards_the_old_version() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.log.clear();
+    rig.write(&update("4.15.2"));
+    rig.run(300);
+    rig.write(&update("4.14.8"));
+    rig.run(1000);
+    check(
+        &rig,
+        &[
+            "0:16:40 update clusteroperators.config.openshift.io/kube-apiserver Progressing=True Progressing Working towards 4.15.2; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+            "0:21:40 update clusteroperators.config.openshift.io/kube-apiserver Progressing=True Progressing Working towards 4.14.8; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+            "0:36:16 serve Kubernetes 1.27",
+            "0:36:16 update clusteroperators.config.openshift.io/kube-apiserver Progressing=False AsExpected Deployed 4.14.8; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+        ],
+    );
+    assert_eq!(versions(&rig), "raw-internal 4.14.8, kube-apiserver 1.27.8, operator 4.14.8");
+}
+
+#[test]
+fn a_version_of_no_known_release_is_rolled_out_without_a_new_kubernetes() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.log.clear();
+    rig.write(&update("4.99.0"));
+    rig.run(1000);
+    check(
+        &rig,
+        &[
+            "0:16:40 update clusteroperators.config.openshift.io/kube-apiserver Progressing=True Progressing Working towards 4.99.0; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+            "0:29:17 update clusteroperators.config.openshift.io/kube-apiserver Progressing=False AsExpected Deployed 4.99.0; Degraded=False AsExpected All is well; Upgradeable=True AsExpected All is well; Available=True AsExpected All is well",
+        ],
+    );
+    assert_eq!(versions(&rig), "raw-internal 4.99.0, kube-apiserver 4.99.0, operator 4.99.0");
+}
+
+#[test]
+fn a_condition_that_somebody_else_set_stays() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let degraded = json!([{ "type": "Degraded", "status": "True", "reason": "Fault" }]);
+    let patch = json!({ "status": { "conditions": degraded } });
+    rig.write(&Write::merge_patch_status(&CLUSTER_OPERATORS, "", NAME, patch));
+    rig.write(&update("4.15.2"));
+    rig.run(1000);
+    let degraded = windtunnel_core::condition::of(object(&rig), "Degraded").unwrap();
+    assert_eq!((degraded["status"].as_str(), degraded["reason"].as_str()), (Some("True"), Some("Fault")));
+}
+
+#[test]
+fn a_restarted_operator_ends_its_rollout_at_the_same_time() {
+    let story = |rig: &mut Rig| {
+        prepare(rig);
+        rig.write(&update("4.15.2"));
+        rig.run(1000);
+    };
+    check_recovery(story, |rig| format!("{} {:?}", versions(rig), object(rig).list("/status/conditions")));
+}
+
+/// The changes of a condition's status since the log was cleared, with the times of the writes.
+fn statuses(rig: &Rig, kind: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in &rig.log {
+        let Some((_, rest)) = line.split_once(&format!("{kind}=")) else { continue };
+        let (time, status) = (line.split(' ').next().unwrap(), rest.split(' ').next().unwrap());
+        if found.last().is_none_or(|last| !last.ends_with(status)) {
+            found.push(format!("{time} {status}"));
+        }
+    }
+    found
+}
+
+fn tell(rig: &mut Rig, name: &str) {
+    let fault = FaultKind::named(name).map(|kind| Fault { reason: "Broken".to_owned(), ..Fault::of(kind) });
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::patch(fault.as_ref())));
+}
+
+#[test]
+fn an_operator_that_was_told_to_stall_ends_its_rollout_when_it_is_told_that_all_is_well() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.log.clear();
+    tell(&mut rig, "stalled");
+    rig.write(&update("4.15.2"));
+    rig.run(10_000);
+    assert_eq!(statuses(&rig, "Progressing"), ["0:16:40 True"]);
+    tell(&mut rig, "none");
+    rig.run(1000);
+    assert_eq!(statuses(&rig, "Progressing"), ["0:16:40 True", "3:03:20 False"]);
+    assert_eq!(versions(&rig), "raw-internal 4.15.2, kube-apiserver 1.28.2, operator 4.15.2");
+}
+
+#[test]
+fn an_operator_that_stalls_tells_what_it_waits_for_and_goes_on_where_it_was() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    let fault = Fault {
+        reason: "Hung".to_owned(),
+        message: "a pod: is away".to_owned(),
+        ..Fault::of(FaultKind::Stalled)
+    };
+    rig.write(&update("4.15.2"));
+    rig.run(1);
+    let told = |rig: &Rig| {
+        let object = rig.view.get(&CLUSTER_OPERATORS, "", NAME).unwrap();
+        let found = condition::of(object, "Progressing").unwrap();
+        format!("{} {}", found["reason"].as_str().unwrap(), found["message"].as_str().unwrap())
+    };
+    assert_eq!(told(&rig), "Progressing Working towards 4.15.2");
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::patch(Some(&fault))));
+    rig.run(10_000);
+    assert_eq!(told(&rig), "Hung Working towards 4.15.2: a pod: is away");
+    let begun = rig.log.len();
+    rig.run(10_000);
+    assert_eq!(rig.log.len(), begun, "it is told once");
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::patch(None)));
+    rig.run(1000);
+    assert_eq!(told(&rig), "AsExpected Deployed 4.15.2");
+}
+
+#[test]
+fn an_operator_that_flaps_is_available_every_other_half_minute() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    rig.log.clear();
+    tell(&mut rig, "flapping");
+    rig.run(80);
+    tell(&mut rig, "none");
+    rig.run(80);
+    let expected = ["0:16:40 False", "0:17:00 True", "0:17:30 False", "0:18:00 True"];
+    assert_eq!(statuses(&rig, "Available"), expected);
+}
+
+#[test]
+fn an_operator_that_was_silent_reports_at_once_when_it_is_told_that_all_is_well() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    tell(&mut rig, "silent");
+    rig.run(10);
+    assert_eq!(object(&rig)["status"], json!({}));
+    tell(&mut rig, "degraded");
+    rig.run(1);
+    assert_eq!(versions(&rig), "raw-internal 4.14.8, kube-apiserver 1.27.8, operator 4.14.8");
+    let degraded = windtunnel_core::condition::of(object(&rig), "Degraded").unwrap();
+    let said = (degraded["status"].as_str(), degraded["reason"].as_str(), degraded["message"].as_str());
+    let message = "The operator was told to report Degraded=True";
+    assert_eq!(said, (Some("True"), Some("Broken"), Some(message)));
+}
+
+#[test]
+fn what_is_well_is_said_in_the_operators_own_words_by_version_and_platform() {
+    for (platform, expected) in [("AWS", "Ready at 4.15.2"), ("None", "Removed ")] {
+        let mut rig = Rig::new();
+        let infrastructure = json!({ "metadata": { "name": "cluster" }, "status": { "platformStatus": { "type": platform } } });
+        rig.put(&INFRASTRUCTURES, infrastructure);
+        let says = vec![said(&[], "Ready", "at {version}"), said(&["None"], "Removed", "")];
+        let facts = release::Operator { says, ..facts() };
+        prepare_with(&mut rig, &facts);
+        rig.write(&update("4.15.2"));
+        rig.run(1000);
+        let told = condition::of(object(&rig), "Tidy").map(condition::Condition::read).unwrap();
+        assert_eq!(format!("{} {}", told.reason, told.message), expected, "{platform}");
+    }
+}
+
+/// Has control-plane nodes whose kubelets post that they are ready, or do not.
+fn nodes(rig: &mut Rig, ready: [&str; 3]) {
+    for (name, ready) in ["m0", "m1", "m2"].into_iter().zip(ready) {
+        let since = format!("{:.0}", rig.now);
+        let condition = json!({
+            "type": "Ready",
+            "status": ready,
+            "reason": "NodeStatusUnknown",
+            "message": "Kubelet stopped posting node status.",
+            "lastTransitionTime": since,
+        });
+        let labels = json!({ "node-role.kubernetes.io/master": "" });
+        let node = json!({ "metadata": { "name": name, "labels": labels }, "status": { "conditions": [condition] } });
+        rig.write_as_new(&NODES, node);
+    }
+}
+
+#[test]
+fn a_control_plane_node_that_is_away_for_longer_than_a_reboot_degrades_what_runs_on_it() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    nodes(&mut rig, ["True"; 3]);
+    rig.run(1000);
+    rig.log.clear();
+    for (ready, seconds) in [("Unknown", 119), ("True", 1), ("Unknown", 300), ("True", 100)] {
+        nodes(&mut rig, ["True", ready, "True"]);
+        rig.run(seconds);
+    }
+    let expected = ["0:37:20 True", "0:40:20 False"];
+    assert_eq!(statuses(&rig, "Degraded"), expected);
+    let told = rig.log.iter().find(|line| line.contains("Degraded=True")).unwrap();
+    let expected = "Degraded=True NodeController_MasterNodesReady NodeControllerDegraded: The master nodes not ready: node \"m1\" not \
+                    ready since 2024-01-01 00:35:20 +0000 UTC because NodeStatusUnknown (Kubelet stopped posting node status.)";
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
+fn nobody_is_told_of_nodes_where_none_is_left_or_somebody_else_says_what_is_wrong() {
+    let mut rig = Rig::new();
+    prepare(&mut rig);
+    nodes(&mut rig, ["Unknown"; 3]);
+    rig.run(1000);
+    assert_eq!(condition::of(object(&rig), "Degraded").unwrap()["status"], "False");
+    tell(&mut rig, "degraded");
+    nodes(&mut rig, ["True", "True", "False"]);
+    rig.run(1000);
+    assert_eq!(condition::of(object(&rig), "Degraded").unwrap()["reason"], "Broken");
+}
+
+#[test]
+fn an_operator_that_starts_anew_takes_back_what_it_said_of_nodes() {
+    let story = |rig: &mut Rig| {
+        prepare(rig);
+        for (ready, seconds) in [("True", 10), ("Unknown", 200), ("True", 100)] {
+            nodes(rig, ["True", ready, "True"]);
+            rig.run(seconds);
+        }
+    };
+    check_recovery(story, |rig| condition::of(object(rig), "Degraded").unwrap()["status"].to_string());
+}
+
+#[test]
+fn nodes_that_go_and_come_within_a_few_seconds_are_told_of_once() {
+    let mut rig = Rig::new();
+    prepare_with(&mut rig, &release::Operator { cluster_operator: "network".to_owned(), ..facts() });
+    nodes(&mut rig, ["True"; 3]);
+    rig.run(100);
+    rig.log.clear();
+    for (ready, seconds) in [(["Unknown", "True"], 4), (["True"; 2], 60)] {
+        nodes(&mut rig, [ready[0], ready[1], "True"]);
+        rig.run(seconds);
+    }
+    assert_eq!(
+        statuses(&rig, "Progressing"),
+        [""; 0],
+        "nobody missed what was back before it was looked for"
+    );
+    for (ready, seconds) in
+        [(["Unknown", "True"], 3), (["Unknown"; 2], 60), (["True", "Unknown"], 3), (["True"; 2], 60)]
+    {
+        nodes(&mut rig, [ready[0], ready[1], "True"]);
+        rig.run(seconds);
+    }
+    assert_eq!(statuses(&rig, "Progressing"), ["0:19:29 True", "0:20:32 False"]);
+    let told = rig.log.iter().find(|line| line.contains("Progressing=True")).unwrap();
+    assert!(told.contains("(awaiting 2 nodes)"), "{told}");
+}

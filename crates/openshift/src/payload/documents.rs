@@ -1,0 +1,68 @@
+//! The objects in a manifest file.
+
+use serde_json::Value;
+use windtunnel_core::yaml;
+
+/// The objects of a YAML stream or a JSON text; lists are taken apart.
+///
+/// # Errors
+/// `<line>:<column>: <what>` of the first mistake.
+pub(super) fn read(path: &str, text: &str) -> Result<Vec<Value>, String> {
+    let documents = if super::extension(path) == Some("json") { json(text)? } else { stream(text)? };
+    let mut objects = Vec::new();
+    for (line, document) in documents {
+        take(document, &mut objects).map_err(|what| format!("{line}:1: {what}"))?;
+    }
+    Ok(objects)
+}
+
+fn json(text: &str) -> Result<Vec<(usize, Value)>, String> {
+    let value = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+    Ok(vec![(1, value)])
+}
+
+/// A JSON error with its place in front.
+pub(super) fn json_error(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+    format!("{}:{}: {what}", error.line().max(1), error.column().max(1))
+}
+
+/// The documents of a stream, each with the line it begins in; empty ones are left out.
+fn stream(text: &str) -> Result<Vec<(usize, Value)>, String> {
+    let documents: Vec<Value> = yaml::from_str_multi(text).map_err(|error| error.to_string())?;
+    let mut begins = Vec::new();
+    let mut begun = None;
+    for (index, line) in text.lines().enumerate() {
+        let says_nothing = line.trim().is_empty() || line.trim_start().starts_with('#');
+        if line == "---" || line.starts_with("--- ") {
+            begins.extend(begun.take());
+        } else if !says_nothing && begun.is_none() {
+            begun = Some(index + 1);
+        }
+    }
+    begins.extend(begun);
+    let lines = begins.into_iter().chain(std::iter::repeat(1));
+    Ok(documents.into_iter().filter(|document| !document.is_null()).zip(lines).map(|(d, l)| (l, d)).collect())
+}
+
+/// What makes an object one that can be applied: a version, a kind and a name.
+fn take(document: Value, objects: &mut Vec<Value>) -> Result<(), String> {
+    if !document.is_object() {
+        return Err("expected a Kubernetes object (a map)".to_owned());
+    }
+    let text = |field: &str| document[field].as_str().filter(|text| !text.is_empty());
+    let Some(kind) = text("kind") else { return Err("a Kubernetes object needs `kind`".to_owned()) };
+    if text("apiVersion").is_none() {
+        return Err(format!("a Kubernetes object needs `apiVersion`, which this {kind} has not"));
+    }
+    if kind == "List" || document["items"].is_array() && kind.ends_with("List") {
+        let items = document["items"].as_array().cloned().unwrap_or_default();
+        return items.into_iter().try_for_each(|item| take(item, objects));
+    }
+    if document["metadata"]["name"].as_str().is_none_or(str::is_empty) {
+        return Err(format!("a Kubernetes object needs `metadata.name`, which this {kind} has not"));
+    }
+    objects.push(document);
+    Ok(())
+}

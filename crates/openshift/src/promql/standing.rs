@@ -1,0 +1,46 @@
+//! How long an expression stands that looks at the time: most of those do no more than wait for something to be old enough.
+
+use windtunnel_core::clock::Time;
+
+use super::evaluate::vector;
+use super::{Binary, Expr, Metrics, evaluate};
+
+/// Aggregations that make a sample of every group, whatever the values in it are.
+const OF_ANY_VALUE: [&str; 6] = ["avg", "count", "group", "max", "min", "sum"];
+
+/// Up to when an expression comes to samples of the labels that it comes to now, as long as these metrics stay what they are;
+/// `None` where only another evaluation tells. It is told of comparisons `time() - <metric> >= <number>`, also in aggregations and
+/// beside others. Values may become other ones meanwhile.
+pub fn stands_until(expr: &Expr, metrics: &dyn Metrics) -> Option<Time> {
+    if !expr.depends_on_time() {
+        return Some(Time::MAX);
+    }
+    match expr {
+        Expr::Binary(binary) if matches!(binary.operator.as_str(), "and" | "or" | "unless") => {
+            Some(stands_until(&binary.left, metrics)?.min(stands_until(&binary.right, metrics)?))
+        }
+        Expr::Binary(binary) => is_old_at(binary, metrics),
+        Expr::Aggregate(of) if OF_ANY_VALUE.contains(&of.operator.as_str()) => stands_until(&of.of, metrics),
+        _ => None,
+    }
+}
+
+/// When the next sample is as old as a comparison demands. Those that are that old stay so.
+fn is_old_at(binary: &Binary, metrics: &dyn Metrics) -> Option<Time> {
+    let (Expr::Binary(age), Expr::Number(least)) = (&binary.left, &binary.right) else { return None };
+    let waits = matches!(binary.operator.as_str(), ">" | ">=") && !binary.returns_bool;
+    let is_age = age.operator == "-" && matches!(&age.left, Expr::Call(name, _) if name == "time");
+    if !waits || !is_age || age.right.depends_on_time() {
+        return None;
+    }
+    let since = vector(evaluate(&age.right, metrics).ok()?).ok()?;
+    let old_at = since.into_iter().map(|sample| sample.value + least);
+    let times: Option<Vec<Time>> = old_at.map(moment).collect();
+    Some(times?.into_iter().filter(|at| *at >= metrics.now()).min().unwrap_or(Time::MAX))
+}
+
+/// The whole second at or before so many seconds since the Unix epoch.
+fn moment(seconds: f64) -> Option<Time> {
+    #[expect(clippy::cast_possible_truncation, reason = "what is too large is no time")]
+    Time::from_second(seconds.floor() as i64).ok().filter(|_| seconds.is_finite())
+}

@@ -1,0 +1,154 @@
+//! The files of `manifests/releases/`, each on top of the one that it extends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+
+use super::Component;
+use crate::manifests;
+use crate::manifests::Line;
+
+/// Facts by minor.
+pub(super) static FACTS: LazyLock<BTreeMap<Line, Facts>> = LazyLock::new(|| {
+    let mut merged: BTreeMap<Line, Value> = BTreeMap::new();
+    for (line, file) in manifests::by_line("releases") {
+        let facts = match file["extends"].as_str() {
+            Some(older) => {
+                let base = manifests::line(older).and_then(|base| merged.get(&base));
+                let name = name(line);
+                extend(base.unwrap_or_else(|| panic!("releases/{name}.yaml: no older {older}")), file)
+            }
+            None => file,
+        };
+        merged.insert(line, facts);
+    }
+    merged.into_iter().map(|(line, facts)| (line, Facts::read(line, facts))).collect()
+});
+
+/// `4.14`.
+pub(super) fn name((major, minor): Line) -> String {
+    format!("{major}.{minor}")
+}
+
+/// What is known of a minor.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Facts {
+    /// Minor of Kubernetes 1.x.
+    pub(super) kubernetes: u32,
+    /// Year in the names of its advisories.
+    pub(super) advisory_year: u32,
+    /// What each frozen set adds to the set before it.
+    capability_sets: BTreeMap<String, Vec<String>>,
+    /// Capabilities behind feature gates, sorted bytewise.
+    #[serde(default)]
+    pub(super) preview_capabilities: Vec<String>,
+    /// In order of run level and name.
+    #[serde(deserialize_with = "in_order")]
+    pub(super) components: Arc<[Component]>,
+}
+
+fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[Component]>, D::Error> {
+    let mut components = Vec::<Component>::deserialize(deserializer)?;
+    components.sort_by(|a, b| (a.run_level, &a.name).cmp(&(b.run_level, &b.name)));
+    Ok(components.into())
+}
+
+impl Facts {
+    fn read(line: Line, facts: Value) -> Self {
+        serde_json::from_value(facts)
+            .unwrap_or_else(|error| panic!("manifests/releases/{}.yaml: {error}", name(line)))
+    }
+
+    /// All capabilities, sorted bytewise.
+    pub(super) fn known_capabilities(&self) -> Vec<String> {
+        let known: BTreeSet<&String> = self.capability_sets.values().flatten().collect();
+        known.into_iter().cloned().collect()
+    }
+
+    /// The frozen sets, `None` and `vCurrent`, each sorted bytewise.
+    pub(super) fn frozen_sets(&self) -> BTreeMap<String, Vec<String>> {
+        let mut sets = BTreeMap::from([("None".to_owned(), Vec::new())]);
+        let mut set: BTreeSet<String> = BTreeSet::new();
+        for (name, added) in &self.capability_sets {
+            set.extend(added.iter().cloned());
+            sets.insert(name.clone(), set.iter().cloned().collect());
+        }
+        sets.insert("vCurrent".to_owned(), self.known_capabilities());
+        sets
+    }
+}
+
+/// The facts of `older` with the changes of `file`.
+fn extend(older: &Value, file: Value) -> Value {
+    let mut facts = older.clone();
+    let Value::Object(fields) = file else { return file };
+    for (field, change) in fields {
+        match (field.as_str(), change) {
+            ("extends", _) => {}
+            ("capability_sets", Value::Object(sets)) => {
+                for (name, added) in sets {
+                    append(&mut facts["capability_sets"][name], added);
+                }
+            }
+            ("components", Value::Array(components)) => {
+                for component in components {
+                    change_component(&mut facts["components"], component);
+                }
+            }
+            (_, change) => facts[&field] = change,
+        }
+    }
+    facts
+}
+
+fn append(list: &mut Value, added: Value) {
+    match (list, added) {
+        (Value::Array(list), Value::Array(mut added)) => list.append(&mut added),
+        (list, added) => *list = added,
+    }
+}
+
+/// Changes the component of the same run level and name by RFC 7386, or adds a new one.
+fn change_component(components: &mut Value, change: Value) {
+    let Value::Array(components) = components else { return *components = json!([change]) };
+    let same = |old: &&mut Value| old["run_level"] == change["run_level"] && old["name"] == change["name"];
+    match components.iter_mut().find(same) {
+        Some(component) => json_patch::merge(component, &change),
+        None => components.push(change),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::yaml;
+
+    use super::*;
+
+    fn check(older: &str, file: &str, expected: &str) {
+        let [older, file, expected]: [Value; 3] =
+            [older, file, expected].map(|text| yaml::from_str(text).unwrap());
+        assert_eq!(extend(&older, file), expected);
+    }
+
+    #[test]
+    fn a_component_changes_only_where_the_later_file_says_so() {
+        check(
+            "{components: [{name: a, run_level: 1, manifests: 3}, {name: a, run_level: 9, manifests: 1}]}",
+            "{extends: '4.1', components: [{name: a, run_level: 9, capabilities: [X]}, {name: b, run_level: 2}]}",
+            "{components: [{name: a, run_level: 1, manifests: 3},
+               {name: a, run_level: 9, manifests: 1, capabilities: [X]}, {name: b, run_level: 2}]}",
+        );
+    }
+
+    #[test]
+    fn capabilities_are_added_to_old_and_new_sets() {
+        check(
+            "{kubernetes: 1, capability_sets: {v4.1: [A]}}",
+            "{kubernetes: 2, capability_sets: {v4.1: [B], v4.2: [C]}}",
+            "{kubernetes: 2, capability_sets: {v4.1: [A, B], v4.2: [C]}}",
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! Certificates as they come, and as they are renewed.
+
+use serde_json::{Value, json};
+use windtunnel_controllers::testing::Rig;
+use windtunnel_core::resources::{CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICES};
+use windtunnel_core::rng::Streams;
+use windtunnel_core::{Object, Write};
+
+use super::{EXPIRY, NAMESPACE, SERVICE_NAME, SERVICE_UID, SIGNER, ServiceCa};
+use crate::certificate::Certificate;
+use crate::release::Operator;
+
+fn facts() -> Operator {
+    Operator {
+        cluster_operator: super::CLUSTER_OPERATOR.to_owned(),
+        namespace: "openshift-service-ca-operator".to_owned(),
+        deployment: "service-ca-operator".to_owned(),
+        ..Operator::default()
+    }
+}
+
+fn deployment() -> Value {
+    let facts = facts();
+    json!({ "metadata": { "namespace": facts.namespace, "name": facts.deployment }, "spec": { "replicas": 1 } })
+}
+
+fn asking(name: &str, annotations: &Value) -> Value {
+    json!({ "metadata": { "namespace": "web", "name": name, "annotations": annotations } })
+}
+
+/// A Service that asks for a certificate and one that does not; the same of ConfigMaps.
+fn rig() -> Rig {
+    let mut rig = Rig::new();
+    rig.put(&NAMESPACES, json!({ "metadata": { "name": "web" } }));
+    let certificate = json!({ "service.beta.openshift.io/serving-cert-secret-name": "web-tls" });
+    rig.put(&SERVICES, asking("web", &certificate));
+    rig.put(&SERVICES, asking("other", &json!({})));
+    for (name, wish) in [("trusted", "true"), ("other", "false")] {
+        let mut map = asking(name, &json!({ "service.beta.openshift.io/inject-cabundle": wish }));
+        map["data"] = json!({ "own": "stays" });
+        rig.put(&CONFIG_MAPS, map);
+    }
+    rig.seat(|| Box::new(ServiceCa::new(&facts(), &Streams::new(1))));
+    rig
+}
+
+fn secret<'a>(rig: &'a Rig, namespace: &str, name: &str) -> Option<&'a Object> {
+    rig.view.get(&SECRETS, namespace, name)
+}
+
+fn certificate(rig: &Rig, namespace: &str, name: &str) -> Certificate {
+    Certificate::in_secret(secret(rig, namespace, name).unwrap()).unwrap()
+}
+
+/// The signer, once everybody who asked has what it signed.
+fn signer(rig: &Rig) -> Certificate {
+    let signer = certificate(rig, NAMESPACE, SIGNER);
+    assert_eq!(signer.signed_by, signer.key);
+    let served = certificate(rig, "web", "web-tls");
+    assert_eq!((&*served.subject, &served.signed_by), ("web.web.svc", &signer.key));
+    let map = |name| &rig.view.get(&CONFIG_MAPS, "web", name).unwrap()["data"];
+    assert_eq!(*map("trusted"), json!({ "service-ca.crt": signer.pem() }));
+    assert_eq!(*map("other"), json!({ "own": "stays" }));
+    signer
+}
+
+#[test]
+fn who_asks_gets_a_certificate_and_the_bundle_and_nobody_else_does() {
+    let mut rig = rig();
+    rig.run(60);
+    assert_eq!(rig.writes, 0, "there is no operator yet: {:#?}", rig.log);
+    rig.put(&DEPLOYMENTS, deployment());
+    rig.run(60);
+    assert_eq!(signer(&rig).subject, "openshift-service-serving-signer@1704067260");
+    let made = secret(&rig, "web", "web-tls").unwrap();
+    assert_eq!(made["type"], "kubernetes.io/tls");
+    assert_eq!(made.annotation(SERVICE_NAME), Some("web"));
+    assert_eq!(made.annotation(SERVICE_UID), Some(rig.view.get(&SERVICES, "web", "web").unwrap().uid()));
+    assert_eq!(made.annotation(EXPIRY), Some("2025-12-31T00:01:00Z"));
+    assert_eq!(made["metadata"]["ownerReferences"][0]["name"], "web");
+    assert_eq!(rig.view.list(&SECRETS).count(), 2);
+    let writes = rig.writes;
+    rig.run(3600);
+    assert_eq!(rig.writes, writes, "all have what they asked for");
+}
+
+#[test]
+fn a_signer_that_is_gone_is_made_anew_and_what_it_signed_with_it() {
+    let mut rig = rig();
+    rig.put(&DEPLOYMENTS, deployment());
+    rig.run(60);
+    let (before, served) = (signer(&rig), certificate(&rig, "web", "web-tls"));
+    rig.write(&Write::delete(&SECRETS, NAMESPACE, SIGNER));
+    rig.run(60);
+    assert_ne!(signer(&rig).key, before.key);
+    assert_ne!(certificate(&rig, "web", "web-tls").key, served.key);
+}
+
+#[test]
+fn what_others_put_in_its_place_is_put_right() {
+    let mut rig = rig();
+    rig.put(&DEPLOYMENTS, deployment());
+    rig.run(60);
+    let before = signer(&rig);
+    let foreign = json!({ "data": Certificate::of_signer("elsewhere", "a").secret_data() });
+    rig.write(&Write::merge_patch(&SECRETS, "web", "web-tls", foreign));
+    rig.write(&Write::merge_patch(&CONFIG_MAPS, "web", "trusted", json!({ "data": { "own": "again" } })));
+    rig.run(60);
+    assert_eq!(signer(&rig), before);
+    rig.write(&Write::delete(&SECRETS, "web", "web-tls"));
+    rig.run(60);
+    assert_eq!(signer(&rig), before);
+}

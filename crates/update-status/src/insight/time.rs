@@ -1,0 +1,81 @@
+//! Times and spans of the API in serde. A `metav1.Time` is RFC 3339 text in UTC and whole seconds, and the zero time is
+//! `null`; a `metav1.Duration` is text such as `1h10m0s`.
+
+use serde::{Deserializer, Serializer};
+use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
+
+fn read<E: serde::de::Error>(text: &str) -> Result<Time, E> {
+    parse_rfc3339(text).ok_or_else(|| E::custom(format_args!("not an RFC 3339 time: {text:?}")))
+}
+
+/// A time that must be there.
+pub(super) mod required {
+    use super::{Deserializer, Serializer, Time, read, rfc3339};
+    use serde::Deserialize as _;
+
+    pub(crate) fn serialize<S: Serializer>(at: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&rfc3339(*at))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+        read(&String::deserialize(deserializer)?)
+    }
+}
+
+/// A time that may be `null`, which is the zero time.
+pub(super) mod optional {
+    use super::{Deserializer, Serializer, Time, read, rfc3339};
+    use serde::Deserialize as _;
+
+    #[expect(clippy::ref_option, reason = "the signature that serde's `with` calls")]
+    pub(crate) fn serialize<S: Serializer>(at: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
+        match at {
+            Some(at) => serializer.serialize_some(&rfc3339(*at)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
+        Option::<String>::deserialize(deserializer)?.as_deref().map(read).transpose()
+    }
+}
+
+/// A span that may be left out.
+pub(super) mod span {
+    use jiff::SignedDuration;
+    use serde::Deserialize as _;
+    use serde::de::Error as _;
+    use windtunnel_core::text::parse_units;
+
+    use super::{Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "the signature that serde's `with` calls")]
+    pub(crate) fn serialize<S: Serializer>(
+        span: &Option<SignedDuration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match span {
+            Some(span) => serializer.serialize_some(&in_words(*span)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<SignedDuration>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+        let read =
+            parse_units(&text).ok_or_else(|| D::Error::custom(format_args!("not a duration: {text:?}")))?;
+        Ok(Some(read))
+    }
+
+    /// As Go prints it: no unit above the first that is not zero, and every one below.
+    fn in_words(span: SignedDuration) -> String {
+        let (hours, minutes, seconds) = (span.as_hours(), span.as_mins() % 60, span.as_secs() % 60);
+        match (hours, minutes) {
+            (0, 0) => format!("{seconds}s"),
+            (0, _) => format!("{minutes}m{seconds}s"),
+            _ => format!("{hours}h{minutes}m{seconds}s"),
+        }
+    }
+}

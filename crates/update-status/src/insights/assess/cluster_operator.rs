@@ -1,0 +1,184 @@
+//! The status insight of a cluster operator: is it updated, is it well.
+//!
+//! The rules, their order and their texts are those of the update status controller that was part of the
+//! cluster-version operator until April 2025 (`pkg/updatestatus`, `assessClusterOperator`).
+
+use serde_json::Value;
+use windtunnel_core::clock::Time;
+
+use super::dated::Dated;
+use crate::insight::{ClusterOperatorStatusInsight, InsightCondition, ResourceRef};
+
+/// The operator whose image counts beside its version: it tells of it last, when all nodes of the control plane have it.
+pub const MACHINE_CONFIG: &str = "machine-config";
+/// The Deployment, and its container, that tell that image.
+pub const MACHINE_CONFIG_OPERATOR: &str = "machine-config-operator";
+
+const NOT_FOUND: &str = "The cluster operator is unavailable because the available condition is not found in the cluster \
+                         operator's status";
+
+/// What counts of a cluster operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operator {
+    /// Its name.
+    pub name: String,
+    /// Whether it came with a release payload.
+    pub is_of_payload: bool,
+    /// Name and version of all that it tells the version of.
+    versions: Vec<(String, String)>,
+    /// Its conditions, the last of each type.
+    pub available: Option<Dated>,
+    /// Whether it rolls something out.
+    pub progressing: Option<Dated>,
+    /// Whether it does not come where it should.
+    pub degraded: Option<Dated>,
+}
+
+impl Operator {
+    /// Reads a ClusterOperator.
+    pub fn read(operator: &Value) -> Self {
+        let (metadata, status) = (&operator["metadata"], &operator["status"]);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let profile = |key: &String| {
+            ["include", "exclude"]
+                .iter()
+                .any(|verb| key.starts_with(&format!("{verb}.release.openshift.io/")))
+        };
+        let versions = status["versions"].as_array().into_iter().flatten();
+        let conditions = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+        let last = |kind: &str| conditions.iter().rfind(|one| one["type"] == kind).map(Dated::read);
+        Self {
+            name: text(&metadata["name"]),
+            is_of_payload: metadata["annotations"].as_object().is_some_and(|all| all.keys().any(profile)),
+            versions: versions.map(|one| (text(&one["name"]), text(&one["version"]))).collect(),
+            available: last("Available"),
+            progressing: last("Progressing"),
+            degraded: last("Degraded"),
+        }
+    }
+
+    /// Whether it tells the version `target` and, where it tells of an image, the image too.
+    pub fn is_updated(&self, target: &str, image: &str) -> bool {
+        let told = |name: &'static str| {
+            self.versions.iter().filter(move |(of, _)| of == name).map(|(_, version)| version.as_str())
+        };
+        let tells_image = told("operator-image").next().is_some();
+        let has_image = !image.is_empty() && told("operator-image").any(|told| told == image);
+        told("operator").any(|version| version == target) && (!tells_image || has_image)
+    }
+}
+
+/// The image of the machine-config operator's Deployment; `None` where that has no such container.
+pub fn image_of(deployment: &Value) -> Option<String> {
+    let containers = deployment.pointer("/spec/template/spec/containers")?.as_array()?;
+    let container = containers.iter().find(|container| container["name"] == MACHINE_CONFIG_OPERATOR)?;
+    container["image"].as_str().map(str::to_owned)
+}
+
+/// Assesses an operator on its way to the version `target`, and to `image` where that counts, at the moment `now`, which
+/// becomes the transition time of its conditions.
+pub fn assess(operator: &Operator, target: &str, image: &str, now: Time) -> ClusterOperatorStatusInsight {
+    let updating = updating(operator, operator.is_updated(target, image));
+    let condition = |kind: &str, (status, reason, message): (&str, &str, &str)| InsightCondition {
+        kind: kind.to_owned(),
+        status: status.to_owned(),
+        last_transition_time: Some(now),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    };
+    ClusterOperatorStatusInsight {
+        conditions: vec![condition("Updating", updating), condition("Healthy", healthy(operator))],
+        name: operator.name.clone(),
+        resource: ResourceRef::cluster_operator(&operator.name),
+    }
+}
+
+fn updating(operator: &Operator, is_updated: bool) -> (&'static str, &'static str, &str) {
+    let progressing =
+        operator.progressing.as_ref().map(|found| (found.status.as_str(), found.message.as_str()));
+    match progressing {
+        _ if is_updated => ("False", "Updated", ""),
+        Some(("True", message)) => ("True", "Progressing", message),
+        Some(("False", message)) => ("False", "Pending", message),
+        _ => ("Unknown", "CannotDetermine", ""),
+    }
+}
+
+fn healthy(operator: &Operator) -> (&'static str, &'static str, &str) {
+    let Some(available) = &operator.available else { return ("Unknown", "Unavailable", NOT_FOUND) };
+    if available.status != "True" {
+        return ("False", "Unavailable", &available.message);
+    }
+    match operator.degraded.as_ref().filter(|degraded| degraded.status == "True") {
+        Some(degraded) => ("False", "Degraded", &degraded.message),
+        None => ("True", "AsExpected", ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// `Updating` and `Healthy` of an operator with these versions and conditions, on its way to 4.14.8.
+    fn check(versions: &Value, conditions: &[(&str, &str)], image: &str, wanted: [&str; 2]) {
+        let conditions: Vec<Value> = conditions
+            .iter()
+            .map(|(kind, status)| json!({"type": kind, "status": status, "message": format!("m{kind}")}))
+            .collect();
+        let status = json!({"versions": versions, "conditions": conditions});
+        let operator = Operator::read(&json!({"metadata": {"name": "etcd"}, "status": status}));
+        let insight = assess(&operator, "4.14.8", image, "2024-01-01T00:00:00Z".parse().unwrap());
+        let told = insight.conditions.iter().map(|c| format!("{} {} {}", c.status, c.reason, c.message));
+        assert_eq!(told.collect::<Vec<_>>(), wanted, "{status}");
+    }
+
+    #[test]
+    fn an_operator_is_updated_when_it_tells_the_version_and_the_image_where_one_counts() {
+        const WELL: &str = "True AsExpected ";
+        let at = |version: &str| json!([{"name": "operator", "version": version}]);
+        let conditions = [("Available", "True"), ("Progressing", "True")];
+        check(&at("4.14.8"), &conditions, "", ["False Updated ", WELL]);
+        check(&at("4.14.1"), &conditions, "", ["True Progressing mProgressing", WELL]);
+        check(
+            &at("4.14.1"),
+            &[("Available", "True"), ("Progressing", "False")],
+            "",
+            ["False Pending mProgressing", WELL],
+        );
+        check(&json!(7), &conditions[..1], "", ["Unknown CannotDetermine ", WELL]);
+        let with_image =
+            json!([{"name": "operator", "version": "4.14.8"}, {"name": "operator-image", "version": "new"}]);
+        for (image, updating) in [
+            ("new", "False Updated "),
+            ("old", "True Progressing mProgressing"),
+            ("", "True Progressing mProgressing"),
+        ] {
+            check(&with_image, &conditions, image, [updating, WELL]);
+        }
+    }
+
+    #[test]
+    fn an_operator_that_is_not_available_or_degraded_is_not_healthy() {
+        const UNKNOWN: &str = "Unknown CannotDetermine ";
+        check(&json!([]), &[("Available", "Unknown")], "", [UNKNOWN, "False Unavailable mAvailable"]);
+        check(
+            &json!([]),
+            &[("Available", "True"), ("Degraded", "True")],
+            "",
+            [UNKNOWN, "False Degraded mDegraded"],
+        );
+        let unknown = format!("Unknown Unavailable {NOT_FOUND}");
+        check(&json!([]), &[("Degraded", "True")], "", [UNKNOWN, &unknown]);
+        let twice = [("Available", "False"), ("Available", "True")];
+        check(&json!([]), &twice, "", [UNKNOWN, "True AsExpected "]);
+    }
+
+    #[test]
+    fn the_image_is_that_of_the_container_of_its_name() {
+        let deployment = |name: &str| json!({"spec": {"template": {"spec": {"containers": [{"name": name, "image": "i"}]}}}});
+        assert_eq!(image_of(&deployment(MACHINE_CONFIG_OPERATOR)).as_deref(), Some("i"));
+        assert_eq!([image_of(&deployment("other")), image_of(&json!(null))], [None, None]);
+    }
+}

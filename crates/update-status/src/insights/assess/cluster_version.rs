@@ -1,0 +1,294 @@
+//! The status insight of a ClusterVersion: is the control plane updating, from where to where, since when.
+//!
+//! The rules of [`upstream`], their order and their texts are those of the update status controller that was part of the
+//! cluster-version operator until April 2025 (`pkg/updatestatus`, `assessClusterVersion`). [`assess`] says more where that
+//! one says the same of every update.
+
+use jiff::SignedDuration;
+use serde_json::Value;
+use windtunnel_core::Object;
+use windtunnel_core::clock::{Time, after, parse_rfc3339};
+use windtunnel_core::condition::{Condition, is_true, of};
+
+use super::progress::Progress;
+use crate::insight::{
+    Assessment, ClusterVersionStatusInsight, ControlPlaneUpdateVersions, InsightCondition, ResourceRef,
+    Version, VersionMetadata, VersionMetadataKey,
+};
+use crate::status::history::History;
+
+/// How long any update is thought to take.
+const UPDATE_ESTIMATE: SignedDuration = SignedDuration::from_mins(60);
+
+/// The zero time of `metav1.Time`, 0001-01-01T00:00:00Z, in seconds since 1970.
+const ZERO_TIME_SECONDS: i64 = -62_135_596_800;
+
+/// Whether the control plane is updating, and since and until when.
+struct Updating {
+    status: String,
+    reason: &'static str,
+    message: String,
+    started_at: Option<Time>,
+    completed_at: Option<Time>,
+}
+
+/// Assesses a ClusterVersion whose operators are at `progress`: as [`upstream`], but
+///
+/// * `completion` is the share of operators that are updated, and the estimate follows from it as that of `oc adm upgrade
+///   status` does; there is none once the update is complete,
+/// * an update that fails, or is stalled, is `Degraded`.
+pub fn assess(
+    cluster_version: &Value,
+    progress: Option<&Progress>,
+    now: Time,
+) -> ClusterVersionStatusInsight {
+    let mut insight = upstream(cluster_version, now);
+    if insight.assessment != Assessment::Progressing {
+        insight.estimated_completed_at = None;
+        return insight;
+    }
+    if let Some(progress) = progress.filter(|progress| progress.total > 0) {
+        // Operators are through before the operator that waits for them has said so.
+        insight.completion = progress.completion().min(99);
+        insight.estimated_completed_at = Some(after(now, progress.remaining));
+    }
+    if is_true(cluster_version, "Failing") || progress.is_some_and(Progress::is_stalled) {
+        insight.assessment = Assessment::Degraded;
+    }
+    insight
+}
+
+/// Whether the control plane updates, by its own word (`Progressing=True`), as `oc adm upgrade status` asks for it.
+pub fn is_updating(cluster_version: &Value) -> bool {
+    is_true(cluster_version, "Progressing")
+}
+
+/// Since when the update goes on that is on its way, or was the last.
+pub fn started(cluster_version: &Value) -> Option<Time> {
+    time(&cluster_version["status"]["history"][0]["startedTime"])
+}
+
+/// The same for alerts: where there is no history, since `Progressing` is what it is.
+pub fn alerts_count_since(cluster_version: &Value) -> Option<Time> {
+    let has_history = cluster_version["status"]["history"][0].is_object();
+    let progressing =
+        || of(cluster_version, "Progressing").and_then(|found| time(&found["lastTransitionTime"]));
+    if has_history { started(cluster_version) } else { progressing() }
+}
+
+/// Assesses a ClusterVersion at the moment `now`, which becomes the transition time of its one condition, `Updating`, as
+/// the upstream controller did.
+pub fn upstream(cluster_version: &Value, now: Time) -> ClusterVersionStatusInsight {
+    let history = cluster_version["status"]["history"].as_array().map_or(&[][..], Vec::as_slice);
+    let updating = updating(of(cluster_version, "Progressing").map(Condition::read), history.first());
+    let assessment = match updating.status.as_str() {
+        "True" => Assessment::Progressing,
+        "False" => Assessment::Completed,
+        _ => Assessment::Unknown,
+    };
+    ClusterVersionStatusInsight {
+        conditions: vec![InsightCondition {
+            kind: "Updating".to_owned(),
+            status: updating.status,
+            last_transition_time: Some(now),
+            reason: updating.reason.to_owned(),
+            message: updating.message,
+        }],
+        resource: ResourceRef::cluster_version(text(&cluster_version["metadata"], "name")),
+        assessment,
+        versions: versions(history),
+        completion: if assessment == Assessment::Completed { 100 } else { 0 },
+        started_at: updating.started_at,
+        completed_at: updating.completed_at,
+        estimated_completed_at: estimate(updating.started_at),
+    }
+}
+
+/// The version that the cluster is at, or is on its way to; empty where the history tells none.
+pub fn newest(cluster_version: &Value) -> &str {
+    text(&cluster_version["status"]["history"][0], "version")
+}
+
+/// Whether only the architecture changes on the way, with which the version does not tell who is there.
+pub fn migrates(cluster_version: &Object) -> bool {
+    is_updating(cluster_version) && History::of(cluster_version).is_multi_arch_migration()
+}
+
+/// The version that operators are to reach; empty where the status tells none.
+pub fn desired(cluster_version: &Value) -> &str {
+    text(&cluster_version["status"]["desired"], "version")
+}
+
+/// Whether the control plane is updating, by its own `Progressing` condition and the newest item of the history.
+/// Where the two contradict each other it cannot be told.
+fn updating(progressing: Option<Condition>, newest: Option<&Value>) -> Updating {
+    let undetermined = |message: &str| Updating {
+        status: "Unknown".to_owned(),
+        reason: "CannotDetermineUpdating",
+        message: message.to_owned(),
+        started_at: None,
+        completed_at: None,
+    };
+    let Some(progressing) = progressing else {
+        return undetermined("No Progressing condition in ClusterVersion");
+    };
+    let Some(newest) = newest else { return undetermined("Empty history in ClusterVersion") };
+    let (state, started_at) = (text(newest, "state"), time(&newest["startedTime"]));
+    // A completion time that cannot be read is still one that is there.
+    let is_complete = newest["completionTime"].is_string();
+    let completed_at = time(&newest["completionTime"]);
+    let message = format!(
+        "ClusterVersion has Progressing={}(Reason={}) | Message='{}'",
+        progressing.status, progressing.reason, progressing.message
+    );
+    let told = |status: &str, reason, started_at, completed_at| Updating {
+        status: status.to_owned(),
+        reason,
+        message,
+        started_at,
+        completed_at,
+    };
+    match (progressing.status.as_str(), is_complete) {
+        ("True", _) if state != "Partial" => {
+            undetermined("Progressing=True in ClusterVersion but last history item is not Partial")
+        }
+        ("True", true) => {
+            undetermined("Progressing=True in ClusterVersion but last history item has completion time")
+        }
+        ("True", false) => told("True", "ClusterVersionProgressing", started_at, None),
+        ("False", _) if state != "Completed" => {
+            undetermined("Progressing=False in ClusterVersion but last history item is not completed")
+        }
+        ("False", false) => {
+            undetermined("Progressing=False in ClusterVersion but not no completion in last history item")
+        }
+        ("False", true) => told("False", "ClusterVersionNotProgressing", started_at, completed_at),
+        (status, _) => told(status, "CannotDetermineUpdating", None, None),
+    }
+}
+
+/// The versions that the history tells. An installation is the history's only item, and its target is marked as one.
+fn versions(history: &[Value]) -> ControlPlaneUpdateVersions {
+    let marked = |item: &Value, mark: Option<VersionMetadataKey>| Version {
+        version: text(item, "version").to_owned(),
+        metadata: mark.map(|key| VersionMetadata { key, value: String::new() }).into_iter().collect(),
+    };
+    match history {
+        [] => ControlPlaneUpdateVersions::default(),
+        [target] => ControlPlaneUpdateVersions {
+            previous: Version::default(),
+            target: marked(target, Some(VersionMetadataKey::Installation)),
+        },
+        [target, previous, ..] => {
+            let partial = (text(previous, "state") == "Partial").then_some(VersionMetadataKey::Partial);
+            ControlPlaneUpdateVersions { previous: marked(previous, partial), target: marked(target, None) }
+        }
+    }
+}
+
+/// A fixed time after the start; also after the zero time, where the start is not known.
+fn estimate(started_at: Option<Time>) -> Option<Time> {
+    let start = started_at.or_else(|| Time::from_second(ZERO_TIME_SECONDS).ok())?;
+    start.checked_add(UPDATE_ESTIMATE).ok()
+}
+
+fn time(value: &Value) -> Option<Time> {
+    parse_rfc3339(value.as_str()?).filter(|at| at.as_second() != ZERO_TIME_SECONDS)
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: &str = "2024-01-01T02:00:00Z";
+
+    fn check(status: &Value, wanted: &Value) {
+        let cluster_version = json!({"metadata": {"name": "version"}, "status": status});
+        let insight = serde_json::to_value(upstream(&cluster_version, NOW.parse().unwrap())).unwrap();
+        for (field, value) in wanted.as_object().unwrap() {
+            assert_eq!(&insight[field], value, "{field} for {status}");
+        }
+    }
+
+    fn item(version: &str, state: &str, completion: &Value) -> Value {
+        json!({"version": version, "state": state, "startedTime": "2024-01-01T01:00:00Z", "completionTime": completion})
+    }
+
+    #[test]
+    fn an_update_on_its_way_names_both_versions_and_its_start() {
+        check(
+            &json!({
+                "conditions": [{"type": "Progressing", "status": "True", "message": "Working towards 4.14.1"}],
+                "history": [item("4.14.1", "Partial", &json!(null)), item("4.14.0", "Partial", &json!(NOW))],
+            }),
+            &json!({
+                "assessment": "Progressing", "completion": 0,
+                "startedAt": "2024-01-01T01:00:00Z", "completedAt": null,
+                "estimatedCompletedAt": NOW,
+                "versions": {
+                    "previous": {"version": "4.14.0", "metadata": [{"key": "Partial"}]},
+                    "target": {"version": "4.14.1"},
+                },
+                "conditions": [{
+                    "type": "Updating", "status": "True", "lastTransitionTime": NOW,
+                    "reason": "ClusterVersionProgressing",
+                    "message": "ClusterVersion has Progressing=True(Reason=) | Message='Working towards 4.14.1'",
+                }],
+            }),
+        );
+    }
+
+    #[test]
+    fn an_update_that_is_done_is_complete() {
+        check(
+            &json!({
+                "conditions": [{"type": "Progressing", "status": "False"}],
+                "history": [item("4.14.1", "Completed", &json!(NOW))],
+            }),
+            &json!({
+                "assessment": "Completed", "completion": 100, "completedAt": NOW,
+                "versions": {
+                    "previous": {"version": ""},
+                    "target": {"version": "4.14.1", "metadata": [{"key": "Installation"}]},
+                },
+            }),
+        );
+    }
+
+    #[test]
+    fn anything_that_is_no_cluster_version_is_unknown() {
+        let odd = [json!(null), json!([1]), json!("x"), json!({"history": {}, "conditions": 3})];
+        for status in odd {
+            check(&status, &json!({"assessment": "Unknown", "startedAt": null, "completion": 0}));
+        }
+        let items =
+            [json!([null]), json!([3, "x"]), json!([{"startedTime": 5, "completionTime": [], "state": {}}])];
+        for history in items {
+            for status in ["True", "False", "Unknown", ""] {
+                let conditions = json!([null, 7, {"type": "Progressing", "status": status}]);
+                check(
+                    &json!({"conditions": conditions, "history": history}),
+                    &json!({"assessment": "Unknown"}),
+                );
+            }
+        }
+        assert_eq!(upstream(&json!(null), NOW.parse().unwrap()).resource.name, "");
+    }
+
+    #[test]
+    fn a_start_at_the_end_of_time_has_no_estimate() {
+        let last = Time::MAX.to_string();
+        let history = json!([{"state": "Partial", "startedTime": last}]);
+        let conditions = json!([{"type": "Progressing", "status": "True"}]);
+        check(
+            &json!({"conditions": conditions, "history": history}),
+            &json!({"assessment": "Progressing", "estimatedCompletedAt": null}),
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! An alert that began to fire during the update, or that is known to stand in the way of updates.
+
+use std::collections::BTreeMap;
+
+use windtunnel_core::alert::{ActiveAlert, AlertState};
+use windtunnel_core::clock::Time;
+
+use super::cause::{Cause, Draft, Findings};
+use crate::insight::{ImpactLevel, ImpactType, ResourceRef};
+
+/// It fires.
+pub(super) const FIRING: Cause = Cause {
+    name: "Alert is firing",
+    levels: &[ImpactLevel::Warning, ImpactLevel::Critical],
+    impact: ImpactType::Unknown,
+    reference: "<alert does not have a runbook_url annotation>",
+};
+
+/// Alerts that stand in the way of updates whenever they began.
+const KNOWN: [&str; 2] = ["PodDisruptionBudgetLimit", "PodDisruptionBudgetAtLimit"];
+
+/// Adds the alerts that `oc adm upgrade status` tells of, while an update goes on that began at `started`; `None`: nobody
+/// knows when, so that any may have to do with it.
+pub fn assess(alerts: &[ActiveAlert], started: Option<Time>, findings: &mut Findings<'_>) {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for active in alerts {
+        let labels: Vec<String> =
+            active.alert.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let labels = labels.join("\n");
+        // Of two rules the alerts may have the same labels. Prometheus tells them in the order of the rules.
+        let count = seen.entry(labels.clone()).or_default();
+        let apart = if *count == 0 { labels } else { format!("{labels}\n#{count}") };
+        *count += 1;
+        if active.alert.state != AlertState::Firing {
+            continue;
+        }
+        let name = active.alert.name();
+        let level = match active.alert.label("severity") {
+            "warning" => ImpactLevel::Warning,
+            "critical" => ImpactLevel::Critical,
+            _ => continue,
+        };
+        let is_known = KNOWN.contains(&name);
+        let is_of_update = active.active_at.is_some_and(|at| started.is_none_or(|started| at > started));
+        if name.is_empty() || !(is_known || is_of_update) {
+            continue;
+        }
+        let why = match (is_known, is_of_update) {
+            (true, true) => "Alert known to affect updates started firing during the update.",
+            (true, false) => "Alert known to affect updates has been firing since before the update started.",
+            (false, _) => "Alert started firing during the update.",
+        };
+        add(active, level, why, &apart, findings);
+    }
+}
+
+fn add(active: &ActiveAlert, level: ImpactLevel, why: &str, apart: &str, findings: &mut Findings<'_>) {
+    let alert = &active.alert;
+    let summary = match alert.annotation("summary") {
+        "" => alert.name(),
+        summary => summary,
+    };
+    let texts: Vec<&str> = [alert.annotation("description"), alert.annotation("message")]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect();
+    let told = if texts.is_empty() {
+        "The alert has no description.".to_owned()
+    } else {
+        format!("The alert description is: {}", texts.join(" | "))
+    };
+    let resource =
+        ResourceRef { namespace: alert.label("namespace").to_owned(), ..ResourceRef::alert(alert.name()) };
+    findings.add(Draft {
+        level,
+        apart,
+        reference: alert.annotation("runbook_url"),
+        summary: format!("Alert is firing: {summary}"),
+        description: format!("{why} {told}"),
+        since: active.active_at,
+        ..Draft::of(&FIRING, resource)
+    });
+}

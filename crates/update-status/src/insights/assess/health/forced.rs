@@ -1,0 +1,33 @@
+//! A health insight that is asked for, so that consumers can be tested.
+
+use crate::insight::{ImpactLevel, ImpactType, ResourceRef};
+
+use super::Facts;
+use super::cause::{Cause, Draft, Findings};
+
+/// Somebody asked for it.
+pub(super) const FORCED: Cause = Cause {
+    name: "Forced health insight",
+    levels: &[ImpactLevel::Info],
+    impact: ImpactType::None,
+    reference: "https://issues.redhat.com/browse/OTA-1418",
+};
+
+/// The annotation that asks for it; its value does not matter.
+const ANNOTATION: &str = "usc.openshift.io/force-health-insight";
+
+/// The insight while the annotation is there. Texts are those of the update status controller that was part of the
+/// cluster-version operator until April 2025.
+pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
+    if facts.cluster_version["metadata"]["annotations"].get(ANNOTATION).is_none() {
+        return;
+    }
+    findings.add(Draft {
+        summary: format!("Forced health insight for ClusterVersion {}", facts.name()),
+        description: format!(
+            "The resource has a {ANNOTATION:?} annotation which forces USC to generate this health insight for \
+             testing purposes."
+        ),
+        ..Draft::of(&FORCED, ResourceRef::cluster_version(facts.name()))
+    });
+}

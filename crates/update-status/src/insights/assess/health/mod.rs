@@ -1,0 +1,107 @@
+//! Health insights: what a cluster administrator may have to act on. One cause, one constant, one row of [`CAUSES`].
+//!
+//! What `oc adm upgrade status` tells too is told at the same thresholds and in the same words.
+
+mod alert;
+mod cause;
+mod cluster_version;
+mod forced;
+pub mod frozen_status;
+mod node;
+mod operator;
+mod pool;
+mod release;
+mod stalled;
+
+use serde_json::Value;
+use windtunnel_core::condition::of;
+
+use super::progress::Progress;
+pub use alert::assess as of_alerts;
+pub use cause::{Cause, Finding, Findings, Outcome, Sight};
+pub use node::assess as of_node;
+pub use operator::assess as of_operator;
+pub use pool::assess as of_pool;
+
+/// All causes, in the order of the table in `docs/insights.md`.
+pub const CAUSES: &[&Cause] = &[
+    &forced::FORCED,
+    &release::UNRETRIEVABLE,
+    &release::UNVERIFIED,
+    &release::PRECONDITIONS,
+    &release::REFUSED,
+    &cluster_version::FAILING,
+    &cluster_version::UNCLEAR,
+    &stalled::STALLED,
+    &cluster_version::PARTIAL,
+    &frozen_status::FROZEN,
+    &operator::UNAVAILABLE,
+    &operator::DEGRADED,
+    &alert::FIRING,
+    &pool::OUTDATED,
+    &pool::PAUSED,
+    &pool::DEGRADED,
+    &node::UNAVAILABLE,
+    &node::DEGRADED,
+    &node::DRAINING,
+    &node::AWAY,
+];
+
+/// What the health of one ClusterVersion is judged by.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The ClusterVersion.
+    pub cluster_version: &'a Value,
+    /// The CustomResourceDefinition of ClusterVersions, if there is one.
+    pub crd: Option<&'a Value>,
+    /// Minor of the Kubernetes 1.x that the API server is; `None` while that is not known.
+    pub kubernetes_minor: Option<u32>,
+    /// How far the operators are, if that is known.
+    pub progress: Option<&'a Progress>,
+    /// What the pods that fetch payloads suffer from.
+    pub version_pods: &'a [String],
+    /// Whether a pool of workers has nodes that are not updated.
+    pub workers_lag: bool,
+}
+
+impl<'a> Facts<'a> {
+    /// Of this ClusterVersion, with nothing else known.
+    pub fn of(cluster_version: &'a Value) -> Self {
+        Self {
+            cluster_version,
+            crd: None,
+            kubernetes_minor: None,
+            progress: None,
+            version_pods: &[],
+            workers_lag: false,
+        }
+    }
+
+    fn name(&self) -> &'a str {
+        self.cluster_version["metadata"]["name"].as_str().unwrap_or_default()
+    }
+
+    /// Whether the control plane updates.
+    fn is_updating(&self) -> bool {
+        super::cluster_version::is_updating(self.cluster_version)
+    }
+
+    /// Whether the cluster updates: its control plane, or its workers after it. While it does, `oc adm upgrade status`
+    /// tells more than that the cluster is not updating.
+    pub fn is_of_update(&self) -> bool {
+        let is_told = || of(self.cluster_version, "Progressing").is_some();
+        self.is_updating() || self.workers_lag && is_told()
+    }
+}
+
+/// Adds what one ClusterVersion suffers from.
+pub fn of_cluster_version(facts: &Facts<'_>, findings: &mut Findings<'_>) {
+    forced::assess(facts, findings);
+    release::assess(facts, findings);
+    cluster_version::assess(facts, findings);
+    stalled::assess(facts, findings);
+    frozen_status::assess(facts, findings);
+}
+
+#[cfg(test)]
+mod tests;

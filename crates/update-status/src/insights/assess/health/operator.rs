@@ -1,0 +1,67 @@
+//! A cluster operator that is not available, or degraded, for longer than operators are in passing.
+
+use jiff::SignedDuration;
+
+use crate::insight::{ImpactLevel, ImpactType, ResourceRef};
+use crate::insights::assess::cluster_operator::Operator;
+use crate::insights::assess::dated::Dated;
+
+use super::cause::{Cause, Draft, Findings};
+
+pub(super) const RUNBOOK_DEGRADED: &str = "https://github.com/openshift/runbooks/blob/master/alerts/cluster-monitoring-operator/ClusterOperatorDegraded.md";
+
+/// `Available=False`.
+pub(super) const UNAVAILABLE: Cause = Cause {
+    name: "Operator is unavailable",
+    levels: &[ImpactLevel::Warning, ImpactLevel::Error],
+    impact: ImpactType::ApiAvailability,
+    reference: "https://github.com/openshift/runbooks/blob/master/alerts/cluster-monitoring-operator/ClusterOperatorDown.md",
+};
+
+/// `Degraded=True`.
+pub(super) const DEGRADED: Cause = Cause {
+    name: "Operator is degraded",
+    levels: &[ImpactLevel::Warning, ImpactLevel::Error],
+    impact: ImpactType::ApiAvailability,
+    reference: RUNBOOK_DEGRADED,
+};
+
+/// For so long nothing is told.
+const TOLERATED: SignedDuration = SignedDuration::from_mins(5);
+/// After this, being unavailable is an error.
+const UNAVAILABLE_ERROR: SignedDuration = SignedDuration::from_mins(20);
+/// After this, being degraded is an error.
+const DEGRADED_ERROR: SignedDuration = SignedDuration::from_mins(40);
+
+/// Adds what an operator suffers from, at the thresholds of `oc adm upgrade status`.
+pub fn assess(operator: &Operator, findings: &mut Findings<'_>) {
+    let cases = [
+        (&UNAVAILABLE, "unavailable", operator.available.as_ref(), "False", UNAVAILABLE_ERROR),
+        (&DEGRADED, "degraded", operator.degraded.as_ref(), "True", DEGRADED_ERROR),
+    ];
+    for (cause, word, condition, bad, error_after) in cases {
+        let Some(condition) = condition.filter(|condition| condition.is(bad)) else { continue };
+        if findings.is_older(condition.since, TOLERATED) {
+            let is_error = findings.is_older(condition.since, error_after);
+            add(operator, cause, word, condition, is_error, findings);
+        }
+    }
+}
+
+fn add(
+    operator: &Operator,
+    cause: &'static Cause,
+    word: &str,
+    condition: &Dated,
+    is_error: bool,
+    findings: &mut Findings<'_>,
+) {
+    let level = if is_error { ImpactLevel::Error } else { ImpactLevel::Warning };
+    findings.add(Draft {
+        level,
+        summary: format!("Cluster Operator {} is {word} ({})", operator.name, condition.reason),
+        description: condition.message.clone(),
+        since: condition.since,
+        ..Draft::of(cause, ResourceRef::cluster_operator(&operator.name))
+    });
+}

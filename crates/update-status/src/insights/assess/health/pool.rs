@@ -1,0 +1,67 @@
+//! A pool that leaves its nodes behind, or that cannot come where it should.
+
+use crate::insight::{ImpactLevel, ImpactType, ResourceRef, ScopeType};
+use crate::insights::assess::node::Pool;
+use crate::insights::assess::pool::Counts;
+
+use super::cause::{Cause, Draft, Findings};
+
+const PAUSING: &str = "https://docs.openshift.com/container-platform/latest/support/troubleshooting/troubleshooting-operator-issues.html#troubleshooting-disabling-autoreboot-mco_troubleshooting-operator-issues";
+
+/// It is paused, and nodes wait in vain.
+pub(super) const OUTDATED: Cause = Cause {
+    name: "Outdated nodes in a paused pool",
+    levels: &[ImpactLevel::Warning],
+    impact: ImpactType::UpdateStalled,
+    reference: PAUSING,
+};
+
+/// It is paused while the control plane updates.
+pub(super) const PAUSED: Cause = Cause {
+    name: "Pool is paused",
+    levels: &[ImpactLevel::Info],
+    impact: ImpactType::None,
+    reference: PAUSING,
+};
+
+/// It says that it is degraded.
+pub(super) const DEGRADED: Cause = Cause {
+    name: "Pool is degraded",
+    levels: &[ImpactLevel::Error],
+    impact: ImpactType::UpdateStalled,
+    reference: super::node::MACHINE_CONFIG_OPERATOR,
+};
+
+/// Adds what a pool suffers from; `is_updating`: while the control plane updates.
+pub fn assess(pool: &Pool, counts: &Counts, is_updating: bool, findings: &mut Findings<'_>) {
+    let name = &pool.name;
+    let draft = |cause| Draft {
+        scope: ScopeType::of(pool.is_control_plane()),
+        ..Draft::of(cause, ResourceRef::machine_config_pool(name))
+    };
+    if counts.excluded() > 0 {
+        let description = "Pool is paused, which stops all changes to the nodes in the pool, including updates. The \
+                           nodes will not be updated until the pool is unpaused by the administrator.";
+        findings.add(Draft {
+            summary: format!("Outdated nodes in a paused pool '{name}' will not be updated"),
+            description: description.to_owned(),
+            ..draft(&OUTDATED)
+        });
+    } else if pool.is_paused() && is_updating {
+        let description = "No node of the pool is outdated yet. Those that will be are not updated until the pool \
+                           is unpaused by the administrator.";
+        findings.add(Draft {
+            summary: format!("Pool '{name}' is paused"),
+            description: description.to_owned(),
+            ..draft(&PAUSED)
+        });
+    }
+    if let Some(degraded) = &pool.degraded {
+        findings.add(Draft {
+            summary: format!("Pool '{name}' is degraded"),
+            description: degraded.message.clone(),
+            since: degraded.since,
+            ..draft(&DEGRADED)
+        });
+    }
+}

@@ -1,0 +1,134 @@
+//! Each cause: when its insight comes, what it says, when it goes.
+
+use serde_json::json;
+
+use super::*;
+use crate::insight::HealthInsight;
+
+const NOW: &str = "2024-01-01T02:00:00Z";
+const BEFORE: &str = "2024-01-01T01:00:00Z";
+
+/// The insights as `level | type | startedAt | summary | description`, one a line.
+fn check(facts: &Facts<'_>, earlier: Option<&str>) -> String {
+    let earlier = earlier.map(|text| text.parse().unwrap());
+    let sight = Sight { now: NOW.parse().unwrap(), earlier: &|_| earlier };
+    let line = |insight: HealthInsight| {
+        let text = serde_json::to_value(&insight).unwrap();
+        let (impact, cell) = (&text["impact"], |value: &Value| value.as_str().unwrap_or_default().to_owned());
+        [&impact["level"], &impact["type"], &text["startedAt"], &impact["summary"], &impact["description"]]
+            .map(cell)
+            .join(" | ")
+    };
+    let mut findings = Findings::new(sight);
+    of_cluster_version(facts, &mut findings);
+    findings.found.into_iter().map(|found| line(found.insight)).collect::<Vec<_>>().join("\n")
+}
+
+fn of(cluster_version: &Value) -> Facts<'_> {
+    Facts { kubernetes_minor: Some(27), ..Facts::of(cluster_version) }
+}
+
+fn conditions(conditions: &Value) -> Value {
+    let history = json!([{"state": "Partial", "version": "4.14.1", "startedTime": BEFORE}]);
+    json!({"metadata": {"name": "version"}, "status": {"conditions": conditions, "history": history}})
+}
+
+#[test]
+fn a_payload_that_cannot_be_retrieved_is_told_in_the_words_of_its_pod() {
+    let message = "Retrieving payload failed version=\"4.14.1\" image=\"quay.io/x\" failure=pod is waiting";
+    let with = |status: &str, reason: &str| {
+        conditions(&json!([{
+            "type": "ReleaseAccepted", "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": BEFORE,
+        }]))
+    };
+    let told = check(&of(&with("False", "RetrievePayload")), None);
+    let wanted = "Warning | Update Stalled | 2024-01-01T01:00:00Z | The payload of release 4.14.1 cannot be \
+                  retrieved | Retrieving payload failed version=\"4.14.1\" image=\"quay.io/x\" failure=pod is waiting";
+    assert!(told.starts_with(wanted), "{told}");
+    assert_eq!(check(&of(&with("True", "PayloadLoaded")), None), "");
+}
+
+#[test]
+fn a_payload_without_a_name_is_named_as_it_was_asked_for() {
+    for (message, desired, name) in [
+        ("version=\"\" image=\"quay.io/x\"", json!({"version": "4.14.1"}), "quay.io/x"),
+        ("broken version=\"4", json!({"version": "4.14.1"}), "4.14.1"),
+        ("", json!(null), "requested"),
+    ] {
+        let mut object = conditions(&json!([{
+            "type": "ReleaseAccepted", "status": "False", "reason": "RetrievePayload", "message": message,
+        }]));
+        object["spec"] = json!({"desiredUpdate": desired});
+        let told = check(&of(&object), Some(BEFORE));
+        assert!(told.contains(&format!("{BEFORE} | The payload of release {name} cannot")), "{told}");
+    }
+}
+
+#[test]
+fn a_failing_update_is_told_only_while_it_updates() {
+    let with = |failing: &str, progressing: &str| {
+        conditions(&json!([
+            {"type": "Failing", "status": failing, "reason": "ClusterOperatorDegraded", "message": "m"},
+            {"type": "Progressing", "status": progressing},
+        ]))
+    };
+    let line = |verb: &str| {
+        format!(
+            "Warning | Update Stalled | {NOW} | Cluster Version version {verb} failing to proceed with the update \
+             (ClusterOperatorDegraded) | m"
+        )
+    };
+    assert_eq!(check(&of(&with("True", "True")), None), line("is"));
+    assert_eq!(check(&of(&with("Unknown", "True")), None), line("may be"));
+    assert_eq!(check(&of(&with("False", "True")), None), "");
+    assert_eq!(check(&of(&with("True", "False")), None), "");
+}
+
+fn frozen(crd: &Value, minor: Option<u32>, earlier: Option<&str>) -> String {
+    let object = json!({"metadata": {"name": "version"}, "status": {"capabilities": {
+        "enabledCapabilities": ["Build", "Console", "DeploymentConfig"],
+        "knownCapabilities": ["Build", "Console", 3],
+    }}});
+    check(&Facts { crd: Some(crd), kubernetes_minor: minor, ..Facts::of(&object) }, earlier)
+}
+
+fn crd(enumerated: &Value) -> Value {
+    let list = json!({"type": "array", "items": {"enum": enumerated}});
+    let lists = json!({"enabledCapabilities": list, "knownCapabilities": list});
+    let status = json!({"properties": {"capabilities": {"properties": lists}}});
+    let schema = json!({"openAPIV3Schema": {"properties": {"status": status}}});
+    json!({"spec": {"versions": [
+        {"name": "v0", "served": true, "storage": false, "schema": {}},
+        {"name": "v1", "served": true, "storage": true, "schema": schema},
+    ]}})
+}
+
+#[test]
+fn a_status_is_frozen_while_it_holds_what_its_crd_does_not_know_and_the_server_minds() {
+    let old = crd(&json!(["Console"]));
+    let told = frozen(&old, Some(27), Some(BEFORE));
+    let wanted = "Critical | Update Stalled | 2024-01-01T01:00:00Z | ClusterVersion version can no longer be \
+                  written: its CRD does not know capabilities Build, DeploymentConfig | \
+                  status.capabilities.enabledCapabilities holds Build, DeploymentConfig; \
+                  status.capabilities.knownCapabilities holds Build, which the enum";
+    assert!(told.starts_with(wanted), "{told}");
+    assert!(told.contains("seen since 2024-01-01T01:00:00Z"), "{told}");
+    assert!(told.ends_with("apply the CustomResourceDefinition of a release that knows them."), "{told}");
+    assert!(frozen(&old, Some(30), None).contains("(Kubernetes 1.30)"));
+    assert_eq!(frozen(&old, Some(31), None), "", "ratcheting");
+    assert_eq!(frozen(&old, None, None), "", "unknown server");
+    assert_eq!(frozen(&crd(&json!(["Console", "Build", "DeploymentConfig"])), Some(27), None), "");
+    assert_eq!(frozen(&crd(&json!(null)), Some(27), None), "", "no enum");
+    assert_eq!(frozen(&json!([]), Some(27), None), "", "no CRD");
+}
+
+#[test]
+fn long_texts_are_cut_to_the_limits_of_the_api() {
+    let long = "x".repeat(5000);
+    let object =
+        json!({"metadata": {"name": long, "annotations": {"usc.openshift.io/force-health-insight": ""}}});
+    let mut findings = Findings::new(Sight { now: NOW.parse().unwrap(), earlier: &|_| None });
+    of_cluster_version(&of(&object), &mut findings);
+    assert_eq!(findings.found[0].insight.impact.summary.chars().count(), 256);
+}

@@ -1,0 +1,283 @@
+//! The status insight of a pool: how many of its nodes are where.
+//!
+//! What is counted, and the one word that comes of it, are those of `oc adm upgrade status` (`workerpool.go`); the update
+//! status controller of the cluster-version operator had the type and never made such an insight. The reasons of
+//! conditions are those of the last revision of its API (openshift/api PR #2233).
+
+use windtunnel_core::clock::Time;
+
+use super::node::{Pool, Standing};
+use super::progress::percent;
+use crate::insight::{
+    InsightCondition, MachineConfigPoolStatusInsight, PoolAssessment, PoolNodesSummaryType,
+    PoolNodesUpdateSummary, ResourceRef, ScopeType,
+};
+use crate::node_phase::Phase;
+
+/// How many nodes of a pool are where. A node that comes, goes or moves changes it at the cost of one node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    total: usize,
+    available: usize,
+    draining: usize,
+    /// On their way, whether their daemon failed or not.
+    on_their_way: usize,
+    /// The same, of those whose daemon did not fail.
+    progressing: usize,
+    pending: usize,
+    paused: usize,
+    updated: usize,
+    degraded: usize,
+}
+
+impl Counts {
+    /// A node stands here now.
+    pub fn add(&mut self, standing: Standing) {
+        self.count(standing, |number| *number += 1);
+    }
+
+    /// A node that was added stands here no more.
+    pub fn remove(&mut self, standing: Standing) {
+        self.count(standing, |number| *number = number.saturating_sub(1));
+    }
+
+    fn count(&mut self, standing: Standing, step: fn(&mut usize)) {
+        step(&mut self.total);
+        let Standing { phase, is_available, is_degraded, .. } = standing;
+        let of_phase = match phase {
+            Phase::Draining => Some(&mut self.draining),
+            Phase::Pending => Some(&mut self.pending),
+            Phase::Paused => Some(&mut self.paused),
+            Phase::Updated => Some(&mut self.updated),
+            Phase::Updating | Phase::Rebooting => None,
+        };
+        of_phase.into_iter().for_each(step);
+        let flags = [
+            (is_available, &mut self.available),
+            (is_degraded, &mut self.degraded),
+            (standing.is_on_its_way(), &mut self.on_their_way),
+            (standing.is_on_its_way() && !is_degraded, &mut self.progressing),
+        ];
+        flags.into_iter().filter(|(counts, _)| *counts).for_each(|(_, number)| step(number));
+    }
+
+    /// How many nodes the pool has.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// How many are left out, since the pool is paused.
+    pub fn excluded(&self) -> usize {
+        self.paused
+    }
+
+    /// How many are not updated.
+    pub fn outdated(&self) -> usize {
+        self.total - self.updated
+    }
+
+    /// The pool in one word; the first that fits.
+    fn assessment(&self) -> PoolAssessment {
+        if self.updated == self.total {
+            PoolAssessment::Completed
+        } else if self.pending == self.total {
+            PoolAssessment::Pending
+        } else if self.degraded > 0 {
+            PoolAssessment::Degraded
+        } else if self.paused > 0 {
+            PoolAssessment::Excluded
+        } else {
+            PoolAssessment::Progressing
+        }
+    }
+
+    /// Percentage of nodes that are updated. A pool without nodes has nothing to update.
+    fn completion(&self) -> i32 {
+        percent(self.updated, self.total)
+    }
+
+    fn summaries(&self) -> Vec<PoolNodesUpdateSummary> {
+        use PoolNodesSummaryType as Type;
+        let counts = [
+            (Type::Total, self.total),
+            (Type::Available, self.available),
+            (Type::Progressing, self.progressing),
+            (Type::Outdated, self.outdated()),
+            (Type::Draining, self.draining),
+            (Type::Excluded, self.paused),
+            (Type::Degraded, self.degraded),
+        ];
+        let number =
+            |count: usize| i32::try_from(count.min(PoolNodesUpdateSummary::MOST)).unwrap_or(i32::MAX);
+        counts.map(|(kind, count)| PoolNodesUpdateSummary { kind, count: number(count) }).into()
+    }
+
+    /// Whether the pool is on its way: a node is, or some are there and others still wait.
+    fn is_updating(&self) -> bool {
+        self.on_their_way > 0 || (self.updated > 0 && self.pending > 0)
+    }
+}
+
+/// Assesses a pool by what its nodes come to at the moment `now`, which becomes the transition time of its conditions.
+pub fn assess(pool: &Pool, counts: &Counts, now: Time) -> MachineConfigPoolStatusInsight {
+    let condition = |kind: &str, (status, reason, message): (&str, &str, String)| InsightCondition {
+        kind: kind.to_owned(),
+        status: status.to_owned(),
+        last_transition_time: Some(now),
+        reason: reason.to_owned(),
+        message,
+    };
+    MachineConfigPoolStatusInsight {
+        conditions: vec![
+            condition("Updating", updating(counts)),
+            condition("Healthy", healthy(pool, counts)),
+        ],
+        name: pool.name.clone(),
+        resource: ResourceRef::machine_config_pool(&pool.name),
+        scope_type: ScopeType::of(pool.is_control_plane()),
+        assessment: counts.assessment(),
+        completion: counts.completion(),
+        summaries: counts.summaries(),
+    }
+}
+
+fn updating(counts: &Counts) -> (&'static str, &'static str, String) {
+    let Counts { total, updated, .. } = counts;
+    let (status, reason) = if counts.is_updating() {
+        ("True", "Progressing")
+    } else if updated == total {
+        ("False", "Updated")
+    } else if counts.paused > 0 {
+        ("False", "Paused")
+    } else {
+        ("False", "Pending")
+    };
+    (status, reason, format!("{updated} of {total} nodes are updated"))
+}
+
+fn healthy(pool: &Pool, counts: &Counts) -> (&'static str, &'static str, String) {
+    let Counts { total, degraded, .. } = counts;
+    match &pool.degraded {
+        _ if *degraded > 0 => ("False", "NodesDegraded", format!("{degraded} of {total} nodes are degraded")),
+        Some(degraded) => ("False", "PoolDegraded", degraded.message.clone()),
+        None => ("True", "AsExpected", String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A node that is so far, of which nothing else is known.
+    fn at(phase: Phase) -> Standing {
+        let is_updating = phase.is_on_its_way();
+        Standing { phase, is_updating, rollout: phase, is_available: true, is_degraded: false }
+    }
+
+    /// A pool of nodes in these phases: assessment, completion, `Updating`, `Healthy`, and the summaries that are not 0.
+    fn told(phases: &[Phase], degraded: usize) -> Vec<String> {
+        let mut counts = Counts::default();
+        for (index, phase) in phases.iter().enumerate() {
+            let (is_degraded, is_available) = (index < degraded, *phase == Phase::Updated);
+            counts.add(Standing { is_available, is_degraded, ..at(*phase) });
+        }
+        let pool = Pool::read(&json!({"metadata": {"name": "worker"}}));
+        let insight = assess(&pool, &counts, "2024-01-01T00:00:00Z".parse().unwrap());
+        let insight = serde_json::to_value(insight).unwrap();
+        let condition = |at: usize| {
+            let condition = &insight["conditions"][at];
+            format!("{} {}", condition["status"].as_str().unwrap(), condition["reason"].as_str().unwrap())
+        };
+        let summaries = insight["summaries"].as_array().unwrap().iter().filter(|one| one["count"] != 0);
+        let summaries: Vec<String> =
+            summaries.map(|one| format!("{} {}", one["count"], one["type"].as_str().unwrap())).collect();
+        let head = format!("{} {}%", insight["assessment"].as_str().unwrap(), insight["completion"]);
+        vec![head, condition(0), condition(1), summaries.join(", ")]
+    }
+
+    #[test]
+    fn a_pool_goes_from_pending_to_completed_with_its_nodes() {
+        use Phase::{Draining, Paused, Pending, Rebooting, Updated, Updating};
+        const WELL: &str = "True AsExpected";
+        let cases: [(&[Phase], usize, [&str; 4]); 9] = [
+            (&[], 0, ["Completed 100%", "False Updated", WELL, ""]),
+            (&[Pending; 3], 0, ["Pending 0%", "False Pending", WELL, "3 Total, 3 Outdated"]),
+            (
+                &[Draining, Pending, Pending],
+                0,
+                [
+                    "Progressing 0%",
+                    "True Progressing",
+                    WELL,
+                    "3 Total, 1 Progressing, 3 Outdated, 1 Draining",
+                ],
+            ),
+            (
+                &[Updated, Pending, Pending],
+                0,
+                ["Progressing 33%", "True Progressing", WELL, "3 Total, 1 Available, 2 Outdated"],
+            ),
+            (
+                &[Updated, Updating, Rebooting],
+                0,
+                [
+                    "Progressing 33%",
+                    "True Progressing",
+                    WELL,
+                    "3 Total, 1 Available, 2 Progressing, 2 Outdated",
+                ],
+            ),
+            (
+                &[Draining, Pending],
+                1,
+                [
+                    "Degraded 0%",
+                    "True Progressing",
+                    "False NodesDegraded",
+                    "2 Total, 2 Outdated, 1 Draining, 1 Degraded",
+                ],
+            ),
+            (&[Paused; 2], 0, ["Excluded 0%", "False Paused", WELL, "2 Total, 2 Outdated, 2 Excluded"]),
+            (
+                &[Updating, Paused],
+                0,
+                ["Excluded 0%", "True Progressing", WELL, "2 Total, 1 Progressing, 2 Outdated, 1 Excluded"],
+            ),
+            (&[Updated; 2], 0, ["Completed 100%", "False Updated", WELL, "2 Total, 2 Available"]),
+        ];
+        for (phases, degraded, wanted) in cases {
+            assert_eq!(told(phases, degraded), wanted, "{phases:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_pool_of_updated_nodes_is_complete() {
+        let mut phases = vec![Phase::Updated; 199];
+        phases.push(Phase::Pending);
+        assert_eq!(told(&phases, 0)[0], "Progressing 99%");
+    }
+
+    #[test]
+    fn a_node_that_leaves_takes_all_that_it_counted_for_with_it() {
+        let standing = Standing { is_degraded: true, ..at(Phase::Draining) };
+        let mut counts = Counts::default();
+        counts.add(standing);
+        assert_ne!(counts, Counts::default());
+        counts.remove(standing);
+        assert_eq!(counts, Counts::default());
+    }
+
+    #[test]
+    fn summaries_keep_to_the_limit_of_the_api() {
+        let mut counts = Counts::default();
+        (0..5000).for_each(|_| counts.add(at(Phase::Updated)));
+        let summaries: Value = serde_json::to_value(counts.summaries()).unwrap();
+        assert_eq!(summaries[0], json!({"type": "Total", "count": 4096}));
+        assert_eq!(counts.completion(), 100);
+        let pool = Pool::read(&json!({"metadata": {"name": "worker"}}));
+        let insight = assess(&pool, &counts, "2024-01-01T00:00:00Z".parse().unwrap());
+        assert_eq!(insight.updated_of(), Some((5000, 5000)));
+    }
+}

@@ -1,0 +1,297 @@
+//! The controller itself: watches feed the state, and the state's patch goes to the API server.
+//!
+//! One task, one loop, one event at a time, so that under a paused clock the same events give the same requests. Not
+//! on `kube::runtime::Controller`, which reconciles in random order.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{FutureExt as _, StreamExt as _};
+use kube::Client;
+use serde_json::Value;
+use tokio::time::{Instant, timeout, timeout_at};
+use windtunnel_core::clock::Clock;
+use windtunnel_core::resources;
+use windtunnel_core::yaml::YamlError;
+
+use super::observer::{Note, Observer, words};
+use super::publisher::Publisher;
+use super::state::State;
+use super::watches::{ALERTS, Alerts, Failure, Told, Watches};
+
+/// The pause after the first of a row of failures; it doubles with each further one.
+const RETRY_FIRST: Duration = Duration::from_secs(1);
+/// The longest pause.
+const RETRY_MAX: Duration = Duration::from_secs(60);
+
+/// How long the requests of one round may take. Without it one answer that never comes would be the end.
+const ROUND_MAX: Duration = Duration::from_secs(30);
+
+/// How often the server's version is read while it matters. A kube-apiserver that is replaced gives no event, and a
+/// status that nobody can write gives none either.
+const VERSION_PERIOD: Duration = Duration::from_secs(60);
+
+/// Why the controller ended. Where it is to run on, it does not end for anything that an API server can answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ControllerError {
+    /// The watches came to their end, which watches of kube-rs do not.
+    #[error("watches ended")]
+    WatchesEnded,
+    /// One look at the cluster shows too little of it.
+    #[error("{resource}: {why}")]
+    NotSeen {
+        /// The plural of the resource.
+        resource: String,
+        /// Why it cannot be seen.
+        why: String,
+    },
+    /// One look at the cluster did not come to an end.
+    #[error("{0}")]
+    GivenUp(String),
+}
+
+/// What stands in the way of one round; the next may do better.
+#[derive(Debug, thiserror::Error)]
+enum RoundError {
+    #[error("{}", words(.0))]
+    Request(#[from] kube::Error),
+    #[error("unexpected answer to GET /version: {0}")]
+    Version(Value),
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
+}
+
+/// What the controller is given.
+pub struct Parts {
+    /// How it reaches the cluster, as whoever it is.
+    pub client: Client,
+    /// Tells all its times; its pauses are those of the tokio runtime.
+    pub clock: Arc<dyn Clock>,
+    /// Tells of alerts, which are not in the API; without it there are no insights on them.
+    pub alerts: Option<Alerts>,
+    /// Is told what it does.
+    pub observer: Arc<dyn Observer>,
+}
+
+/// Runs the update status controller until its future is dropped.
+///
+/// # Errors
+/// [`ControllerError`]; failing requests are retried for ever and are no error.
+pub async fn run(parts: Parts) -> Result<(), ControllerError> {
+    let mut watches = Watches::new(&parts.client, parts.alerts, &parts.observer);
+    let mut controller = Controller::new(parts.client, parts.clock, parts.observer);
+    loop {
+        controller.turn(&mut watches).await?;
+    }
+}
+
+/// The one who acts on what the state concludes.
+struct Controller {
+    client: Client,
+    publisher: Publisher,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    state: State,
+    /// Whether insights are written anywhere.
+    publishes: bool,
+    /// Why watches fail that will not work by themselves, by resource; also why alerts are not known.
+    missing: BTreeMap<String, String>,
+    /// Why the API server does not take what is to be written, by kind.
+    hindered: BTreeMap<String, String>,
+    /// Why the last of the rounds failed that did.
+    last_failure: Option<String>,
+    /// What the observer was told of how many insights there are.
+    counted: BTreeMap<(&'static str, &'static str), usize>,
+    /// Rounds that failed in a row.
+    failures: u32,
+    /// When the pause after a failure is over.
+    due: Option<Instant>,
+    /// When to look at the version again.
+    version_due: Option<Instant>,
+    /// Before this the UpdateStatus is not written again.
+    paced_until: Option<Instant>,
+    /// Before this the ConfigMap is not written again.
+    config_map_due: Option<Instant>,
+}
+
+impl Controller {
+    fn new(client: Client, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
+        Self {
+            publisher: Publisher::new(client.clone()),
+            client,
+            clock,
+            observer,
+            state: State::default(),
+            publishes: true,
+            missing: BTreeMap::new(),
+            hindered: BTreeMap::new(),
+            last_failure: None,
+            counted: BTreeMap::new(),
+            failures: 0,
+            due: None,
+            version_due: None,
+            paced_until: None,
+            config_map_due: None,
+        }
+    }
+
+    /// Waits for something to happen, or for something to be due, and does what follows from it.
+    async fn turn(&mut self, watches: &mut Watches) -> Result<(), ControllerError> {
+        let told = match self.next() {
+            Some(due) => timeout_at(due, watches.next()).await.ok(),
+            None => Some(watches.next().await),
+        };
+        match told {
+            Some(event) => {
+                self.take(event.ok_or(ControllerError::WatchesEnded)?);
+                // What happens at one moment is published at once.
+                while let Some(event) = watches.next().now_or_never() {
+                    self.take(event.ok_or(ControllerError::WatchesEnded)?);
+                }
+            }
+            None => self.wake(),
+        }
+        watches.watch_update_status(self.state.singleton.is_served());
+        self.round_unless_paused().await;
+        Ok(())
+    }
+
+    fn take(&mut self, told: Told) {
+        match told {
+            Told::ClusterVersion(event) => self.state.cluster_version(event),
+            Told::Crd(event) => self.state.crd(event),
+            Told::Operator(event) => self.state.operator(*event),
+            Told::OperatorImage(event) => self.state.operator_image(event),
+            Told::VersionPod(event) => self.state.version_pod(event),
+            Told::Alerts(Ok(alerts)) => {
+                self.missing.remove(ALERTS);
+                self.state.alerts(alerts);
+            }
+            Told::Alerts(Err(why)) => drop(self.missing.insert(ALERTS.to_owned(), why)),
+            Told::MachineConfig(event) => self.state.machine_config(event),
+            Told::Pool(event) => self.state.pool(event),
+            Told::Node(event) => self.state.node(event),
+            Told::ConfigMap(event) => self.state.config_map(event),
+            Told::UpdateStatusCrd(event) => self.state.singleton.definition(event),
+            Told::UpdateStatus(event) => self.state.singleton.object(event),
+            Told::Failure(failure) => self.failed(failure),
+            Told::Recovery(resource) => drop(self.missing.remove(&resource)),
+        }
+    }
+
+    fn failed(&mut self, failure: Failure) {
+        if failure.resource == resources::UPDATE_STATUSES.plural {
+            self.state.singleton.failed();
+        }
+        if failure.is_lasting {
+            self.missing.insert(failure.resource, failure.why);
+        }
+    }
+
+    /// When to wake without an event: to retry, to look at the version again, or because time makes something else of what
+    /// is known.
+    fn next(&self) -> Option<Instant> {
+        if self.failures > 0 {
+            return self.due;
+        }
+        let assess = self.state.due().and_then(|at| Instant::now().checked_add(self.clock.until(at)));
+        let paced = self.paced_until.filter(|_| self.state.wants_update_status());
+        [self.version_due, assess, paced, self.config_map_due].into_iter().flatten().min()
+    }
+
+    fn wake(&mut self) {
+        self.due = None;
+        if self.version_due.is_some_and(|due| due <= Instant::now()) {
+            self.version_due = None;
+            self.state.doubt_version();
+        }
+    }
+
+    /// A round, and when to make the next one after a failure. While that pause lasts, events only add to what is known.
+    async fn round_unless_paused(&mut self) {
+        if self.failures > 0 && self.due.is_some() {
+            return;
+        }
+        let round = timeout(ROUND_MAX, self.round()).await;
+        let why = match round {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some(format!("no answer in {} s", ROUND_MAX.as_secs())),
+        };
+        self.tell(why.as_deref());
+        if why.is_some() {
+            let doubled = RETRY_FIRST.saturating_mul(1 << self.failures.min(16));
+            self.last_failure = why;
+            self.failures += 1;
+            self.due = Some(Instant::now() + doubled.min(RETRY_MAX));
+            return;
+        }
+        self.failures = 0;
+        self.due = None;
+        let matters = self.state.version_matters();
+        // However much else happens meanwhile.
+        let due = self.version_due.unwrap_or_else(|| Instant::now() + VERSION_PERIOD);
+        self.version_due = matters.then_some(due);
+    }
+
+    /// Tells the observer what came of a round.
+    fn tell(&mut self, failure: Option<&str>) {
+        for informer in self.state.informers() {
+            for (kind, count) in informer.counts() {
+                let before = self.counted.insert((informer.name, kind), *count);
+                if before != Some(*count) {
+                    self.observer.note(Note::Known { informer: informer.name, kind, count: *count });
+                }
+            }
+        }
+        match failure {
+            Some(why) => self.observer.note(Note::Failed { why }),
+            None if self.hindered.is_empty() && self.state.informers()[0].has_begun() => {
+                self.observer.note(Note::Settled);
+            }
+            None => {}
+        }
+    }
+
+    async fn round(&mut self) -> Result<(), RoundError> {
+        if self.state.wants_config_map() {
+            self.state.config_map_read(self.publisher.config_map().await?);
+        }
+        self.read_update_status().await?;
+        if self.state.wants_version() {
+            let minor = self.kubernetes_minor().await?;
+            self.state.kubernetes_minor(minor);
+            self.version_due = None;
+        }
+        self.state.assess(self.clock.now())?;
+        if !self.publishes {
+            return Ok(());
+        }
+        // What hinders the one does not hinder the other.
+        let config_map = self.publish_config_map().await;
+        self.publish_update_status().await?;
+        config_map
+    }
+
+    /// The minor of the Kubernetes that answers, by `GET /version`.
+    async fn kubernetes_minor(&self) -> Result<u32, RoundError> {
+        let request = http::Request::get("/version").body(Vec::new()).map_err(kube::Error::HttpError)?;
+        let version: Value = self.client.request(request).await?;
+        let minor = version["minor"].as_str().and_then(leading_number);
+        minor.ok_or(RoundError::Version(version))
+    }
+}
+
+/// The number that a text such as `27+` begins with.
+fn leading_number(text: &str) -> Option<u32> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    text.get(..digits)?.parse().ok()
+}
+
+mod once;
+mod publish;
+#[cfg(test)]
+mod tests;
+
+pub use once::{Look, once};

@@ -1,0 +1,149 @@
+//! How the controller writes what it concludes, and what it does where that is not taken.
+
+use std::time::Duration;
+
+use kube::core::Status;
+use tokio::time::Instant;
+use windtunnel_core::{Resource, resources};
+
+use super::{Controller, RETRY_MAX, RoundError};
+use crate::insights::observer::Note;
+use crate::insights::singleton::StatusWrite;
+
+/// The pause between two writes of the UpdateStatus, which may be large.
+const PACE: Duration = Duration::from_secs(1);
+/// For each so many insights the pause is as long again, and there is one between writes of the ConfigMap: whatever changed, a
+/// write costs the API server and etcd the whole object.
+const MANY: usize = 128;
+/// So many times as long it is at most.
+const SLOWER_MAX: u32 = 8;
+
+impl Controller {
+    /// The API server does not take an object of this kind, and may not do so soon.
+    fn hindered(&mut self, resource: &Resource, refusal: &Status) {
+        self.observer.note(Note::Failed { why: &refusal.message });
+        self.hindered.insert(resource.kind.to_string(), refusal.message.clone());
+    }
+
+    pub(super) async fn publish_config_map(&mut self) -> Result<(), RoundError> {
+        if self.config_map_due.is_some_and(|due| due > Instant::now()) {
+            return Ok(());
+        }
+        self.config_map_due = None;
+        let Some(patch) = self.state.patch() else {
+            if !self.state.is_patch_refused() {
+                self.hindered.remove(&*resources::CONFIG_MAPS.kind);
+            }
+            return Ok(());
+        };
+        match self.publisher.patch_config_map(&patch).await {
+            Ok(version) => {
+                self.observer.note(Note::Published { to: &resources::CONFIG_MAPS.kind });
+                self.state.config_map_written(version, &patch);
+                self.config_map_due = Some(self.slower())
+                    .filter(|slower| *slower > 1)
+                    .map(|slower| Instant::now() + PACE * slower);
+                self.hindered.remove(&*resources::CONFIG_MAPS.kind);
+            }
+            // Deleted a moment ago: its watch will tell, and there is nobody to publish for.
+            Err(kube::Error::Api(status)) if status.code == 404 => self.state.config_map_read(None),
+            Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
+                self.state.patch_refused();
+                self.hindered(&resources::CONFIG_MAPS, &status);
+            }
+            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 405) => {
+                self.config_map_due = Some(Instant::now() + RETRY_MAX);
+                self.hindered(&resources::CONFIG_MAPS, &status);
+            }
+            Err(error) => {
+                if is_conflict(&error) {
+                    self.state.lose_config_map();
+                }
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// How many times as long the pause between writes is as with few insights.
+    fn slower(&self) -> u32 {
+        let known: usize = self.state.informers().into_iter().map(|informer| informer.by_key().count()).sum();
+        u32::try_from(known / MANY).unwrap_or(SLOWER_MAX).clamp(1, SLOWER_MAX)
+    }
+
+    pub(super) async fn read_update_status(&mut self) -> Result<(), RoundError> {
+        if self.state.singleton.wants_reading() {
+            match self.publisher.update_status().await {
+                Ok(found) => self.state.singleton.read(found),
+                // Whoever may not look does not see a thing.
+                Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => {
+                    self.state.singleton.failed();
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the UpdateStatus, if it is due. What it cannot hold is left out rather than tried for ever.
+    pub(super) async fn publish_update_status(&mut self) -> Result<(), RoundError> {
+        if self.paced_until.is_some_and(|until| until > Instant::now()) {
+            return Ok(());
+        }
+        while let Some(write) = self.state.update_status(self.clock.now()) {
+            self.paced_until = Some(Instant::now() + PACE * self.slower());
+            match self.write_update_status(write).await {
+                Ok(()) => {}
+                Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
+                    self.state.update_status_refused();
+                    self.read_update_status().await?;
+                    if self.state.singleton.is_given_up() {
+                        self.paced_until = Some(Instant::now() + RETRY_MAX);
+                        self.hindered(&resources::UPDATE_STATUSES, &status);
+                        return Ok(());
+                    }
+                }
+                Err(kube::Error::Api(status)) if matches!(status.code, 403 | 405) => {
+                    self.paced_until = Some(Instant::now() + RETRY_MAX);
+                    self.hindered(&resources::UPDATE_STATUSES, &status);
+                    return Ok(());
+                }
+                // Deleted a moment ago, alone or with its definition.
+                Err(kube::Error::Api(status)) if status.code == 404 => {
+                    self.state.singleton.read(None);
+                    return Ok(());
+                }
+                Err(error) => {
+                    if is_conflict(&error) {
+                        self.state.singleton.lose();
+                    }
+                    return Err(error.into());
+                }
+            }
+        }
+        if !self.state.singleton.is_given_up() {
+            self.hindered.remove(&*resources::UPDATE_STATUSES.kind);
+        }
+        Ok(())
+    }
+
+    async fn write_update_status(&mut self, write: StatusWrite) -> Result<(), kube::Error> {
+        match write {
+            StatusWrite::Create => {
+                let created = self.publisher.create_update_status().await?;
+                self.state.singleton.read(Some(created));
+            }
+            StatusWrite::Patch(operations) => {
+                let version = self.publisher.patch_update_status(&operations).await?;
+                self.observer.note(Note::Published { to: &resources::UPDATE_STATUSES.kind });
+                self.state.update_status_written(version, operations);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an object is another than the one that was to be written.
+fn is_conflict(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 409)
+}

@@ -1,0 +1,147 @@
+//! What decides about the insights of cluster operators, and which of them are out of date.
+//!
+//! An operator that changes costs the work of one operator. All are looked at again when the release changes that they are on
+//! their way to.
+
+use std::collections::BTreeSet;
+
+use kube::runtime::watcher::Event;
+use windtunnel_core::clock::Time;
+use windtunnel_core::yaml::YamlError;
+
+use super::assess::cluster_operator::{self, MACHINE_CONFIG, Operator};
+use super::cache::{Cache, Change};
+use super::informer::Informer;
+use super::uid;
+use crate::insight::{Detail, Insight};
+
+/// Cluster operators, and what else their insights depend on.
+#[derive(Debug, Default)]
+pub(super) struct Operators {
+    known: Cache<Operator>,
+    /// The version that they are on their way to; `None` without a ClusterVersion.
+    version: Option<String>,
+    /// The image of the machine-config operator's Deployment, if that is known.
+    image: Option<String>,
+    /// Operators to look at again.
+    stale: BTreeSet<String>,
+    /// Whether that is all of them.
+    all_stale: bool,
+}
+
+impl Operators {
+    /// Takes in what the watch of ClusterOperators tells. Whether anything is another now.
+    pub(super) fn take(&mut self, event: Event<(String, Operator)>) -> bool {
+        match self.known.take(event) {
+            Change::Nothing => return false,
+            Change::One(name) => drop(self.stale.insert(name)),
+            Change::Any => self.all_stale = true,
+        }
+        true
+    }
+
+    /// Whether all are known, so that what is not there is not there.
+    pub(super) fn is_synced(&self) -> bool {
+        self.known.is_synced()
+    }
+
+    /// Whatever ClusterOperators there are.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Operator> {
+        self.known.objects().values()
+    }
+
+    /// Those that came with a release payload.
+    pub(super) fn of_payload(&self) -> impl Iterator<Item = &Operator> {
+        self.all().filter(|operator| operator.is_of_payload)
+    }
+
+    /// Takes in which version operators are on their way to, and the image of the machine-config operator's Deployment.
+    pub(super) fn goal(&mut self, version: Option<&str>, image: Option<&str>) {
+        if self.version.as_deref() != version || self.image.as_deref() != image {
+            self.version = version.map(str::to_owned);
+            self.image = image.map(str::to_owned);
+            self.all_stale = true;
+        }
+    }
+
+    /// Tells `informer` what became of the operators that are out of date.
+    ///
+    /// # Errors
+    /// An insight that cannot be written as YAML.
+    pub(super) fn assess(&mut self, informer: &mut Informer, now: Time) -> Result<(), YamlError> {
+        let stale = std::mem::take(&mut self.stale);
+        if std::mem::take(&mut self.all_stale) {
+            let all = self.all().filter_map(|operator| self.insight(operator, now));
+            return informer.replace_those(is_of_operator, all, now);
+        }
+        let mut outcome = Ok(());
+        for name in stale {
+            match self.known.get(&name).and_then(|operator| self.insight(operator, now)) {
+                Some(insight) => outcome = outcome.and(informer.put(insight)),
+                None => informer.remove(&uid::of_object("co", &name)),
+            }
+        }
+        outcome
+    }
+
+    /// The insight on an operator of the payload. That on the machine-config operator needs to know its image.
+    fn insight(&self, operator: &Operator, now: Time) -> Option<Insight> {
+        if !operator.is_of_payload {
+            return None;
+        }
+        let image = if operator.name == MACHINE_CONFIG { self.image.as_deref()? } else { "" };
+        let status = cluster_operator::assess(operator, self.version.as_deref()?, image, now);
+        let uid = uid::of_object("co", &operator.name);
+        Some(Insight { uid, acquired_at: now, detail: Detail::ClusterOperator(status) })
+    }
+}
+
+/// Whether an insight is on an operator.
+pub(super) fn is_of_operator(detail: &Detail) -> bool {
+    matches!(detail, Detail::ClusterOperator(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn operator(name: &str, version: &str) -> (String, Operator) {
+        let metadata = json!({"name": name, "annotations": {"include.release.openshift.io/a": ""}});
+        let status = json!({"versions": [{"name": "operator", "version": version}]});
+        (name.to_owned(), Operator::read(&json!({"metadata": metadata, "status": status})))
+    }
+
+    /// Minutes at which the insights on `a` and `b` became what they are.
+    fn acquired(informer: &Informer) -> [Option<i8>; 2] {
+        ["co-a", "co-b"].map(|uid| {
+            let at = informer.get(uid)?.acquired_at;
+            Some(at.to_zoned(jiff::tz::TimeZone::UTC).minute())
+        })
+    }
+
+    #[test]
+    fn the_one_that_changes_is_assessed_and_all_when_the_goal_does() {
+        let (mut operators, mut informer) = (Operators::default(), Informer::new("cpi"));
+        let at = |minute: u32| format!("2024-01-01T00:{minute:02}:00Z").parse::<Time>().unwrap();
+        operators.goal(Some("1"), None);
+        for event in [Event::Init, Event::InitApply(operator("a", "1")), Event::InitApply(operator("b", "1"))]
+        {
+            operators.take(event);
+        }
+        assert!(operators.take(Event::InitDone));
+        operators.assess(&mut informer, at(1)).unwrap();
+        assert_eq!(acquired(&informer), [Some(1), Some(1)]);
+        assert!(operators.take(Event::Apply(operator("a", "2"))));
+        assert!(!operators.take(Event::Apply(operator("b", "1"))));
+        operators.assess(&mut informer, at(2)).unwrap();
+        assert_eq!(acquired(&informer), [Some(2), Some(1)]);
+        operators.goal(Some("2"), None);
+        operators.assess(&mut informer, at(3)).unwrap();
+        assert_eq!(acquired(&informer), [Some(3), Some(3)]);
+        operators.take(Event::Delete(operator("a", "2")));
+        operators.assess(&mut informer, at(4)).unwrap();
+        assert_eq!(acquired(&informer), [None, Some(3)]);
+    }
+}

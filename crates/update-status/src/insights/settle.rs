@@ -1,0 +1,52 @@
+//! What of an insight stays as it was.
+
+use crate::insight::Insight;
+
+/// `fresh` without the noise: where only times moved since `earlier`, the earlier insight as it was; and a condition
+/// whose status is still the same keeps its transition time (`metav1.Condition.lastTransitionTime`).
+pub(super) fn settle(mut fresh: Insight, earlier: &Insight) -> Insight {
+    for condition in fresh.detail.conditions_mut() {
+        let same = earlier.detail.conditions().iter().find(|old| old.kind == condition.kind);
+        if let Some(old) = same.filter(|old| old.status == condition.status) {
+            condition.last_transition_time = old.last_transition_time;
+        }
+    }
+    if fresh.detail == earlier.detail {
+        fresh.acquired_at = earlier.acquired_at;
+    }
+    fresh
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windtunnel_core::clock::Time;
+
+    use super::*;
+    use crate::insight::Detail;
+    use crate::insights::assess::cluster_version::upstream;
+
+    fn insight(status: &str, message: &str, at: &str) -> Insight {
+        let at: Time = at.parse().unwrap();
+        let object = json!({"status": {
+            "conditions": [{"type": "Progressing", "status": status, "message": message}],
+            "history": [{"state": "Partial", "version": "4.14.1", "startedTime": "2024-01-01T00:00:00Z"}],
+        }});
+        Insight { uid: "cv-x".into(), acquired_at: at, detail: Detail::ClusterVersion(upstream(&object, at)) }
+    }
+
+    fn times(insight: &Insight) -> [String; 2] {
+        let text = serde_json::to_value(insight).unwrap();
+        [&text["acquiredAt"], &text["clusterVersion"]["conditions"][0]["lastTransitionTime"]]
+            .map(|time| time.as_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn times_move_only_with_what_they_are_the_times_of() {
+        let (first, second) = ("2024-01-01T01:00:00Z", "2024-01-01T02:00:00Z");
+        let earlier = insight("True", "10%", first);
+        assert_eq!(settle(insight("True", "10%", second), &earlier), earlier);
+        assert_eq!(times(&settle(insight("True", "20%", second), &earlier)), [second, first]);
+        assert_eq!(times(&settle(insight("False", "", second), &earlier)), [second, second]);
+    }
+}

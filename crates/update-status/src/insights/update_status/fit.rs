@@ -1,0 +1,165 @@
+//! An insight as the API takes it. The upstream controller wrote texts that its own API would have refused: reasons that are
+//! sentences, uids with dots or of base64, versions that are empty.
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::rfc3339;
+use windtunnel_core::text::truncate;
+
+use crate::insight::{Detail, Insight};
+use crate::insights::uid;
+
+/// Go's zero time, for times that must be there and are not known.
+const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
+/// What stands for a version before there was any.
+const NO_VERSION: &str = "<none>";
+/// What stands for a version that nobody knows.
+const UNKNOWN_VERSION: &str = "unknown";
+/// Most characters of what is remarkable about a node.
+const MESSAGE_MAX: usize = 100;
+/// Most characters of a condition's message.
+const CONDITION_MESSAGE_MAX: usize = 32768;
+/// Most characters of a version.
+const VERSION_MAX: usize = 64;
+/// Most characters of a reason that is made of a sentence.
+const REASON_MAX: usize = 64;
+
+/// What the API takes of an insight.
+#[derive(Debug)]
+pub(in crate::insights) struct Fitting {
+    /// The insight.
+    pub(super) value: Value,
+    /// How many bytes it takes.
+    pub(super) size: usize,
+}
+
+impl Fitting {
+    /// `None` where the insight is about an object whose name the API does not take.
+    pub(in crate::insights) fn of(insight: &Insight) -> Option<Self> {
+        let value = fit(insight)?;
+        Some(Self { size: value.to_string().len(), value })
+    }
+}
+
+/// The member of the envelope that holds what the insight says.
+pub(super) fn member(insight: &Insight) -> &'static str {
+    match insight.detail {
+        Detail::ClusterVersion(_) => "clusterVersion",
+        Detail::ClusterOperator(_) => "clusterOperator",
+        Detail::MachineConfigPool(_) => "machineConfigPool",
+        Detail::Node(_) => "node",
+        Detail::Health(_) => "health",
+    }
+}
+
+fn fit(insight: &Insight) -> Option<Value> {
+    let mut value = serde_json::to_value(insight).ok()?;
+    value["uid"] = json!(uid::dns_label(&insight.uid));
+    let acquired_at = rfc3339(insight.acquired_at);
+    let content = &mut value[member(insight)];
+    for condition in content["conditions"].as_array_mut().into_iter().flatten() {
+        fit_condition(condition, &acquired_at);
+    }
+    let is_operator_name = |name: &str| {
+        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        (1..=64).contains(&name.len()) && name.chars().all(fits)
+    };
+    match &insight.detail {
+        Detail::ClusterVersion(_) => fit_versions(content),
+        Detail::ClusterOperator(operator) if !is_operator_name(&operator.name) => return None,
+        Detail::MachineConfigPool(pool) if !is_operator_name(&pool.name) => return None,
+        Detail::Node(node) => {
+            if !node.message.is_empty() {
+                content["message"] = json!(truncate(&node.message, MESSAGE_MAX));
+            }
+            if !node.version.is_empty() {
+                content["version"] = json!(truncate(&node.version, VERSION_MAX));
+            }
+        }
+        _ => {}
+    }
+    Some(value)
+}
+
+/// An insight back from the API, under the uid that it has here.
+pub(in crate::insights) fn read(value: &Value) -> Option<Insight> {
+    let mut insight: Insight = serde_json::from_value(value.clone()).ok()?;
+    let named = |prefix: &str, name: &str| uid::of_object(prefix, name);
+    insight.uid = match &insight.detail {
+        Detail::ClusterVersion(found) => named("cv", &found.resource.name),
+        Detail::ClusterOperator(found) => named("co", &found.name),
+        Detail::MachineConfigPool(found) => named("mcp", &found.name),
+        Detail::Node(found) => named("node", &found.name),
+        Detail::Health(_) => insight.uid,
+    };
+    Some(insight)
+}
+
+fn fit_condition(condition: &mut Value, acquired_at: &str) {
+    if condition["lastTransitionTime"].is_null() {
+        condition["lastTransitionTime"] = json!(acquired_at);
+    }
+    let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+    if !matches!(text("status").as_str(), "True" | "False") {
+        condition["status"] = json!("Unknown");
+    }
+    let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+    let (reason, message) = (reason(&text("reason"), &text("type")), text("message"));
+    condition["reason"] = json!(reason);
+    condition["message"] = json!(truncate(&message, CONDITION_MESSAGE_MAX));
+}
+
+/// A reason in one word: `Not ready | Disk pressure` becomes `NotReady,DiskPressure`. What is no word then, or too long for
+/// one, is told by the message, and the condition's type stands in its place.
+fn reason(text: &str, kind: &str) -> String {
+    let word = |part: &str| -> String {
+        let words =
+            part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
+    };
+    let parts: Vec<String> = text.split(" | ").map(word).filter(|part| !part.is_empty()).collect();
+    let reason = parts.join(",");
+    let is_word = reason.starts_with(|c: char| c.is_ascii_alphabetic()) && reason.len() <= REASON_MAX;
+    if is_word { reason } else { kind.to_owned() }
+}
+
+/// By the API an installation is marked at the version before it, which is none; upstream marks the target.
+fn fit_versions(content: &mut Value) {
+    let versions = &mut content["versions"];
+    let is_installation = versions["target"]["metadata"][0]["key"] == "Installation";
+    if is_installation {
+        let metadata = versions["target"]["metadata"].take();
+        versions["previous"] = json!({"version": NO_VERSION, "metadata": metadata});
+        if let Some(target) = versions["target"].as_object_mut() {
+            target.remove("metadata");
+        }
+    }
+    for version in ["previous", "target"] {
+        let text = versions[version]["version"].as_str().unwrap_or_default();
+        // The API wants five characters at least.
+        let fitting = if text.len() < 5 { UNKNOWN_VERSION.to_owned() } else { truncate(text, VERSION_MAX) };
+        versions[version]["version"] = json!(fitting);
+    }
+    if content["startedAt"].is_null() {
+        content["startedAt"] = json!(ZERO_TIME);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_that_are_sentences_become_words() {
+        for (text, wanted) in [
+            ("Completed", "Completed"),
+            ("Not ready | Disk pressure", "NotReady,DiskPressure"),
+            ("Node is marked unschedulable", "NodeIsMarkedUnschedulable"),
+            ("", "Degraded"),
+            ("3 disks", "Degraded"),
+            ("\u{e9}t\u{e9}", "T"),
+        ] {
+            assert_eq!(reason(text, "Degraded"), wanted);
+        }
+        assert_eq!(reason(&"very ".repeat(99), "Degraded"), "Degraded");
+    }
+}

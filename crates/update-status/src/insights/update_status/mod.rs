@@ -1,0 +1,267 @@
+//! The singleton `UpdateStatus`: all insights grouped by what they are about and who tells them, in the limits of its API.
+
+mod draft;
+mod fit;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, rfc3339};
+
+pub(super) use self::fit::Fitting;
+use super::informer::{Informer, Rank};
+use super::uid::dns_label;
+use crate::insight::{Detail, Insight, ResourceRef, published};
+pub(in crate::insights) use draft::{Draft, Members};
+pub(in crate::insights) use fit::read;
+
+/// Most bytes of its status. etcd takes 1.5 MiB in a request, and the object is stored with who wrote which field.
+pub(super) const ROOM: usize = 640 * 1024;
+
+/// Most insights of one informer, by the API.
+const CONTROL_PLANE_MAX: usize = 128;
+const WORKER_POOL_MAX: usize = 1024;
+/// Most worker pools, by the API.
+const POOLS_MAX: usize = 32;
+
+/// The pool of the control plane.
+const MASTER: &str = "master";
+
+/// Less room than any insight takes.
+const SMALLEST: usize = 256;
+
+/// A part of the cluster: the control plane, or a pool of workers.
+#[derive(Default)]
+struct Part<'a> {
+    /// What is told, by informer.
+    informers: BTreeMap<&'a str, Vec<&'a Value>>,
+    /// Whether and why it updates.
+    updating: Option<&'a Value>,
+}
+
+/// Where insights go, and how much room is left.
+struct Builder<'a> {
+    control_plane: Part<'a>,
+    resource: Option<&'a ResourceRef>,
+    pool_resource: Option<&'a ResourceRef>,
+    pools: BTreeMap<&'a str, Part<'a>>,
+    room: usize,
+    left_out: usize,
+    /// Whether all informers of ours have begun. Until then what the others told stays, and what stands beside it.
+    is_whole: bool,
+}
+
+/// The status that tells what `informers` know, as far as `room` bytes suffice. What other informers told in `before` stays.
+/// `None` where there is no ClusterVersion: without one there is no status, by the API.
+pub(super) fn status<'a>(
+    informers: [&'a Informer; 2],
+    before: &'a Value,
+    room: usize,
+    now: Time,
+) -> Option<Draft<'a>> {
+    let mut builder = Builder {
+        control_plane: Part::default(),
+        resource: None,
+        pool_resource: None,
+        pools: BTreeMap::new(),
+        room,
+        left_out: 0,
+        is_whole: informers.iter().all(|informer| informer.has_begun()),
+    };
+    let begun = informers.iter().filter(|informer| informer.has_begun());
+    let own: Vec<&str> = begun.map(|informer| informer.name).collect();
+    builder.keep_foreign(before, &own);
+    // What one informer tells of the whole comes before all that the other tells of parts.
+    for is_of_whole in [true, false] {
+        for informer in informers {
+            for (_, insight, fitting) in
+                informer.fitting().filter(|(rank, ..)| (*rank == Rank::Whole) == is_of_whole)
+            {
+                builder.add(informer.name, insight, fitting);
+            }
+        }
+    }
+    builder.build(before, now)
+}
+
+/// The insights that an UpdateStatus has of an informer, to go on with their times.
+pub(super) fn insights(status: &Value, informer: &str) -> Vec<Insight> {
+    let own = published::in_status(status)
+        .filter(|(key, _)| key.strip_prefix(informer).is_some_and(|rest| rest.starts_with('.')));
+    own.filter_map(|(_, insight)| fit::read(insight)).collect()
+}
+
+impl<'a> Builder<'a> {
+    /// Takes over what informers told that are not ours.
+    fn keep_foreign(&mut self, before: &'a Value, own: &[&str]) {
+        self.control_plane.informers = foreign(&before["controlPlane"], own);
+        for pool in before["workerPools"].as_array().into_iter().flatten() {
+            let informers = foreign(pool, own);
+            if let Some(name) = pool["name"].as_str().filter(|_| !informers.is_empty()) {
+                self.pools.insert(name, Part { informers, updating: None });
+            }
+        }
+        let parts = std::iter::once(&self.control_plane).chain(self.pools.values());
+        let foreign = parts.flat_map(|part| part.informers.values().flatten());
+        let size: usize = foreign.map(|insight| insight.to_string().len()).sum();
+        self.room = self.room.saturating_sub(size);
+    }
+
+    fn add(&mut self, informer: &'a str, insight: &'a Insight, fitting: Option<&'a Fitting>) {
+        let pool = pool_of(insight);
+        let is_new = pool.is_some_and(|pool| !self.pools.contains_key(pool));
+        let is_odd = pool.is_some_and(|pool| dns_label(pool) != pool);
+        if is_odd || is_new && self.pools.len() == POOLS_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let (part, most) = match pool {
+            Some(name) => (self.pools.entry(name).or_default(), WORKER_POOL_MAX),
+            None => (&mut self.control_plane, CONTROL_PLANE_MAX),
+        };
+        let told = part.informers.entry(informer).or_default();
+        if told.len() == most || self.room < SMALLEST {
+            self.left_out += 1;
+            return;
+        }
+        match fitting.filter(|fitting| fitting.size <= self.room) {
+            Some(Fitting { value, size }) => {
+                self.room -= size;
+                told.push(value);
+                part.updating = part.updating.or_else(|| updating(insight, value));
+                self.refer_to(insight);
+            }
+            None => self.left_out += 1,
+        }
+    }
+
+    /// Notes which objects the control plane is.
+    fn refer_to(&mut self, insight: &'a Insight) {
+        match &insight.detail {
+            Detail::ClusterVersion(found) => self.resource = Some(&found.resource),
+            Detail::MachineConfigPool(found) if found.name == MASTER => {
+                self.pool_resource = Some(&found.resource);
+            }
+            _ => {}
+        }
+    }
+
+    fn build(self, before: &'a Value, now: Time) -> Option<Draft<'a>> {
+        let is_whole = self.is_whole;
+        let mut control_plane = self.control_plane.build(&before["controlPlane"], is_whole);
+        control_plane.insert("resource", json!(self.resource?).into());
+        if let Some(pool) = self.pool_resource {
+            control_plane.insert("poolResource", json!(pool).into());
+        }
+        keep_members(&mut control_plane, &before["controlPlane"], if is_whole { "poolResource" } else { "" });
+        let old = |name: &str| {
+            let pools = before["workerPools"].as_array();
+            pools.and_then(|pools| pools.iter().find(|pool| pool["name"] == name)).unwrap_or(&Value::Null)
+        };
+        let pools = self.pools.into_iter().map(|(name, part)| {
+            let mut pool = part.build(old(name), is_whole);
+            pool.insert("resource", json!(ResourceRef::machine_config_pool(name)).into());
+            pool.insert("name", json!(name).into());
+            Draft::Map(pool)
+        });
+        let mut conditions = conditions(&before["conditions"], &["Available", "Complete"]);
+        conditions.extend(operational(self.left_out, &before["conditions"], now).map(Draft::from));
+        let mut status = Members::from([
+            ("workerPools", Draft::List(pools.collect())),
+            ("controlPlane", Draft::Map(control_plane)),
+            ("conditions", Draft::List(conditions)),
+        ]);
+        keep_members(&mut status, before, "");
+        Some(Draft::Map(status))
+    }
+}
+
+impl<'a> Part<'a> {
+    fn build(self, before: &'a Value, is_whole: bool) -> Members<'a> {
+        let is_told = is_whole || self.updating.is_some();
+        let own: &[&str] = if is_told { &["Updating"] } else { &[] };
+        let mut conditions = conditions(&before["conditions"], own);
+        conditions.extend(self.updating.map(Draft::from));
+        let informers = self.informers.into_iter().map(|(name, mut insights)| {
+            insights.sort_by_key(|insight| insight["uid"].as_str());
+            let insights = insights.into_iter().map(Draft::from).collect();
+            Draft::Map(Members::from([("name", json!(name).into()), ("insights", Draft::List(insights))]))
+        });
+        let informers = Draft::List(informers.collect());
+        Members::from([("conditions", Draft::List(conditions)), ("informers", informers)])
+    }
+}
+
+/// Takes over the members that are not told here, but for one.
+fn keep_members<'a>(told: &mut Members<'a>, before: &'a Value, but: &str) {
+    for (name, value) in before.as_object().into_iter().flatten().filter(|(name, _)| *name != but) {
+        told.entry(name).or_insert_with(|| value.into());
+    }
+}
+
+/// What informers tell of a part that are not ours.
+fn foreign<'a>(part: &'a Value, own: &[&str]) -> BTreeMap<&'a str, Vec<&'a Value>> {
+    let informers = part["informers"].as_array().into_iter().flatten();
+    let foreign = informers.filter_map(|informer| {
+        let name = informer["name"].as_str().filter(|name| !own.contains(name))?;
+        Some((name, informer["insights"].as_array().into_iter().flatten().collect()))
+    });
+    foreign.collect()
+}
+
+/// The conditions of a list that are of none of these types: others wrote them.
+fn conditions<'a>(before: &'a Value, own: &[&str]) -> Vec<Draft<'a>> {
+    let list = before.as_array().into_iter().flatten();
+    list.filter(|condition| !own.iter().any(|own| condition["type"] == *own)).map(Draft::from).collect()
+}
+
+/// How the controller itself is: it works, and tells all that it knows, or why not.
+fn operational(left_out: usize, before: &Value, now: Time) -> [Value; 2] {
+    let condition = |kind: &str, is_so: bool, reason: &str, message: String| {
+        let status = if is_so { "True" } else { "False" };
+        let old = before.as_array().and_then(|list| list.iter().find(|one| one["type"] == kind));
+        let old = old.filter(|old| old["status"] == status).map(|old| old["lastTransitionTime"].clone());
+        let since = old.unwrap_or_else(|| json!(rfc3339(now)));
+        json!({"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message})
+    };
+    let complete = match left_out {
+        0 => condition("Complete", true, "AsExpected", String::new()),
+        _ => {
+            let message = format!(
+                "{left_out} insights do not fit into the limits of the API, which takes so many of so long names; those on \
+                 nodes that wait or are done are left out first, and pools count them"
+            );
+            condition("Complete", false, "TooManyInsights", message)
+        }
+    };
+    [condition("Available", true, "AsExpected", String::new()), complete]
+}
+
+/// The worker pool that an insight belongs to; `None`: the control plane.
+fn pool_of(insight: &Insight) -> Option<&str> {
+    let name = match &insight.detail {
+        Detail::ClusterVersion(_) | Detail::ClusterOperator(_) => return None,
+        Detail::MachineConfigPool(pool) => &pool.name,
+        Detail::Node(node) => &node.pool_resource.name,
+        Detail::Health(health) => {
+            let pools = |resource: &&ResourceRef| resource.resource == "machineconfigpools";
+            &health.scope.resources.iter().find(pools)?.name
+        }
+    };
+    (name != MASTER).then_some(name)
+}
+
+/// The condition of an insight that tells of the whole part of the cluster: of the ClusterVersion for the control plane, of
+/// the pool for workers.
+fn updating<'a>(insight: &Insight, fit: &'a Value) -> Option<&'a Value> {
+    let tells = match &insight.detail {
+        Detail::ClusterVersion(_) => true,
+        Detail::MachineConfigPool(pool) => pool.name != MASTER,
+        _ => false,
+    };
+    let conditions = fit[fit::member(insight)]["conditions"].as_array().filter(|_| tells)?;
+    conditions.iter().find(|condition| condition["type"] == "Updating")
+}
+
+#[cfg(test)]
+mod tests;

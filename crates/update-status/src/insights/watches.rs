@@ -1,0 +1,322 @@
+//! What the controller watches, and what it takes from each object.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::stream::{BoxStream, PollNext, select_with_strategy};
+use futures::{Stream, StreamExt as _};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
+use serde_json::{Value, json};
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::condition::is_true;
+use windtunnel_core::text::go_quote::quote;
+use windtunnel_core::{Object, Resource, resources};
+
+use super::assess::cluster_operator::{MACHINE_CONFIG_OPERATOR, Operator, image_of};
+use super::assess::node::{Node, Pool, release_of};
+use super::observer::{Note, Observer};
+use super::singleton::UPDATE_STATUS_CRD;
+use super::state::{CLUSTER_VERSION_CRD, Data};
+use super::watched::Watched;
+use super::woken::Woken;
+use crate::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
+
+/// What a source of alerts tells: at each change, or each time that it was asked, all that are pending or fire, as
+/// `/api/v1/alerts` of Prometheus has them; or why nobody could tell.
+pub type Alerts = BoxStream<'static, Result<Vec<ActiveAlert>, String>>;
+
+/// What alerts are called where resources are told apart by their plurals.
+pub(super) const ALERTS: &str = "alerts";
+
+/// Where the cluster-version operator runs, and the pods that fetch payloads for it.
+pub(super) const CLUSTER_VERSION_NAMESPACE: &str = "openshift-cluster-version";
+/// What the names of these begin with.
+const VERSION_POD: &str = "version-";
+
+/// Where the machine-config operator runs.
+pub(super) const OPERATOR_NAMESPACE: &str = "openshift-machine-config-operator";
+
+/// What one of the watches told.
+pub(super) enum Told {
+    ClusterVersion(Event<(String, Object)>),
+    Crd(Event<(String, Value)>),
+    Operator(Box<Event<(String, Operator)>>),
+    /// The image of the machine-config operator.
+    OperatorImage(Event<(String, Option<String>)>),
+    /// What the pods of the cluster-version operator's namespace suffer from, where they fetch payloads.
+    VersionPod(Event<(String, Option<String>)>),
+    Alerts(Result<Vec<ActiveAlert>, String>),
+    /// The releases that MachineConfigs are of.
+    MachineConfig(Event<(String, Option<String>)>),
+    Pool(Event<(String, Pool)>),
+    Node(Event<(String, Node)>),
+    /// Its resource version.
+    ConfigMap(Event<(String, String)>),
+    /// Whether the kind UpdateStatus is served.
+    UpdateStatusCrd(Event<(String, bool)>),
+    /// Its resource version.
+    UpdateStatus(Event<(String, String)>),
+    /// A watch failed; it goes on after a pause of its own.
+    Failure(Failure),
+    /// A watch that failed works again; the plural of its resource.
+    Recovery(String),
+}
+
+/// A watch that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// The plural of its resource.
+    pub(super) resource: String,
+    /// Why.
+    pub(super) why: String,
+    /// Whether it will fail until somebody changes the cluster: the kind is not served, or not to be seen.
+    pub(super) is_lasting: bool,
+}
+
+/// All watches as one stream, in which that of UpdateStatus objects comes and goes with their definition.
+pub(super) struct Watches {
+    client: Client,
+    observer: Arc<dyn Observer>,
+    fixed: BoxStream<'static, Told>,
+    update_status: Option<BoxStream<'static, Told>>,
+}
+
+impl Watches {
+    /// All but those of UpdateStatus objects.
+    pub(super) fn new(client: &Client, alerts: Option<Alerts>, observer: &Arc<dyn Observer>) -> Self {
+        let fixed = watches(client, alerts, observer);
+        Self { client: client.clone(), observer: Arc::clone(observer), fixed, update_status: None }
+    }
+
+    /// Watches UpdateStatus objects, or does so no longer.
+    pub(super) fn watch_update_status(&mut self, is_served: bool) {
+        if is_served == self.update_status.is_some() {
+            return;
+        }
+        let api: Api<PartialObjectMeta<DynamicObject>> =
+            Api::all_with(self.client.clone(), &api_resource(&resources::UPDATE_STATUSES));
+        self.update_status = is_served.then(|| {
+            let watch = watcher(api, named(UPDATE_STATUS));
+            let tell = |event| Told::UpdateStatus(each(event, version));
+            told(&resources::UPDATE_STATUSES, watch, &self.observer, tell)
+        });
+    }
+}
+
+impl Stream for Watches {
+    type Item = Told;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Told>> {
+        if let Poll::Ready(told) = self.fixed.poll_next_unpin(context) {
+            return Poll::Ready(told);
+        }
+        match &mut self.update_status {
+            Some(watch) => watch.poll_next_unpin(context),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// All watches that there always are as one stream. Of several events that are there at once, those of the CRD come first, then those of
+/// ClusterVersions, and so on: the same order in every run, and what nodes depend on comes before nodes.
+fn watches(
+    client: &Client,
+    alerts: Option<Alerts>,
+    observer: &Arc<dyn Observer>,
+) -> BoxStream<'static, Told> {
+    use resources as known;
+    let alerts = alerts.unwrap_or_else(|| futures::stream::pending().boxed());
+    let all = watcher::Config::default;
+    let of = |resource: &Resource| -> Api<Watched> { Api::all_with(client.clone(), &api_resource(resource)) };
+    let crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(CLUSTER_VERSION_CRD));
+    let own_crds = watcher(of(&resources::CUSTOM_RESOURCE_DEFINITIONS), named(UPDATE_STATUS_CRD));
+    let cluster_versions = watcher(of(&resources::CLUSTER_VERSIONS), all());
+    let operators = watcher(of(&resources::CLUSTER_OPERATORS), all());
+    let deployments: Api<Watched> =
+        Api::namespaced_with(client.clone(), OPERATOR_NAMESPACE, &api_resource(&resources::DEPLOYMENTS));
+    let deployments = watcher(deployments, named(MACHINE_CONFIG_OPERATOR));
+    let pods: Api<Watched> =
+        Api::namespaced_with(client.clone(), CLUSTER_VERSION_NAMESPACE, &api_resource(&resources::PODS));
+    let pods = watcher(pods, all());
+    // What is in MachineConfigs is large, and nobody here reads it.
+    let machine_configs: Api<PartialObjectMeta<DynamicObject>> =
+        Api::all_with(client.clone(), &api_resource(&resources::MACHINE_CONFIGS));
+    let machine_configs = watcher(machine_configs, all());
+    let pools = watcher(of(&resources::MACHINE_CONFIG_POOLS), all());
+    let nodes = watcher(of(&resources::NODES), all());
+    let config_maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(client.clone(), NAMESPACE);
+    let config_maps = watcher(config_maps, named(CONFIG_MAP));
+    let watches = [
+        told(&known::CUSTOM_RESOURCE_DEFINITIONS, crds, observer, |event| Told::Crd(each(event, json_of))),
+        told(&known::CUSTOM_RESOURCE_DEFINITIONS, own_crds, observer, |event| {
+            Told::UpdateStatusCrd(each(event, |object| named_as(object, is_served)))
+        }),
+        told(&known::CLUSTER_VERSIONS, cluster_versions, observer, |event| {
+            Told::ClusterVersion(each(event, |object| named_as(object, |value| Object::new(value.clone()))))
+        }),
+        told(&known::CLUSTER_OPERATORS, operators, observer, |event| {
+            Told::Operator(Box::new(each(event, |object| named_as(object, Operator::read))))
+        }),
+        told(&known::DEPLOYMENTS, deployments, observer, |event| {
+            Told::OperatorImage(each(event, |object| named_as(object, image_of)))
+        }),
+        told(&known::PODS, pods, observer, |event| {
+            Told::VersionPod(each(event, |object| named_as(object, trouble_of)))
+        }),
+        alerts.map(Told::Alerts).boxed(),
+        told(&known::MACHINE_CONFIGS, machine_configs, observer, |event| {
+            Told::MachineConfig(each(event, release))
+        }),
+        told(&known::MACHINE_CONFIG_POOLS, pools, observer, |event| {
+            Told::Pool(each(event, |object| named_as(object, Pool::read)))
+        }),
+        told(&known::NODES, nodes, observer, |event| {
+            Told::Node(each(event, |object| named_as(object, Node::read)))
+        }),
+        told(&known::CONFIG_MAPS, config_maps, observer, |event| Told::ConfigMap(each(event, version))),
+    ];
+    let left = |(): &mut ()| PollNext::Left;
+    let first_before = |rest, first| select_with_strategy(first, rest, left).boxed();
+    watches.into_iter().rev().reduce(first_before).unwrap_or_else(|| futures::stream::empty().boxed())
+}
+
+/// A watch of the one object of this name.
+fn named(name: &str) -> watcher::Config {
+    watcher::Config::default().fields(&format!("metadata.name={name}"))
+}
+
+fn told<K: 'static>(
+    resource: &Resource,
+    watch: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
+    observer: &Arc<dyn Observer>,
+    tell: impl Fn(Event<K>) -> Told + Send + 'static,
+) -> BoxStream<'static, Told> {
+    let (observer, resource) = (Arc::clone(observer), resource.plural.to_string());
+    let (mut listed, mut failed) = (false, false);
+    let mut tell = move |event| match event {
+        Ok(event) => {
+            if matches!(event, Event::Init) && std::mem::replace(&mut listed, true) {
+                observer.note(Note::WatchRestarted { resource: &resource });
+            }
+            // A list that begins has not succeeded yet.
+            let recovers = !matches!(event, Event::Init) && std::mem::take(&mut failed);
+            let recovery = recovers.then(|| {
+                observer.note(Note::WatchRecovered { resource: &resource });
+                Told::Recovery(resource.clone())
+            });
+            [recovery, Some(tell(event))]
+        }
+        Err(error) => {
+            failed = true;
+            let failure = failure(&resource, &error);
+            observer.note(Note::WatchFailed { resource: &resource, why: &failure.why });
+            [None, Some(Told::Failure(failure))]
+        }
+    };
+    let watch = watch.default_backoff().boxed();
+    Woken::new(watch).flat_map(move |event| futures::stream::iter(tell(event).into_iter().flatten())).boxed()
+}
+
+fn failure(resource: &str, error: &watcher::Error) -> Failure {
+    let status = match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => Some(status),
+        _ => None,
+    };
+    let is_lasting = status.is_some_and(|status| matches!(status.code, 401 | 403 | 404));
+    let why = status.map_or_else(|| error.to_string(), |status| status.message.clone());
+    Failure { resource: resource.to_owned(), why, is_lasting }
+}
+
+fn each<K, T>(event: Event<K>, convert: impl FnOnce(K) -> T) -> Event<T> {
+    match event {
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(convert(object)),
+        Event::InitDone => Event::InitDone,
+        Event::Apply(object) => Event::Apply(convert(object)),
+        Event::Delete(object) => Event::Delete(convert(object)),
+    }
+}
+
+pub(super) fn api_resource(resource: &Resource) -> ApiResource {
+    ApiResource {
+        group: resource.group.to_string(),
+        version: resource.version.to_string(),
+        api_version: resource.api_version(),
+        kind: resource.kind.to_string(),
+        plural: resource.plural.to_string(),
+    }
+}
+
+/// Name and JSON of an object, of its metadata only what assessments read.
+fn json_of(object: Watched) -> (String, Value) {
+    let name = object.metadata.name.unwrap_or_default();
+    let mut value = object.data;
+    if let Some(fields) = value.as_object_mut() {
+        let (labels, annotations) = (object.metadata.labels, object.metadata.annotations);
+        let metadata = json!({"name": name, "labels": labels, "annotations": annotations});
+        fields.insert("metadata".to_owned(), metadata);
+    }
+    (name, value)
+}
+
+fn named_as<T>(object: Watched, read: impl FnOnce(&Value) -> T) -> (String, T) {
+    let (name, value) = json_of(object);
+    (name, read(&value))
+}
+
+/// Whether the kind of a CustomResourceDefinition is served in the version that is written here.
+fn is_served(crd: &Value) -> bool {
+    let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+    let is_ours = |found: &Value| found["name"] == *resources::UPDATE_STATUSES.version;
+    is_true(crd, "Established") && versions.into_iter().any(|found| is_ours(found) && found["served"] == true)
+}
+
+/// Resource version and status of an UpdateStatus.
+pub(super) fn status_of(mut object: Watched) -> (String, Value) {
+    (resource_version(object.metadata), object.data["status"].take())
+}
+
+/// What keeps a pod that fetches a payload from running, in its own words.
+pub(super) fn trouble_of(pod: &Value) -> Option<String> {
+    let name = pod["metadata"]["name"].as_str().filter(|name| name.starts_with(VERSION_POD))?;
+    let lists = ["initContainerStatuses", "containerStatuses"].map(|list| pod["status"][list].as_array());
+    let waiting = lists.into_iter().flatten().flatten().find_map(|container| {
+        let waiting = &container["state"]["waiting"];
+        let text = |field: &str| waiting[field].as_str().unwrap_or_default().to_owned();
+        let is_trouble = !matches!(text("reason").as_str(), "" | "PodInitializing" | "ContainerCreating");
+        is_trouble.then(|| (container["name"].as_str().unwrap_or_default(), text("reason"), text("message")))
+    });
+    waiting.map(|(container, reason, message)| {
+        let [reason, message] = [reason, message].map(|text| quote(&text));
+        format!("pod {name}: container {container} is waiting with reason {reason} and message {message}")
+    })
+}
+
+fn release(machine_config: PartialObjectMeta<DynamicObject>) -> (String, Option<String>) {
+    let metadata = machine_config.metadata;
+    (metadata.name.unwrap_or_default(), release_of(metadata.annotations.as_ref()))
+}
+
+/// Resource version and data of a ConfigMap.
+pub(super) fn data_of(config_map: ConfigMap) -> (String, Data) {
+    let binary = config_map.binary_data.unwrap_or_default().values().map(|bytes| bytes.0.len()).sum();
+    let texts = config_map.data.unwrap_or_default();
+    (resource_version(config_map.metadata), Data { texts, binary })
+}
+
+/// Name and resource version.
+fn version<K>(object: PartialObjectMeta<K>) -> (String, String) {
+    let mut metadata = object.metadata;
+    (metadata.name.take().unwrap_or_default(), resource_version(metadata))
+}
+
+pub(super) fn resource_version(metadata: ObjectMeta) -> String {
+    metadata.resource_version.unwrap_or_default()
+}

@@ -1,0 +1,163 @@
+//! Spans and moments as the Go client computes and prints them: whole nanoseconds in 64 bits.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use windtunnel_core::clock::{Time, parse_rfc3339};
+
+/// Go's zero `time.Time`, which stands for times that an object does not have: the first moment of the year 1.
+pub(super) const ZERO_TIME: Time = Timestamp::constant(-62_135_596_800, 0);
+
+/// One second.
+pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
+
+/// One minute.
+pub(super) const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+
+/// The moment in a field; [`ZERO_TIME`] where there is none.
+pub(super) fn moment(value: &Value, field: &str) -> Time {
+    value[field].as_str().and_then(parse_rfc3339).unwrap_or(ZERO_TIME)
+}
+
+/// `later - earlier`, at most what a Go `time.Duration` can hold (some 292 years).
+pub(super) fn since(later: Time, earlier: Time) -> SignedDuration {
+    from_nanos(later.duration_since(earlier).as_nanos())
+}
+
+fn from_nanos(nanos: i128) -> SignedDuration {
+    let limit = if nanos < 0 { i64::MIN } else { i64::MAX };
+    SignedDuration::from_nanos(i64::try_from(nanos).unwrap_or(limit))
+}
+
+/// The nearest multiple of a unit, halves away from zero (Go's `Duration.Round`).
+pub(super) fn round(span: SignedDuration, unit: SignedDuration) -> SignedDuration {
+    let (nanos, unit) = (span.as_nanos(), unit.as_nanos());
+    let half = unit / 2 * nanos.signum();
+    from_nanos((nanos + half) / unit * unit)
+}
+
+/// The multiple of a unit next to the span on the side of zero (Go's `Duration.Truncate`).
+pub(super) fn truncate(span: SignedDuration, unit: SignedDuration) -> SignedDuration {
+    let (nanos, unit) = (span.as_nanos(), unit.as_nanos());
+    from_nanos(nanos / unit * unit)
+}
+
+/// A span as the status shows it: `now`, `45s`, `10m`, `1h10m`, `25h1m1s`.
+///
+/// Fractions are cut from Go's text as text, without a look at the unit, so `368.975µs` reads as 368 seconds. That is
+/// how the client behaves, and it is visible.
+pub(super) fn short(span: SignedDuration) -> String {
+    let text = canonical(span);
+    if text == "0s" {
+        return "now".to_owned();
+    }
+    if let Some(hours) = text.strip_suffix("h0m0s") {
+        return format!("{hours}h");
+    }
+    if let Some(minutes) = text.strip_suffix("m0s") {
+        return format!("{minutes}m");
+    }
+    match text.split_once('.') {
+        Some((whole, _)) => short(SignedDuration::from_secs(as_seconds(whole))),
+        None => text,
+    }
+}
+
+/// A span as Go's `Duration.String` writes it.
+fn canonical(span: SignedDuration) -> String {
+    let nanos = span.as_nanos();
+    let (sign, size) = (if nanos < 0 { "-" } else { "" }, nanos.unsigned_abs());
+    let (seconds, below) = (size / 1_000_000_000, size % 1_000_000_000);
+    let text = match size {
+        0 => "0s".to_owned(),
+        1..1_000 => format!("{size}ns"),
+        1_000..1_000_000 => decimal(size / 1_000, size % 1_000, 3) + "µs",
+        1_000_000..1_000_000_000 => decimal(size / 1_000_000, size % 1_000_000, 6) + "ms",
+        _ => {
+            let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+            let rest = decimal(seconds % 60, below, 9);
+            match (hours, minutes) {
+                (0, 0) => format!("{rest}s"),
+                (0, _) => format!("{minutes}m{rest}s"),
+                _ => format!("{hours}h{minutes}m{rest}s"),
+            }
+        }
+    };
+    format!("{sign}{text}")
+}
+
+/// `whole.fraction` without trailing zeros, the fraction having `digits` of them.
+fn decimal(whole: u128, fraction: u128, digits: usize) -> String {
+    if fraction == 0 {
+        return whole.to_string();
+    }
+    let text = format!("{whole}.{fraction:0digits$}");
+    text.trim_end_matches('0').to_owned()
+}
+
+/// Seconds in the beginning of a [`canonical`] text whose last number, which lost its unit, is taken for seconds.
+fn as_seconds(text: &str) -> i64 {
+    let (mut total, mut number) = (0_i64, 0_i64);
+    for letter in text.chars() {
+        match letter {
+            'h' => total += std::mem::take(&mut number) * 3600,
+            'm' => total += std::mem::take(&mut number) * 60,
+            _ => number = number * 10 + i64::from(letter.to_digit(10).unwrap_or(0)),
+        }
+    }
+    let size = total + number;
+    if text.starts_with('-') { -size } else { size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_short(nanos: i64, expected: &str) {
+        assert_eq!(short(SignedDuration::from_nanos(nanos)), expected, "{nanos} ns");
+    }
+
+    #[test]
+    fn spans_lose_their_empty_parts_and_fractions_of_a_second_turn_into_seconds() {
+        for (nanos, expected) in [
+            (0, "now"),
+            (1_500, "1s"),
+            (368_975, "6m8s"),
+            (500_000_000, "500ms"),
+            (523_123_456, "8m43s"),
+            (1_000_000_001, "1s"),
+            (120_000_368_975, "2m"),
+            (600_000_000_000, "10m"),
+            (4_200_000_000_000, "1h10m"),
+            (3_600_000_000_000, "1h"),
+            (3_601_000_000_000, "1h0m1s"),
+            (3_610_500_000_000, "1h0m10s"),
+            (3_660_000_000_000, "1h1m"),
+            (36_600_000_000_000, "10h10m"),
+            (90_061_000_000_000, "25h1m1s"),
+            (-5_000_000_000, "-5s"),
+            (-5_300_000_000, "-5s"),
+            (999, "999ns"),
+        ] {
+            check_short(nanos, expected);
+        }
+    }
+
+    #[test]
+    fn a_span_from_the_year_1_is_as_long_as_go_can_say() {
+        let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
+        assert_eq!(short(since(now, ZERO_TIME)), "2562047h47m16s");
+        assert_eq!(short(round(since(now, ZERO_TIME), SECOND)), "2562047h47m16s");
+        assert_eq!(moment(&serde_json::json!({}), "lastTransitionTime"), ZERO_TIME);
+    }
+
+    #[test]
+    fn rounding_takes_halves_away_from_zero_and_truncation_goes_towards_it() {
+        for (seconds, rounded, truncated) in
+            [(89, 60, 60), (90, 120, 60), (-89, -60, -60), (-90, -120, -60), (29, 0, 0), (-31, -60, 0)]
+        {
+            let span = SignedDuration::from_secs(seconds);
+            assert_eq!(round(span, MINUTE).as_secs(), rounded, "{seconds} s rounded");
+            assert_eq!(truncate(span, MINUTE).as_secs(), truncated, "{seconds} s truncated");
+        }
+    }
+}

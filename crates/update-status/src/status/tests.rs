@@ -1,0 +1,235 @@
+//! The status of small clusters, made in the tests: YAML in, text out.
+
+use serde_json::Value;
+use windtunnel_core::yaml;
+
+use super::*;
+
+const NOW: &str = "2024-01-01T01:00:00Z";
+
+/// A ClusterVersion that updates from 4.16.1 to 4.16.2 since an hour before [`NOW`].
+const UPDATING: &str = "
+status:
+  desired: {version: 4.16.2}
+  history:
+  - {state: Partial, version: 4.16.2, image: b, startedTime: '2024-01-01T00:00:00Z'}
+  - {state: Completed, version: 4.16.1, image: a, startedTime: '2023-01-01T00:00:00Z',
+     completionTime: '2023-01-01T00:30:00Z'}
+  conditions:
+  - {type: Progressing, status: 'True', lastTransitionTime: '2024-01-01T00:00:00Z'}
+";
+
+fn object(text: &str) -> Object {
+    Object::new(yaml::from_str::<Value>(text).unwrap())
+}
+
+/// An operator of the payload at a version, with the status of `Progressing` and more conditions.
+fn operator(name: &str, version: &str, progressing: &str, more: &str) -> Object {
+    object(&format!(
+        "
+metadata: {{name: {name}, annotations: {{include.release.openshift.io/self-managed-high-availability: 'true'}}}}
+status:
+  versions: [{{name: operator, version: {version}}}]
+  conditions:
+  - {{type: Progressing, status: '{progressing}', lastTransitionTime: '2024-01-01T00:30:00Z'}}
+  {more}
+"
+    ))
+}
+
+const AVAILABLE: &str = "- {type: Available, status: 'True'}";
+
+fn text(inputs: &Inputs, details: Details) -> String {
+    render(inputs, Moment::at(NOW.parse().unwrap()), details).unwrap().text
+}
+
+/// The text up to update health.
+fn progress(inputs: &Inputs, details: Details) -> String {
+    let text = text(inputs, details);
+    text.split_once("\n= Update Health =\n").map_or(text.clone(), |(progress, _)| progress.to_owned())
+}
+
+fn check(inputs: &Inputs, details: Details, expected: &str) {
+    assert_eq!(progress(inputs, details), expected);
+}
+
+fn check_refused(inputs: &Inputs, expected: &str) {
+    let refusal = render(inputs, Moment::at(NOW.parse().unwrap()), Details::None).unwrap_err();
+    assert_eq!(refusal.to_string(), expected);
+}
+
+#[test]
+fn an_update_in_progress_is_told_in_lines_with_labels() {
+    let operators = vec![
+        operator("dns", "4.16.2", "False", AVAILABLE),
+        operator("etcd", "4.16.1", "True", AVAILABLE),
+        operator("ingress", "4.16.1", "False", ""),
+        operator(
+            "network",
+            "4.16.1",
+            "Unknown",
+            "- {type: Available, status: 'True'}\n  - {type: Degraded, status: 'True'}",
+        ),
+    ];
+    check(
+        &Inputs::new(object(UPDATING), operators),
+        Details::Operators,
+        "= Control Plane =
+Assessment:      Progressing
+Target Version:  4.16.2 (from 4.16.1)
+Updating:        etcd
+Completion:      25% (1 operators updated, 1 updating, 1 waiting)
+Duration:        1h (Est. Time Remaining: 22m)
+Operator Health: 2 Healthy, 1 Unavailable, 1 Available but degraded
+
+Updating Cluster Operators
+NAME   SINCE   REASON   MESSAGE
+etcd   30m     -        
+",
+    );
+}
+
+#[test]
+fn a_message_of_several_lines_stands_under_its_title() {
+    let talking = operator(
+        "etcd",
+        "4.16.1",
+        "False",
+        "- {type: Progressing, status: 'True', reason: AReasonOfTwentyOneChr, message: \"one\\ntwo\"}",
+    );
+    let text = progress(&Inputs::new(object(UPDATING), vec![talking]), Details::All);
+    let (_, table) = text.split_once("Updating Cluster Operators\n").unwrap();
+    assert_eq!(
+        table,
+        "NAME   SINCE            REASON                 MESSAGE
+etcd   2562047h47m16s   AReasonOfTwentyOn...   one
+                                               two
+"
+    );
+}
+
+#[test]
+fn operators_that_no_payload_brings_do_not_count() {
+    let stranger = object("{metadata: {name: mine}, status: {versions: [], conditions: []}}");
+    let done = operator("dns", "4.16.2", "False", AVAILABLE);
+    check(
+        &Inputs::new(object(UPDATING), vec![stranger, done]),
+        Details::All,
+        "= Control Plane =\nUpdate to 4.16.2 successfully completed at 2024-01-01T01:00:00Z (duration: 1h)\n",
+    );
+}
+
+#[test]
+fn the_machine_config_operator_is_updated_only_when_its_image_runs() {
+    let mut mco = operator("machine-config", "4.16.2", "True", AVAILABLE).to_value();
+    let versions =
+        yaml::from_str("[{name: operator, version: 4.16.2}, {name: operator-image, version: new}]");
+    mco["status"]["versions"] = versions.unwrap();
+    let mut inputs = Inputs::new(object(UPDATING), vec![Object::new(mco)]);
+    let says_done = |inputs: &Inputs| text(inputs, Details::None).contains("successfully completed");
+    assert!(!says_done(&inputs), "no deployment");
+    for (image, done) in [("old", false), ("new", true)] {
+        inputs.machine_config_operator = Some(object(&format!(
+            "spec: {{template: {{spec: {{containers: [{{name: machine-config-operator, image: {image}}}]}}}}}}"
+        )));
+        assert_eq!(says_done(&inputs), done, "{image}");
+    }
+}
+
+#[test]
+fn a_cluster_at_rest_is_not_updating_until_a_worker_is_behind() {
+    let mut resting = object(UPDATING).to_value();
+    resting["status"]["conditions"][0]["status"] = "False".into();
+    let mut inputs = Inputs::new(Object::new(resting), vec![operator("dns", "4.16.2", "False", AVAILABLE)]);
+    check(&inputs, Details::All, "The cluster is not updating.\n");
+    inputs.machine_config_pools = vec![
+        object("{metadata: {name: master}, spec: {nodeSelector: {matchLabels: {role: master}}}}"),
+        object("{metadata: {name: worker}, spec: {nodeSelector: {matchLabels: {role: worker}}}}"),
+    ];
+    inputs.machine_configs = vec![object(
+        "metadata: {name: old, annotations: {machineconfiguration.openshift.io/release-image-version: 4.16.1}}",
+    )];
+    let behind = |role: &str| {
+        object(&format!(
+            "metadata: {{name: n, labels: {{role: {role}}}, annotations: {{machineconfiguration.openshift.io/currentConfig: old}}}}"
+        ))
+    };
+    inputs.nodes = vec![behind("master"), behind("nobody")];
+    check(&inputs, Details::All, "The cluster is not updating.\n");
+    inputs.nodes.push(behind("worker"));
+    let text = text(&inputs, Details::All);
+    assert!(text.starts_with("= Control Plane =\nUpdate to 4.16.2 successfully completed"), "{text}");
+}
+
+#[test]
+fn a_dump_is_looked_at_just_after_its_latest_condition() {
+    let inputs = Inputs::new(object(UPDATING), vec![operator("dns", "4.16.2", "False", AVAILABLE)]);
+    assert_eq!(inputs.mock_now().to_string(), "2024-01-01T00:30:00.000368975Z");
+    assert_eq!(Inputs::new(object("{}"), Vec::new()).mock_now(), ZERO_TIME);
+}
+
+#[test]
+fn an_operator_without_anything_in_it_makes_a_text_too() {
+    let progressing = "status: {conditions: [{type: Progressing, status: 'True'}]}";
+    check(
+        &Inputs::new(object(progressing), vec![object("{}")]),
+        Details::None,
+        "= Control Plane =\nUpdate to unknown successfully completed at 0001-01-01T00:00:00Z (duration: now)\n",
+    );
+}
+
+#[test]
+fn what_oc_refuses_or_crashes_on_is_told() {
+    let dns = || vec![operator("dns", "4.16.1", "True", AVAILABLE)];
+    check_refused(
+        &Inputs::new(object("{}"), Vec::new()),
+        "no cluster operator information available - you must be connected to an OpenShift version 4 server",
+    );
+    check_refused(
+        &Inputs::new(object("{}"), dns()),
+        "no current Progressing info, see `oc describe clusterversion` for more details.",
+    );
+    let mut inputs = Inputs::new(object(UPDATING), dns());
+    inputs.nodes = vec![object("metadata: {name: n}")];
+    check_refused(
+        &inputs,
+        "there are nodes but no MachineConfigPool `master`, without which `oc adm upgrade status` crashes",
+    );
+    inputs.machine_config_pools = vec![object("metadata: {name: master}")];
+    check_refused(
+        &inputs,
+        "node n is of no MachineConfigPool, and there is none named `worker`, without which `oc adm upgrade status` crashes",
+    );
+    inputs.machine_config_pools = vec![object(
+        "{metadata: {name: odd}, spec: {nodeSelector: {matchExpressions: [{key: a, operator: Like}]}}}",
+    )];
+    check_refused(&inputs, "failed to get label selector from the pool: odd");
+    let timeless = UPDATING.replacen("Partial", "Completed", 1);
+    check_refused(
+        &Inputs::new(object(&timeless), dns()),
+        "the newest entry of ClusterVersion status.history is Completed but has no completionTime, without which `oc adm upgrade status` crashes",
+    );
+    let resting = timeless.replace("status: 'True'", "status: 'False'");
+    check(&Inputs::new(object(&resting), dns()), Details::None, NOT_UPDATING);
+}
+
+#[test]
+fn inputs_are_gathered_by_their_kinds() {
+    let deployment =
+        |namespace: &str, name: &str| object(&format!("metadata: {{namespace: {namespace}, name: {name}}}"));
+    let list = |resource: &Resource| match &*resource.kind {
+        "ClusterVersion" => vec![object("metadata: {name: other}"), object("metadata: {name: version}")],
+        "Deployment" => {
+            vec![deployment("a", MACHINE_CONFIG_OPERATOR), deployment(MCO_NAMESPACE, MACHINE_CONFIG_OPERATOR)]
+        }
+        _ => vec![object(&format!("metadata: {{name: {}}}", resource.plural))],
+    };
+    let inputs = Inputs::gather(list).unwrap();
+    assert_eq!(inputs.cluster_version.name(), "version");
+    assert_eq!(inputs.cluster_operators[0].name(), "clusteroperators");
+    assert_eq!(inputs.machine_config_pools[0].name(), "machineconfigpools");
+    assert_eq!(inputs.machine_configs[0].name(), "machineconfigs");
+    assert_eq!(inputs.nodes[0].name(), "nodes");
+    assert_eq!(inputs.machine_config_operator.unwrap().namespace(), MCO_NAMESPACE);
+    assert_eq!(Inputs::gather(|_| Vec::new()).unwrap_err(), Refusal::NoClusterVersion);
+}

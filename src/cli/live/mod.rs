@@ -1,0 +1,88 @@
+//! Clusters of a kubeconfig, asked as `oc` asks them and with its words for what goes wrong.
+
+pub(super) mod clock;
+pub(super) mod connection;
+pub(super) mod thanos;
+
+use http::{Request, StatusCode};
+use kube::Client;
+use serde_json::Value;
+use windtunnel_core::text::causes;
+use windtunnel_openshift::oc::Said;
+
+/// Does what is asked of a cluster on a runtime of its own.
+///
+/// # Errors
+/// There can be no runtime.
+pub(super) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no connection can be made: {error}"))?;
+    Ok(runtime.block_on(work))
+}
+
+/// Reads an object; `None` where there is none.
+///
+/// # Errors
+/// What `oc` says of any other answer.
+pub(super) async fn get(client: &Client, path: &str) -> Result<Option<Value>, Said> {
+    match ask(client, path).await? {
+        Ok(value) => Ok(Some(value)),
+        Err(status) if status.code == StatusCode::NOT_FOUND.as_u16() => Ok(None),
+        Err(status) => Err(refused(&status, path)),
+    }
+}
+
+/// Reads what must be there.
+///
+/// # Errors
+/// What `oc` says when it is not.
+pub(super) async fn require(client: &Client, path: &str) -> Result<Value, Said> {
+    ask(client, path).await?.map_err(|status| refused(&status, path))
+}
+
+type Answer = Result<Value, Box<kube::core::Status>>;
+
+async fn ask(client: &Client, path: &str) -> Result<Answer, Said> {
+    let request = Request::get(path).body(Vec::new()).map_err(|error| plain(&error.to_string()))?;
+    match client.request::<Value>(request).await {
+        Ok(value) => Ok(Ok(value)),
+        Err(kube::Error::Api(status)) => Ok(Err(status)),
+        Err(error) => Err(Said {
+            stderr: format!("Unable to connect to the server: {}\n", causes(&error)),
+            code: 1,
+            ..Said::default()
+        }),
+    }
+}
+
+fn refused(status: &kube::core::Status, path: &str) -> Said {
+    let stderr = match status.code {
+        401 => format!("error: You must be logged in to the server ({})\n", status.message),
+        404 => format!("Error from server (NotFound): {}\n", not_found(status, path)),
+        _ => format!("Error from server ({}): {}\n", status.reason, status.message),
+    };
+    Said { stderr, code: 1, ..Said::default() }
+}
+
+/// What a 404 says. Where a kind is not served at all the answer is no `Status`, and the client has words of its own.
+pub(super) fn not_found(status: &kube::core::Status, path: &str) -> String {
+    if status.reason == "NotFound" {
+        return status.message.clone();
+    }
+    let mut parts = path.split('/').skip(1);
+    let group = if parts.next() == Some("apis") { parts.next() } else { None };
+    let mut parts = parts.skip(1).peekable();
+    if parts.peek() == Some(&"namespaces") {
+        parts.nth(1);
+    }
+    let resource: Vec<&str> = parts.next().into_iter().chain(group).collect();
+    let what: Vec<String> = [resource.join(".")].into_iter().chain(parts.map(str::to_owned)).collect();
+    format!("the server could not find the requested resource (get {})", what.join(" "))
+}
+
+/// An error of the client itself.
+pub(super) fn plain(message: &str) -> Said {
+    Said { stderr: format!("error: {message}\n"), code: 1, ..Said::default() }
+}

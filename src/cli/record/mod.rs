@@ -1,0 +1,130 @@
+//! `windtunnel record`: a live cluster into a record.
+
+mod recorder;
+mod watching;
+
+use futures::future::{Either, select};
+use kube::Client;
+use kube::discovery::{ApiCapabilities, ApiGroup, ApiResource, Discovery, Scope, verbs};
+use tokio::sync::mpsc::Receiver;
+use windtunnel_core::resources;
+use windtunnel_core::text::{causes, parse_duration};
+
+use super::args::RecordArgs;
+use super::live::connection::Connection;
+use super::live::{block_on, clock};
+use super::signal::Signal;
+use super::{Exit, hint};
+use recorder::Recorder;
+use watching::{Kind, Told, watch};
+
+/// Kinds that change all the time and say little, or whose very names are secrets.
+const LEFT_OUT: [(&str, &str); 6] = [
+    ("coordination.k8s.io", "leases"),
+    ("", "events"),
+    ("events.k8s.io", "events"),
+    ("", "endpoints"),
+    ("oauth.openshift.io", "oauthaccesstokens"),
+    ("oauth.openshift.io", "oauthauthorizetokens"),
+];
+
+/// Records until a signal comes or the time is over.
+///
+/// # Errors
+/// The cluster does not answer, or the record cannot be written.
+pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
+    let span = args.span.as_deref().map(|text| {
+        let span = parse_duration(text).and_then(|span| std::time::Duration::try_from(span).ok());
+        span.ok_or_else(|| format!("--for: expected a time such as `2h`, found `{text}`"))
+    });
+    let span = span.transpose()?;
+    block_on(async {
+        let signal = Signal::new()?;
+        let connection = Connection::of(&args.kubeconfig, args.context.as_deref());
+        let config = connection.config().await.map_err(|said| plain(&said.stderr))?;
+        let (client, clock) = clock::client(config).map_err(|error| causes(&error))?;
+        let kinds =
+            kinds(&client, args.all).await.map_err(|error| format!("the cluster: {}", causes(&error)))?;
+        if kinds.is_empty() {
+            return Err("the cluster has none of the kinds that would be recorded; --all records every kind"
+                .to_owned());
+        }
+        let minor = client.apiserver_version().await.ok().and_then(|version| minor(&version.minor));
+        let mut recorder = Recorder::new(args, minor, kinds.iter().map(Kind::name).collect(), clock)?;
+        let ended = async {
+            match span {
+                Some(span) => {
+                    let _ = tokio::time::timeout(span, signal.received()).await;
+                }
+                None => drop(signal.received().await),
+            }
+        };
+        follow(&mut recorder, watch(&client, kinds), ended).await?;
+        recorder.end()
+    })?
+}
+
+fn plain(stderr: &str) -> String {
+    stderr.trim_end().trim_start_matches("error: ").to_owned()
+}
+
+/// The 29 of `29+`.
+fn minor(text: &str) -> Option<u32> {
+    text.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok()
+}
+
+/// The kinds to be recorded: each in the version that the cluster prefers.
+async fn kinds(client: &Client, all: bool) -> Result<Vec<Kind>, kube::Error> {
+    let mut found = Vec::new();
+    for discovery in discovered(client).await? {
+        for (resource, capabilities) in discovery.groups().flat_map(ApiGroup::recommended_resources) {
+            if is_recorded(&resource, &capabilities, all) {
+                let namespaced = capabilities.scope == Scope::Namespaced;
+                found.push(Kind { resource, namespaced });
+            }
+        }
+    }
+    found.sort_by_key(Kind::name);
+    Ok(found)
+}
+
+/// What the cluster serves. A group whose API server is away is told and left out: clusters in trouble are what records
+/// are made of.
+async fn discovered(client: &Client) -> Result<Vec<Discovery>, kube::Error> {
+    if let Ok(all) = Discovery::new(client.clone()).run().await {
+        return Ok(vec![all]);
+    }
+    let groups = client.list_api_groups().await?.groups.into_iter().map(|group| group.name);
+    let mut found = Vec::new();
+    for group in [ApiGroup::CORE_GROUP.to_owned()].into_iter().chain(groups) {
+        match Discovery::new(client.clone()).filter(&[&group]).run().await {
+            Ok(discovery) => found.push(discovery),
+            Err(error) => hint(&format!("not recorded: the kinds of {group}: {}", causes(&error))),
+        }
+    }
+    Ok(found)
+}
+
+fn is_recorded(resource: &ApiResource, capabilities: &ApiCapabilities, all: bool) -> bool {
+    let is = |(group, plural): &(&str, &str)| resource.group == *group && resource.plural == *plural;
+    let known = || resources::ALL.iter().any(|known| is(&(&known.group, &known.plural)));
+    capabilities.supports_operation(verbs::LIST)
+        && capabilities.supports_operation(verbs::WATCH)
+        && !LEFT_OUT.iter().any(is)
+        && (all || known())
+}
+
+/// Hands what is seen to the recorder until the end is there.
+async fn follow(
+    recorder: &mut Recorder<'_>,
+    mut told: Receiver<Told>,
+    ended: impl Future<Output = ()>,
+) -> Result<(), String> {
+    let mut ended = std::pin::pin!(ended);
+    loop {
+        match select(ended.as_mut(), std::pin::pin!(told.recv())).await {
+            Either::Left(_) | Either::Right((None, _)) => return Ok(()),
+            Either::Right((Some(told), _)) => recorder.take(told)?,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `windtunnel serve`: the API server over HTTPS, until a signal ends it.
+
+mod dumped;
+mod kubeconfig;
+pub(super) mod replayed;
+mod simulated;
+mod still;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use windtunnel_apiserver::ApiServer;
+use windtunnel_apiserver::https;
+use windtunnel_apiserver::https::{Authority, Serving, Settings, Webhooks, random_token};
+use windtunnel_apiserver::service::Shared;
+use windtunnel_apiserver::storage::{DataDir, Health};
+use windtunnel_core::clock::{Clock as _, WallClock};
+
+use super::args::{Listening, ServeArgs};
+use super::controllers::{self, Surroundings};
+use super::signal::Signal;
+use super::{Exit, files, hint, say};
+use crate::plan::KUBERNETES_MINORS;
+use dumped::Files;
+use simulated::Simulated;
+pub(super) use still::still;
+
+/// Serves until SIGTERM or SIGINT.
+pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
+    served(&args.listening, || {
+        let begun = begin(args).map_err(|error| error.to_string())?;
+        let authority = begun.authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
+        let surroundings = Surroundings { minor: minor(args), authority };
+        let beside = controllers::work(begun.shared.clone(), args.controllers.clone(), surroundings);
+        Ok((begun, beside))
+    })
+}
+
+/// The Kubernetes 1.x that an API server alone is.
+fn minor(args: &ServeArgs) -> u32 {
+    args.kubernetes.unwrap_or(*KUBERNETES_MINORS.end())
+}
+
+/// Serves what `begin` begins until SIGTERM or SIGINT; beside that, what it gives happens once the server answers.
+fn served<Beside: Future<Output = ()> + Send + 'static>(
+    args: &Listening,
+    begin: impl FnOnce() -> Result<(Begun, Beside), String>,
+) -> Result<Exit, String> {
+    let given = args.token.as_deref().map(checked).transpose()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no threads can be started: {error}"))?;
+    runtime.block_on(async {
+        // Whoever is told that the server answers may end it at once.
+        let signal = Signal::new()?;
+        let (begun, beside) = begin()?;
+        let Begun { shared, token, authority, simulated, dumped } = begun;
+        let stored = shared.clone();
+        let address = SocketAddr::new(args.address, args.port);
+        let bare = simulated.is_none() && dumped.is_none();
+        let settings = Settings { address, token: given.unwrap_or(token), authority, ..Settings::default() };
+        let serving = https::serve(shared.clone(), settings).await.map_err(|error| error.to_string())?;
+        if bare {
+            let now = shared.now();
+            shared.with(|server| server.advertise(serving.endpoint(), now));
+        }
+        if let Some(dumped) = dumped {
+            dumped.route_alerts(&shared, &serving);
+        }
+        announce(args, &serving)?;
+        let beside = tokio::spawn(beside);
+        signal.received().await;
+        beside.abort();
+        serving.stop().await;
+        if let Some(simulated) = simulated {
+            let _ = tokio::task::spawn_blocking(|| simulated.stop()).await;
+        }
+        // A file that was closed is opened the next time without a look for what a crash left.
+        let _ = tokio::task::spawn_blocking(move || stored.close()).await;
+        Ok(Exit::Passed)
+    })
+}
+
+/// What is served, and the secrets that stay the same as long as its data.
+struct Begun {
+    shared: Shared,
+    token: String,
+    authority: Option<Authority>,
+    simulated: Option<Simulated>,
+    dumped: Option<Files>,
+}
+
+/// Makes the server: a new one, or the one that the data folder holds.
+fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
+    let (clock, now) = (Arc::new(WallClock), WallClock.now());
+    let begun =
+        |shared| Begun { shared, token: random_token(), authority: None, simulated: None, dumped: None };
+    if let Some(plan) = simulated::plan(args)? {
+        // Pods of the cluster are to know the server by it.
+        let authority = Authority::generate()?;
+        let certificate = authority.certificate_pem();
+        let simulated = Simulated::start(plan, args, certificate, &Handle::current())?;
+        let shared = simulated.shared.clone();
+        return Ok(Begun { simulated: Some(simulated), authority: Some(authority), ..begun(shared) });
+    }
+    if let Some(path) = &args.from {
+        let (dumped, shared) = dumped::read(path, args)?;
+        return Ok(Begun { dumped: Some(dumped), ..begun(shared) });
+    }
+    let server = ApiServer::builder().kubernetes_minor(minor(args)).hooks(Webhooks);
+    let Some(folder) = &args.data_dir else {
+        let shared = Shared::new(server.seed(args.seed).build(now), clock);
+        return Ok(Begun { authority: Some(Authority::generate()?), ..begun(shared) });
+    };
+    let mut data = DataDir::open(folder)?;
+    let new = Authority::generate()?;
+    let authority = Authority::from_key_pem(&data.setting("authority", || new.key_pem())?)?;
+    let token = data.setting("token", random_token)?;
+    // What was drawn from one seed cannot go on with another.
+    let seed = data.setting("seed", || args.seed.to_string())?.parse()?;
+    let server = server.seed(seed).saved(data.begin()?).build(now);
+    let place = folder.display().to_string();
+    let report = Box::new(move |health: &Health| hint(&told(&place, health)));
+    let shared = Shared::stored(server, clock, Box::new(data), report)?;
+    Ok(Begun { shared, token, authority: Some(authority), simulated: None, dumped: None })
+}
+
+/// The line that says that the storage takes no writes, or takes them again.
+fn told(place: &str, health: &Health) -> String {
+    match health {
+        Health::Stalled(why) => {
+            format!("the data folder takes no writes: {why}; they are answered with 500 until it does")
+        }
+        Health::Recovered => format!("the data folder takes writes again: {place}"),
+    }
+}
+
+/// Writes the kubeconfig, then tells that the server answers.
+fn announce(args: &Listening, serving: &Serving) -> Result<(), String> {
+    match &args.kubeconfig {
+        Some(path) if args.merge => {
+            files::write_private(path, &kubeconfig::merged(path, &serving.kubeconfig())?)?;
+        }
+        Some(path) => files::write_private(path, &serving.kubeconfig())?,
+        None if args.token.is_none() => hint(&format!("the administrator's token is {}", serving.token())),
+        None => {}
+    }
+    say(&format!("serving {}\n", serving.url()));
+    Ok(())
+}
+
+/// A token that a header can carry.
+fn checked(token: &str) -> Result<String, String> {
+    if token.is_empty() || token.bytes().any(|byte| !byte.is_ascii_graphic()) {
+        return Err("--token: expected visible ASCII characters without spaces".to_owned());
+    }
+    Ok(token.to_owned())
+}

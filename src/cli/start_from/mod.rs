@@ -1,0 +1,254 @@
+//! `windtunnel run --start-from`: the cluster of a dump as the beginning of a run.
+//!
+//! The simulated components cannot go on from the middle of somebody else's work: of that they know only what stands in the
+//! API. So what was completed is taken as it was, and what was under way begins anew.
+
+mod troubles;
+
+use std::path::Path;
+
+use serde_json::Value;
+use windtunnel_controllers::registry::digest_of;
+use windtunnel_core::clock::{Time, parse_rfc3339};
+use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, INFRASTRUCTURES, NODES};
+use windtunnel_core::{Object, Resource};
+use windtunnel_openshift::release::Release;
+
+use super::dumped::Dumped;
+use super::hint;
+use crate::dump::Facts;
+use crate::plan::{
+    Action, ClusterPlan, NodePlan, PLATFORMS, Past, Plan, PlannedStep, Platform, ReleasePlan, Step, Target,
+};
+
+/// Labels that every node has anyway. One of the control plane may be a worker as well.
+const OWN_LABELS: [&str; 4] = [
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/control-plane",
+];
+
+/// What a run takes from a dump.
+pub(super) struct StartFrom {
+    cluster: ClusterPlan,
+    /// Steps before those of the scenario.
+    steps: Vec<(String, Step)>,
+    /// What there is to tell of it.
+    told: Vec<String>,
+}
+
+impl StartFrom {
+    /// Reads a dump or a record.
+    ///
+    /// # Errors
+    /// Nothing can be read there, or there is no cluster in it that could be simulated.
+    pub(super) fn read(path: &Path) -> Result<Self, String> {
+        let dumped = Dumped::read(path, None)?;
+        let objects: Vec<&Object> = dumped.objects.iter().map(|(_, object)| object).collect();
+        let start = Self::of(&objects).map_err(|why| format!("--start-from: {}: {why}", path.display()))?;
+        let problems = dumped.problems.iter().map(|problem| format!("not read: {problem}"));
+        Ok(Self { told: problems.chain(start.told).collect(), ..start })
+    }
+
+    fn of(objects: &[&Object]) -> Result<Self, String> {
+        let all = |resource: &Resource| {
+            let resource = resource.clone();
+            objects.iter().copied().filter(move |object| resource.is_kind_of(object))
+        };
+        let version = all(&CLUSTER_VERSIONS).find(|object| object.name() == "version");
+        let version = version.ok_or("expected ClusterVersion `version`, found none")?;
+        let history = version.list("/status/history");
+        let completed = history.iter().position(|entry| entry["state"] == "Completed");
+        let completed = completed.ok_or("expected a completed update in its history, found none")?;
+        let release = release(&history[completed])?;
+        let facts = Facts::of(objects.iter().copied());
+        let (mut steps, mut told) = (Vec::new(), Vec::new());
+        let mut cluster = ClusterPlan {
+            channel: version.text("/spec/channel").to_owned(),
+            baseline_capability_set: version.text("/spec/capabilities/baselineCapabilitySet").to_owned(),
+            additional_enabled_capabilities: texts(
+                version.list("/spec/capabilities/additionalEnabledCapabilities"),
+            ),
+            feature_set: facts.feature_set,
+            past: Past {
+                moment: Some(moment(all(&CLUSTER_OPERATORS).chain([version]))),
+                cluster_id: Some(version.text("/spec/clusterID").to_owned()).filter(|id| !id.is_empty()),
+                history: history[completed..].to_vec(),
+                nodes: nodes(all(&NODES)),
+            },
+            ..ClusterPlan::of(release)
+        };
+        told.push(format!("it runs {} since its last completed update", cluster.release.version));
+        cluster.releases = known(version, &mut told);
+        if let Some(under_way) = history.first().filter(|_| completed > 0) {
+            let release = self::release(under_way)?;
+            let to = release.version.clone();
+            if to == cluster.release.version {
+                told.push(format!("not taken: the change to another image of {to}, which was under way"));
+            } else {
+                told.push(format!("the update to {to}, which was under way, begins anew"));
+                let force = version["spec"]["desiredUpdate"]["force"] == true;
+                let step = Step::Act(Action::Update { to: Target::Image(release.image.clone()), force });
+                steps.push((format!("update to {to} (from the dump)"), step));
+                cluster.releases.retain(|plan| plan.release.version != to);
+                cluster.releases.push(ReleasePlan::plain(release));
+            }
+        }
+        if let Some(platform) =
+            all(&INFRASTRUCTURES).find(|object| object.name() == "cluster").and_then(platform)
+        {
+            cluster.platform = platform;
+        }
+        let troubles = troubles::of(objects, &cluster.release);
+        steps.splice(0..0, troubles.steps);
+        told.extend(troubles.told);
+        if !cluster.past.nodes.is_empty() {
+            let masters = cluster.past.nodes.iter().filter(|node| node.is_control_plane).count();
+            let workers = cluster.past.nodes.len() - masters;
+            told.push(format!(
+                "nodes: {masters} of the control plane and {workers} workers, in the pools master and worker"
+            ));
+            cluster.control_plane_nodes = u32::try_from(masters).unwrap_or(u32::MAX);
+            cluster.worker_nodes = u32::try_from(workers).unwrap_or(u32::MAX);
+        }
+        told.push(
+            "not taken: other pools, MachineConfigs, workloads, certificates, alerts, and every object that is not named here"
+                .to_owned(),
+        );
+        Ok(Self { cluster, steps, told })
+    }
+
+    /// Has a scenario begin so. What the scenario says of releases, nodes where the dump has none, images and objects stays.
+    pub(super) fn apply(&self, plan: &mut Plan) {
+        let described = std::mem::replace(&mut plan.cluster, self.cluster.clone());
+        let cluster = &mut plan.cluster;
+        if cluster.past.nodes.is_empty() {
+            cluster.control_plane_nodes = described.control_plane_nodes;
+            cluster.worker_nodes = described.worker_nodes;
+        }
+        cluster.update_service = described.update_service;
+        cluster.node_leases = described.node_leases;
+        cluster.kubernetes_minor = described.kubernetes_minor;
+        cluster.keyrings = described.keyrings;
+        cluster.objects = described.objects;
+        let own = cluster.release.version.clone();
+        let known = std::mem::take(&mut cluster.releases);
+        let described = described_releases(described.releases, &known);
+        cluster.releases = described.into_iter().filter(|other| other.release.version != own).collect();
+        let is_new = |plan: &ReleasePlan, all: &[ReleasePlan]| {
+            all.iter().all(|other| other.release.version != plan.release.version)
+        };
+        let known: Vec<ReleasePlan> =
+            known.into_iter().filter(|plan| is_new(plan, &cluster.releases)).collect();
+        cluster.releases.extend(known);
+        let steps = self.steps.iter().map(|(text, step)| PlannedStep {
+            line: 1,
+            column: 1,
+            text: text.clone(),
+            step: step.clone(),
+        });
+        plan.timeline.splice(0..0, steps);
+    }
+
+    /// Tells what is taken and what is not.
+    pub(super) fn tell(&self) {
+        for line in &self.told {
+            hint(&format!("start-from: {line}"));
+        }
+    }
+}
+
+/// The release of an entry of a history, or of an update that is offered.
+fn release(entry: &Value) -> Result<Release, String> {
+    let text = |field: &str| entry[field].as_str().unwrap_or_default();
+    let version = text("version").parse();
+    let version =
+        version.map_err(|_| format!("expected a version such as 4.14.8, found `{}`", text("version")))?;
+    let release = Release::find(&version).map_err(|error| error.to_string())?;
+    let image =
+        if digest_of(text("image")).is_some() { text("image").to_owned() } else { release.image.clone() };
+    Ok(Release { image, ..release })
+}
+
+/// The releases of a scenario, with the images that a dump knows of them.
+fn described_releases(mut described: Vec<ReleasePlan>, known: &[ReleasePlan]) -> Vec<ReleasePlan> {
+    for plan in &mut described {
+        if let Some(known) = known.iter().find(|known| known.release.version == plan.release.version) {
+            plan.release.image.clone_from(&known.release.image);
+        }
+    }
+    described
+}
+
+/// The releases that the cluster knows of: those that are recommended, and others.
+fn known(version: &Object, told: &mut Vec<String>) -> Vec<ReleasePlan> {
+    let recommended = version.list("/status/availableUpdates").iter().map(|update| (update, true));
+    let conditional = version.list("/status/conditionalUpdates").iter();
+    let conditional: Vec<_> = conditional.map(|update| (&update["release"], false)).collect();
+    if !conditional.is_empty() {
+        told.push(
+            "conditional updates: the releases exist, but are not recommended; their risks are not taken"
+                .to_owned(),
+        );
+    }
+    let mut releases: Vec<ReleasePlan> = Vec::new();
+    for (update, recommended) in recommended.chain(conditional) {
+        match release(update) {
+            Ok(release) if releases.iter().all(|known| known.release.version != release.version) => {
+                releases.push(ReleasePlan { recommended, ..ReleasePlan::plain(release) });
+            }
+            Ok(_) => {}
+            Err(why) => told.push(format!("not taken: an update that is offered: {why}")),
+        }
+    }
+    releases
+}
+
+fn nodes<'a>(found: impl Iterator<Item = &'a Object>) -> Vec<NodePlan> {
+    let mut nodes: Vec<NodePlan> = found.map(node).collect();
+    nodes.sort_by(|one, other| {
+        (!one.is_control_plane, &one.name).cmp(&(!other.is_control_plane, &other.name))
+    });
+    nodes
+}
+
+fn node(node: &Object) -> NodePlan {
+    let is = |role: &str| node.label(&format!("node-role.kubernetes.io/{role}")).is_some();
+    let labels = node["metadata"]["labels"].as_object().into_iter().flatten();
+    let labels = labels.filter(|(key, _)| !OWN_LABELS.contains(&key.as_str()));
+    let labels = labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
+    let annotation = |name| node.annotation(&format!("machineconfiguration.openshift.io/{name}"));
+    // One that is being updated will be cordoned when its turn comes again.
+    let is_settled = annotation("currentConfig") == annotation("desiredConfig");
+    let taints = node.list("/spec/taints").iter();
+    let taints = taints
+        .filter(|taint| taint["key"].as_str().is_some_and(|key| !key.starts_with("node.kubernetes.io/")));
+    NodePlan {
+        labels: labels.collect(),
+        taints: taints.cloned().collect(),
+        is_unschedulable: node["spec"]["unschedulable"] == true && is_settled,
+        ..NodePlan::new(node.name().to_owned(), is("master") || is("control-plane"))
+    }
+}
+
+fn platform(infrastructure: &Object) -> Option<Platform> {
+    let kind = infrastructure.text("/status/platformStatus/type");
+    let kind = if kind.is_empty() { infrastructure.text("/status/platform") } else { kind };
+    let kind = PLATFORMS.iter().find(|known| **known == kind)?;
+    let region = infrastructure.text(&format!("/status/platformStatus/{}/region", kind.to_lowercase()));
+    Some(Platform { kind: (*kind).to_owned(), region: region.to_owned() })
+}
+
+fn texts(list: &[Value]) -> Vec<String> {
+    list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// When the dump was made: no sooner than the last that it tells of.
+fn moment<'a>(objects: impl Iterator<Item = &'a Object>) -> Time {
+    let fields = ["lastTransitionTime", "startedTime", "completionTime"];
+    let entries = objects
+        .flat_map(|object| object.list("/status/conditions").iter().chain(object.list("/status/history")));
+    let times = entries.flat_map(|entry| fields.map(|field| entry[field].as_str().and_then(parse_rfc3339)));
+    times.flatten().max().unwrap_or(Time::UNIX_EPOCH)
+}

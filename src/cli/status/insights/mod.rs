@@ -1,0 +1,136 @@
+//! Insights in the place of the status: those that were published, or those that a controller would publish.
+
+#[cfg(feature = "live")]
+mod live;
+
+use std::path::Path;
+
+use serde_json::Value;
+use windtunnel_core::alert::ActiveAlert;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{CONFIG_MAPS, UPDATE_STATUSES};
+use windtunnel_core::{Object, Resource};
+use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
+use windtunnel_update_status::insights::snapshot;
+use windtunnel_update_status::insights::snapshot::Insights;
+use windtunnel_update_status::status::{Inputs, published};
+
+use super::Failure;
+use crate::cli::args::StatusArgs;
+use crate::cli::{dump, moment, report, say};
+use crate::record::{Event, Record};
+
+/// The kinds that insights are published in.
+const HOMES: &[&Resource] = &[&CONFIG_MAPS, &UPDATE_STATUSES];
+
+/// An API server that takes any status: what a cluster is not known to suffer from is not told.
+const NEWEST: u32 = u32::MAX;
+
+/// Prints the lines on nodes and pools, or the insights themselves.
+pub(super) fn print(args: &StatusArgs) -> Result<(), Failure> {
+    let insights = if args.from_insights { found(args)? } else { made(args)? };
+    match args.output {
+        Some(format) => say(&format.text(&insights)?),
+        None => say(&published::sections_on_nodes(insights.values(), args.details.into())),
+    }
+    Ok(())
+}
+
+/// The published ones.
+fn found(args: &StatusArgs) -> Result<Insights, Failure> {
+    let found = if let Some(path) = &args.source.record {
+        let record = report::read(path)?;
+        let view = record.view_at(moment::of_record(&record, args.at.as_deref())?);
+        among(|resource| view.list(resource).cloned().collect())
+    } else if let Some(path) = &args.source.from {
+        let dump = dump::read(path, HOMES)?;
+        among(|resource| dump.list(resource).cloned().collect())
+    } else {
+        #[cfg(feature = "live")]
+        if let Some(path) = &args.source.kubeconfig {
+            return live::found(path, args.context.as_deref());
+        }
+        None
+    };
+    found.ok_or_else(none)
+}
+
+fn none() -> Failure {
+    Failure::Input(format!(
+        "there are no published insights on the ClusterVersion: expected them in the ConfigMap {NAMESPACE}/{CONFIG_MAP} or in the UpdateStatus {UPDATE_STATUS}"
+    ))
+}
+
+/// Those that are published in one of these objects.
+fn among(list: impl Fn(&Resource) -> Vec<Object>) -> Option<Insights> {
+    let (config_maps, update_statuses) = (list(&CONFIG_MAPS), list(&UPDATE_STATUSES));
+    let is_home = |object: &&Object| (object.namespace(), object.name()) == (NAMESPACE, CONFIG_MAP);
+    let config_map: Option<&Value> = config_maps.iter().find(is_home).map(|object| &**object);
+    let update_status = update_statuses.iter().find(|object| object.name() == UPDATE_STATUS);
+    snapshot::published(config_map, update_status.map(|object| &**object))
+}
+
+/// Those that a controller would publish that starts at the moment.
+fn made(args: &StatusArgs) -> Result<Insights, Failure> {
+    if let Some(path) = &args.source.record {
+        let record = report::read(path)?;
+        let at = moment::of_record(&record, args.at.as_deref())?;
+        let view = record.view_at(at);
+        let alerts = record.alerts_at(at).into_iter();
+        let alerts =
+            alerts.map(|(since, alert)| ActiveAlert { alert: alert.clone(), active_at: Some(since) });
+        return of_objects(
+            |resource| view.list(resource).cloned().collect(),
+            alerts.collect(),
+            kubernetes(&record, at),
+            at,
+        );
+    }
+    let as_of = args.as_of.as_deref().map(moment::as_of).transpose()?;
+    if let Some(path) = &args.source.from {
+        return of_dump(path, as_of);
+    }
+    #[cfg(feature = "live")]
+    if let Some(path) = &args.source.kubeconfig {
+        return live::made(path, args.context.as_deref(), as_of);
+    }
+    Err(none())
+}
+
+fn of_dump(path: &Path, as_of: Option<Time>) -> Result<Insights, Failure> {
+    let dump = dump::read(path, snapshot::KINDS)?;
+    let list = |resource: &Resource| dump.list(resource).cloned().collect();
+    let now = match as_of {
+        Some(at) => at,
+        None => Inputs::gather(list)?.mock_now(),
+    };
+    let alerts = dump.alerts.as_deref().map(alerts_in).unwrap_or_default();
+    of_objects(list, alerts, NEWEST, now)
+}
+
+/// The alerts in an answer of Prometheus.
+fn alerts_in(body: &str) -> Vec<ActiveAlert> {
+    let answer: Value = serde_json::from_str(body).unwrap_or_default();
+    let alerts = answer["data"]["alerts"].as_array().into_iter().flatten();
+    alerts.map(ActiveAlert::read).collect()
+}
+
+/// The minor of the API server at a moment, if it was ever replaced until then.
+fn kubernetes(record: &Record, at: Time) -> u32 {
+    let told = record.entries.iter().filter(|entry| entry.at <= at).rev();
+    let minor = told.filter_map(|entry| match &entry.event {
+        Event::Kubernetes { minor } => Some(*minor),
+        _ => None,
+    });
+    minor.take(1).next().unwrap_or(NEWEST)
+}
+
+fn of_objects(
+    list: impl Fn(&Resource) -> Vec<Object>,
+    alerts: Vec<ActiveAlert>,
+    kubernetes_minor: u32,
+    now: Time,
+) -> Result<Insights, Failure> {
+    let made = snapshot::of_objects(list, alerts, kubernetes_minor, now);
+    made.map_err(|error| Failure::Input(error.to_string()))
+}

@@ -1,0 +1,152 @@
+//! `windtunnel status`: what `oc adm upgrade status` prints, for a record, a dump or a cluster.
+
+mod insights;
+#[cfg(feature = "live")]
+mod live;
+
+use std::path::Path;
+
+use super::args::{Details, StatusArgs};
+#[cfg(feature = "live")]
+use super::live::connection::Connection;
+use windtunnel_core::clock::Time;
+use windtunnel_core::text::clock_time;
+use windtunnel_update_status::status;
+use windtunnel_update_status::status::{Alerts, Inputs, KINDS, Moment, Refusal, Report};
+
+use super::{Exit, complain, dump, hint, moment, report, say};
+use crate::report::status as recorded;
+
+/// Why no status is printed.
+enum Failure {
+    /// Input that cannot be read.
+    Input(String),
+    /// There is no status of such a cluster.
+    Refused(Refusal),
+    /// The cluster does not answer as it should.
+    #[cfg(feature = "live")]
+    Cluster(windtunnel_openshift::oc::Said),
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Input(message)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Prints the status.
+///
+/// # Errors
+/// What cannot be read, or `oc` crashes on.
+pub(super) fn status(args: &StatusArgs) -> Result<Exit, String> {
+    ended(print(args))
+}
+
+/// Prints the status of a cluster now.
+///
+/// # Errors
+/// As [`status`].
+#[cfg(feature = "live")]
+pub(super) fn ask(connection: &Connection, details: status::Details) -> Result<Exit, String> {
+    ended(print_of_cluster(connection, None, details))
+}
+
+fn ended(printed: Result<(), Failure>) -> Result<Exit, String> {
+    match printed {
+        Ok(()) => Ok(Exit::Passed),
+        Err(Failure::Input(message)) => Err(message),
+        Err(Failure::Refused(refusal)) if refusal.is_crash() => Err(refusal.to_string()),
+        Err(Failure::Refused(refusal)) => {
+            complain(&refusal.to_string());
+            Ok(Exit::Failed)
+        }
+        #[cfg(feature = "live")]
+        Err(Failure::Cluster(said)) => Ok(super::repeat(&said)),
+    }
+}
+
+fn print(args: &StatusArgs) -> Result<(), Failure> {
+    if args.from_insights || args.output.is_some() {
+        return insights::print(args);
+    }
+    if let Some(path) = &args.source.record {
+        let Report { text, .. } = of_record(path, args)?;
+        say(&text);
+        return Ok(());
+    }
+    let as_of = args.as_of.as_deref().map(moment::as_of).transpose()?;
+    if let Some(path) = &args.source.from {
+        let Report { complaint, text } = of_dump(path, as_of, args.details.into())?;
+        // Who gives files knows which; the text alone is then what was asked for.
+        if let Some(complaint) = complaint {
+            hint(complaint.trim_end());
+        }
+        say(&text);
+        return Ok(());
+    }
+    #[cfg(feature = "live")]
+    if let Some(path) = &args.source.kubeconfig {
+        let connection = Connection::of(path, args.context.as_deref());
+        print_of_cluster(&connection, as_of, args.details.into())?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "live")]
+fn print_of_cluster(
+    connection: &Connection,
+    as_of: Option<Time>,
+    details: status::Details,
+) -> Result<(), Failure> {
+    let Report { complaint, text } = live::of_cluster(connection, as_of, details)?;
+    say(&(complaint.unwrap_or_default() + &text));
+    Ok(())
+}
+
+fn of_record(path: &Path, args: &StatusArgs) -> Result<Report, Failure> {
+    let record = report::read(path)?;
+    let at = moment::of_record(&record, args.at.as_deref())?;
+    let inputs = recorded::inputs(&record, at).ok_or_else(|| {
+        let time = clock_time(at.duration_since(record.header.epoch));
+        format!("{}: there is no ClusterVersion at {time}", path.display())
+    })?;
+    Ok(status::render(&inputs, Moment::at(at), args.details.into())?)
+}
+
+fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result<Report, Failure> {
+    let dump = dump::read(path, KINDS)?;
+    let mut inputs = Inputs::gather(|resource| dump.list(resource).cloned().collect())?;
+    inputs.alerts = match &dump.alerts {
+        Some(body) => Alerts::read(body.as_bytes()),
+        None => Alerts::Unfetched(format!("there are none in {}", path.display())),
+    };
+    let at = match as_of {
+        Some(at) => Moment::at(at),
+        None => Moment { now: inputs.mock_now(), wall: wall() },
+    };
+    Ok(status::render(&inputs, at, details)?)
+}
+
+/// What the wall clock shows.
+#[expect(clippy::disallowed_methods, reason = "the command line looks at the wall clock")]
+fn wall() -> Time {
+    Time::now()
+}
+
+impl From<Details> for status::Details {
+    fn from(details: Details) -> Self {
+        match details {
+            Details::None => Self::None,
+            Details::All => Self::All,
+            Details::Nodes => Self::Nodes,
+            Details::Health => Self::Health,
+            Details::Operators => Self::Operators,
+        }
+    }
+}

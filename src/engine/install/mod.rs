@@ -1,0 +1,391 @@
+//! An installed and settled cluster, as an installer leaves it behind.
+
+mod nodes;
+mod proxy;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::SignedDuration;
+use semver::Version;
+use serde_json::{Map, Value, json};
+use windtunnel_controllers::registry::{Image, digest_of};
+use windtunnel_core::clock::{Time, rfc3339};
+use windtunnel_core::condition;
+use windtunnel_core::condition::Condition;
+use windtunnel_core::{Resource, Write, resources};
+use windtunnel_openshift::cvo;
+use windtunnel_openshift::cvo::{Installed, Surroundings};
+use windtunnel_openshift::release::{Architecture, Operator, Release};
+use windtunnel_openshift::world::World;
+use windtunnel_openshift::{manifests, signature};
+use windtunnel_openshift::{mco, operators};
+use windtunnel_update_status::insight::published;
+
+use crate::plan::{ClusterPlan, PlannedObject, Platform, ReleasePlan};
+use nodes::nodes;
+pub(super) use nodes::{labels_of, machines, tell_of_os};
+
+/// How long before the run the installation began and ended.
+const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);
+const COMPLETED_AGO: SignedDuration = SignedDuration::from_hours(24);
+
+/// The definition of ClusterVersion.
+const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
+
+/// The world outside of the planned cluster.
+pub(super) fn world(plan: &ClusterPlan) -> World {
+    let workloads = plan.workloads.clone();
+    let metrics = plan.metrics.clone();
+    let mut world = World { node_leases: plan.node_leases, workloads, metrics, ..World::default() };
+    if let Some(keyrings) = &plan.keyrings {
+        world.keyrings.clone_from(keyrings);
+    }
+    let mut add = |version: &Version, payload: Release, image: Image| {
+        for pullspec in [&payload.image, &payload.multi_image()] {
+            if let Some(digest) = digest_of(pullspec) {
+                world.registry.images.insert(digest.to_owned(), image.clone());
+            }
+        }
+        for component in operators::static_pod_images(&payload).chain(operator_images(&payload)) {
+            let digest = digest_of(&component).unwrap_or_default().to_owned();
+            world.registry.images.insert(digest, Image::default());
+        }
+        world.releases.insert(version.clone(), payload);
+    };
+    add(&plan.release.version, plan.release.clone(), Image::default());
+    for planned in &plan.releases {
+        add(&planned.release.version, payload_of(planned), planned.image.clone());
+    }
+    let recommended = plan.releases.iter().filter(|planned| planned.recommended);
+    world.recommended = recommended.map(|planned| planned.release.version.clone()).collect();
+    world.service = plan.update_service.clone();
+    world
+}
+
+/// The images of operators' Deployments. Where controllers of others are at work, pods run them.
+fn operator_images(release: &Release) -> impl Iterator<Item = String> {
+    let operators = release.components.iter().filter_map(|component| component.operator.as_ref());
+    operators.flat_map(|operator| {
+        [release.architecture, Architecture::Multi]
+            .map(|machines| release.image_for(&operator.deployment, machines))
+    })
+}
+
+/// What is in the image of a planned release.
+fn payload_of(planned: &ReleasePlan) -> Release {
+    let other = planned.payload_version.as_ref().and_then(|version| Release::find(version).ok());
+    let release = &planned.release;
+    other.map_or_else(|| release.clone(), |other| Release { image: release.image.clone(), ..other })
+}
+
+/// The payload that the planned cluster is installed by.
+pub(super) fn payload(plan: &ClusterPlan) -> Installed<'_> {
+    Installed::of(&plan.release, &plan.feature_set, &json!({ "spec": cluster_version_spec(plan) }))
+}
+
+/// The writes that make what everything else belongs to, in order: the ClusterVersion, and what it needs itself.
+pub(super) fn first_writes(plan: &ClusterPlan, installed: &Installed<'_>, now: Time) -> Vec<Write> {
+    // The operator's own Deployment is one of the payload's objects, which name the image.
+    let base = manifests::objects("base").iter();
+    let base = base.filter(|object| object["kind"] != "Deployment" && !is_custom(object));
+    let mut writes: Vec<Write> = base.cloned().filter_map(create).collect();
+    writes.extend(installed.definition(CLUSTER_VERSIONS).cloned().and_then(create));
+    let cluster_version = cluster_version(plan, now);
+    if plan.installed {
+        writes.extend(with_status(&resources::CLUSTER_VERSIONS, cluster_version));
+    } else {
+        writes.push(Write::create(&resources::CLUSTER_VERSIONS, cluster_version));
+    }
+    writes
+}
+
+/// The writes that make the rest of the cluster, in order, around its ClusterVersion.
+pub(super) fn writes(
+    plan: &ClusterPlan,
+    installed: &Installed<'_>,
+    cluster_version: &Value,
+    now: Time,
+) -> Vec<Write> {
+    let (infrastructure, proxy) = (infrastructure(plan), proxy::planned(plan));
+    let around = Surroundings { proxy: &proxy, infrastructure: &infrastructure };
+    let mut objects = installed.objects(cluster_version, around);
+    if !plan.installed {
+        objects.retain(|(_, object)| is_bootstrapped(object));
+    }
+    let of_kind = |kind: Resource| move |object: &(Resource, Value)| object.0 == kind;
+    let (crds, others): (Vec<_>, Vec<_>) =
+        objects.into_iter().partition(of_kind(resources::CUSTOM_RESOURCE_DEFINITIONS));
+    let (namespaces, others): (Vec<_>, Vec<_>) = others.into_iter().partition(of_kind(resources::NAMESPACES));
+    let created = |(resource, object): (Resource, Value)| Write::create(&resource, object);
+    let mut writes: Vec<Write> = crds.into_iter().map(created).collect();
+    let base = manifests::objects("base").iter().filter(|object| is_custom(object) && !plan.has(object));
+    writes.extend(base.cloned().filter_map(create));
+    writes.extend(create(feature_gate(&plan.feature_set)));
+    writes.extend(with_status(&resources::INFRASTRUCTURES, infrastructure));
+    for operator in installed.operators().filter(|_| plan.installed) {
+        let object = cluster_operator(plan, operator, cluster_version, now);
+        writes.extend(with_status(&resources::CLUSTER_OPERATORS, object));
+    }
+    let nodes = nodes(plan, installed, now);
+    for node in &nodes {
+        writes.extend(with_status(&resources::NODES, node.to_value()));
+    }
+    writes.extend(namespaces.into_iter().chain(others).map(created));
+    if plan.installed {
+        writes.extend(operators::operand_namespaces(&plan.release));
+    }
+    if let Some(pools) = pools(plan, installed).filter(|_| plan.installed) {
+        for (resource, object) in pools.objects(&nodes, now - COMPLETED_AGO) {
+            match object.get("status") {
+                Some(_) => writes.extend(with_status(&resource, object)),
+                None => writes.push(Write::create(&resource, object)),
+            }
+        }
+    }
+    writes.extend(mirrored_signatures(plan));
+    if plan.insights {
+        writes.extend(update_status_controller(plan));
+    }
+    writes
+}
+
+/// The update status controller beside what the release installs, and the ConfigMap that asks it to publish. What the feature
+/// set of the cluster brings is there already. Without its definition there is no resource UpdateStatus: that would tell the
+/// same a second time.
+fn update_status_controller(plan: &ClusterPlan) -> Vec<Write> {
+    let objects = cvo::update_status_controller_objects(&plan.release);
+    let objects = objects.filter(|(resource, _)| *resource != resources::CUSTOM_RESOURCE_DEFINITIONS);
+    let mut writes: Vec<Write> = objects.map(|(resource, object)| Write::create(&resource, object)).collect();
+    writes.extend(create(json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": { "namespace": published::NAMESPACE, "name": published::CONFIG_MAP },
+    })));
+    writes
+}
+
+/// The pools of the cluster's nodes; none where the payload defines none.
+fn pools(plan: &ClusterPlan, installed: &Installed<'_>) -> Option<mco::Installed> {
+    installed.definition(mco::POOLS).map(|_| mco::Installed::of(&plan.release))
+}
+
+/// Whether an object is of a kind that has to be defined first.
+fn is_custom(object: &Value) -> bool {
+    let group = object["apiVersion"].as_str().and_then(|version| version.split_once('/'));
+    group.is_some_and(|(group, _)| group.contains('.') && !group.ends_with(".k8s.io"))
+}
+
+/// Whether an object stands in a cluster before its operator installs the rest: the operator itself, and the schemas of
+/// what it cannot work without.
+fn is_bootstrapped(object: &Value) -> bool {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    match object["kind"].as_str() {
+        Some("CustomResourceDefinition") => {
+            name.ends_with(".config.openshift.io") || name.ends_with(".monitoring.coreos.com")
+        }
+        // Prometheus looks from the beginning.
+        Some("Deployment" | "Service" | "ServiceMonitor") => name == cvo::NAME,
+        _ => false,
+    }
+}
+
+/// The ConfigMap that mirroring tools leave beside the images that they copied: the signatures of those.
+fn mirrored_signatures(plan: &ClusterPlan) -> Option<Write> {
+    let mut data = json!({});
+    for planned in plan.releases.iter().filter(|planned| planned.signature_config_map) {
+        let digest = digest_of(&planned.release.image).unwrap_or_default();
+        let document = signature::document(digest, signature::KEYRING);
+        data[format!("{}1", signature::key_prefix(digest))] = json!(STANDARD.encode(document));
+    }
+    if data.as_object().is_none_or(Map::is_empty) {
+        return None;
+    }
+    create(json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "mirrored-release-signatures",
+            "namespace": signature::NAMESPACE,
+            "labels": { (signature::LABEL): "" },
+        },
+        "binaryData": data,
+    }))
+}
+
+/// The objects that the plan has beside those of every cluster, and the writes that make each.
+pub(super) fn planned_writes(plan: &ClusterPlan) -> impl Iterator<Item = (&PlannedObject, Write)> {
+    plan.objects.iter().flat_map(|planned| {
+        let writes = create(planned.object.clone()).into_iter().chain(proxy::status(plan, &planned.object));
+        writes.map(move |write| (planned, write))
+    })
+}
+
+/// The write that creates an object of a kind we know.
+fn create(object: Value) -> Option<Write> {
+    resources::of(&object).map(|resource| Write::create(resource, object))
+}
+
+/// The object, and then its status, which creation alone would drop. Not by a merge patch: that cannot set nulls.
+fn with_status(resource: &Resource, object: Value) -> [Write; 2] {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let (namespace, name) = (text("namespace"), text("name"));
+    let patch = json!([{ "op": "add", "path": "/status", "value": object["status"] }]);
+    [Write::create(resource, object), Write::json_patch_status(resource, &namespace, &name, patch)]
+}
+
+fn feature_gate(feature_set: &str) -> Value {
+    let mut object = json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "FeatureGate",
+        "metadata": { "name": "cluster" },
+        "spec": {},
+    });
+    if !feature_set.is_empty() {
+        object["spec"]["featureSet"] = json!(feature_set);
+    }
+    object
+}
+
+/// What the installer tells of the machines. One control-plane node is a topology of its own.
+fn infrastructure(plan: &ClusterPlan) -> Value {
+    // Without workers, the control plane runs what they would.
+    let workers = if plan.worker_nodes == 0 { plan.control_plane_nodes } else { plan.worker_nodes };
+    let Platform { kind, region } = &plan.platform;
+    let mut platform = json!({ "type": kind });
+    if !region.is_empty() {
+        platform[kind.to_lowercase()] = json!({ "region": region });
+    }
+    json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "Infrastructure",
+        "metadata": { "name": "cluster" },
+        "spec": { "cloudConfig": { "name": "" }, "platformSpec": { "type": kind } },
+        "status": {
+            "infrastructureName": "wind-x7k2p",
+            "apiServerURL": "https://api.wind.example.com:6443",
+            "apiServerInternalURI": "https://api-int.wind.example.com:6443",
+            "etcdDiscoveryDomain": "",
+            "controlPlaneTopology": topology(plan.control_plane_nodes),
+            "infrastructureTopology": topology(workers),
+            "platform": kind,
+            "platformStatus": platform,
+        },
+    })
+}
+
+fn conditions(list: &[Condition], at: Time) -> Vec<Value> {
+    let mut conditions = Vec::new();
+    for condition in list {
+        condition::set(&mut conditions, condition, at);
+    }
+    conditions
+}
+
+fn cluster_version_spec(plan: &ClusterPlan) -> Value {
+    let id = plan.past.cluster_id.as_deref().unwrap_or("7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40");
+    let mut spec = json!({ "clusterID": id, "channel": plan.channel });
+    if !plan.baseline_capability_set.is_empty() {
+        spec["capabilities"]["baselineCapabilitySet"] = json!(plan.baseline_capability_set);
+    }
+    if !plan.additional_enabled_capabilities.is_empty() {
+        spec["capabilities"]["additionalEnabledCapabilities"] = json!(plan.additional_enabled_capabilities);
+    }
+    spec
+}
+
+fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
+    let release = &plan.release;
+    let version = release.version.to_string();
+    let told = [
+        Condition::new("RetrievedUpdates", "True", "", ""),
+        Condition::new(
+            "ImplicitlyEnabledCapabilities",
+            "False",
+            "AsExpected",
+            "Capabilities match configured spec",
+        ),
+    ];
+    let applied = [
+        Condition::new("Available", "True", "", format!("Done applying {version}")),
+        Condition::new("Failing", "False", "", ""),
+        Condition::new("Progressing", "False", "", format!("Cluster version is {version}")),
+    ];
+    let said: Vec<Condition> =
+        told.into_iter().chain(cvo::installed_release(release)).chain(applied).collect();
+    json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ClusterVersion",
+        "metadata": { "name": "version" },
+        "spec": cluster_version_spec(plan),
+        "status": {
+            "desired": release.as_status(),
+            "history": history(plan, now),
+            "observedGeneration": 1,
+            "versionHash": "",
+            "availableUpdates": null,
+            "conditions": conditions(&said, now - COMPLETED_AGO),
+        },
+    })
+}
+
+/// What the cluster was updated to before, or its installation.
+fn history(plan: &ClusterPlan, now: Time) -> Vec<Value> {
+    if !plan.past.history.is_empty() {
+        return plan.past.history.clone();
+    }
+    vec![json!({
+        "state": "Completed",
+        "startedTime": rfc3339(now - STARTED_AGO),
+        "completionTime": rfc3339(now - COMPLETED_AGO),
+        "version": plan.release.version.to_string(),
+        "image": plan.release.image,
+        "verified": false,
+    })]
+}
+
+fn cluster_operator(plan: &ClusterPlan, operator: &Operator, cluster_version: &Value, now: Time) -> Value {
+    let (release, platform) = (&plan.release, &plan.platform.kind);
+    let version = release.version.to_string();
+    let versions = release.versions_of(operator).into_iter();
+    let versions: Vec<Value> =
+        versions.map(|(name, version)| json!({ "name": name, "version": version })).collect();
+    let as_expected = |kind: &str, status: &str| Condition::new(kind, status, "AsExpected", "All is well");
+    let said = [
+        as_expected("Available", "True"),
+        Condition::new("Progressing", "False", "AsExpected", format!("Deployed {version}")),
+        as_expected("Degraded", "False"),
+        as_expected("Upgradeable", "True"),
+    ];
+    let mut told = conditions(&said, now - COMPLETED_AGO);
+    for own in operator.own_words(platform, &version) {
+        condition::set(&mut told, &own, now - COMPLETED_AGO);
+    }
+    let mut object = cvo::installed_cluster_operator(operator, cluster_version);
+    object["status"] = json!({ "versions": versions, "conditions": told });
+    let related = operator.related_objects();
+    if related.is_array() {
+        object["status"]["relatedObjects"] = related;
+    }
+    object
+}
+
+/// How many machines do the same.
+fn topology(replicas: u32) -> &'static str {
+    if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" }
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_controllers::environment::NodeEnvironment as _;
+    use windtunnel_controllers::registry::Pull;
+
+    use super::*;
+
+    #[test]
+    fn the_registry_has_the_images_of_all_operators() {
+        let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
+        let world = world(&ClusterPlan::of(release.clone()));
+        let pull = |component: &str| world.image(&release.image_of(component)).pull;
+        assert_eq!([pull("dns-operator"), pull("no-such-operator")], [Pull::Succeeds, Pull::ManifestUnknown]);
+    }
+}

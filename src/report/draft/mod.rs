@@ -1,0 +1,141 @@
+//! A record to a scenario: the cluster that it begins with, what was done to it and what became of that, ready to be edited.
+//!
+//! A record tells what happened, not why. What an administrator asked for becomes a step, and so does the trouble of operators
+//! and nodes, as a fault; what the cluster-version operator made of it becomes an expectation.
+
+mod moves;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::Object;
+use windtunnel_core::clock::Time;
+use windtunnel_core::resources::{CLUSTER_VERSIONS, FEATURE_GATES, NODES};
+
+use crate::record::Record;
+use moves::{Move, moves};
+
+/// Gaps that are too short to be worth a step.
+const SHORT: SignedDuration = SignedDuration::from_mins(1);
+/// How long an update may take at least, and anything else.
+const UPDATE: SignedDuration = SignedDuration::from_hours(3);
+const ANYTHING: SignedDuration = SignedDuration::from_mins(30);
+/// How long a cluster is looked at in which nothing happened.
+const NOTHING: SignedDuration = SignedDuration::from_mins(10);
+
+/// The scenario, as YAML.
+///
+/// # Errors
+/// There is no ClusterVersion with a completed update at the start of the record.
+pub fn draft(record: &Record) -> Result<String, String> {
+    let start = record.header.epoch;
+    let view = record.view_at(start);
+    let version = view.get(&CLUSTER_VERSIONS, "", "version");
+    let version =
+        version.ok_or("expected ClusterVersion `version` at the start of the record, found none")?;
+    let mut history = version.list("/status/history").iter();
+    let completed = history.find(|entry| entry["state"] == "Completed");
+    let completed = completed.and_then(|entry| entry["version"].as_str());
+    let completed =
+        completed.ok_or("expected a completed update in the history at the start of the record")?;
+    let moves = moves(record);
+    let mut text = format!(
+        "# Drafted from a record: what was asked for and what went wrong are steps, what the cluster said is expected.\n\
+         # Spans are generous, causes are guessed: a trouble stands as a fault of the one that told of it. Edit it.\n\
+         name: {}\ncluster:\n  version: {completed}\n",
+        quoted(&format!("{}, drafted", record.header.scenario)),
+    );
+    let of_role = |role: &str| {
+        let label = format!("node-role.kubernetes.io/{role}");
+        view.list(&NODES).filter(|node| node.label(&label).is_some()).count()
+    };
+    if view.list(&NODES).next().is_some() {
+        let _ =
+            writeln!(text, "  nodes: {{control-plane: {}, workers: {}}}", of_role("master"), workers(&view));
+    }
+    let feature_set =
+        view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
+    if !feature_set.is_empty() {
+        let _ = writeln!(text, "  feature-set: {feature_set}");
+    }
+    let _ = writeln!(text, "  channel: {}", quoted(version.text("/spec/channel")));
+    let releases: BTreeSet<&str> = moves.iter().filter_map(|found| found.release()).collect();
+    let releases: Vec<&str> = releases.into_iter().filter(|release| *release != completed).collect();
+    if !releases.is_empty() {
+        text += "releases:\n";
+        for release in releases {
+            let _ = writeln!(text, "  {release}:");
+        }
+    }
+    text += "timeline:\n";
+    text += &timeline(start, &moves, version);
+    Ok(text)
+}
+
+/// Nodes that are of no control plane.
+fn workers(view: &windtunnel_core::View) -> usize {
+    let master = "node-role.kubernetes.io/master";
+    view.list(&NODES).filter(|node| node.label(master).is_none()).count()
+}
+
+/// The steps, each after the time that passed before it.
+fn timeline(start: Time, moves: &[Move], version: &Object) -> String {
+    let mut text = String::new();
+    let mut now = start;
+    for found in moves {
+        let gap = found.at.duration_since(now);
+        match found.expected() {
+            None => {
+                if gap >= SHORT {
+                    let _ = writeln!(text, "- advance: {}", span(gap));
+                }
+                let _ = writeln!(text, "- {}", found.step());
+            }
+            Some(conditions) => {
+                let least = if found.ends_update() { UPDATE } else { ANYTHING };
+                let within = least.max(gap * 2);
+                let _ = write!(
+                    text,
+                    "- expect:\n    object: ClusterVersion/version\n    conditions:\n{conditions}    within: {}\n",
+                    span(within)
+                );
+            }
+        }
+        now = found.at;
+    }
+    if moves.iter().all(|found| found.expected().is_none()) {
+        let progressing = windtunnel_core::condition::find(version.list("/status/conditions"), "Progressing");
+        let status = progressing.and_then(|condition| condition["status"].as_str()).unwrap_or("False");
+        let _ = write!(
+            text,
+            "- expect:\n    object: ClusterVersion/version\n    condition: {{type: Progressing, status: {}}}\n    within: {}\n",
+            quoted(status),
+            span(NOTHING)
+        );
+    }
+    text
+}
+
+/// A span as scenarios have it, in whole minutes from one minute on.
+fn span(span: SignedDuration) -> String {
+    let minutes = (span.as_secs() + 59) / 60;
+    match (minutes / 60, minutes % 60) {
+        (0, minutes) => format!("{minutes}m"),
+        (hours, 0) => format!("{hours}h"),
+        (hours, minutes) => format!("{hours}h{minutes}m"),
+    }
+}
+
+/// A text as YAML takes it for one, whatever stands in it.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// A flow map of texts.
+fn flow(fields: &[(&str, &str)]) -> String {
+    let fields = fields.iter().filter(|(_, text)| !text.is_empty());
+    let fields: Vec<String> = fields.map(|(name, text)| format!("{name}: {}", json!(text))).collect();
+    format!("{{{}}}", fields.join(", "))
+}

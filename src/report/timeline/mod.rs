@@ -1,0 +1,163 @@
+//! A run as a table: when, which object, what changed, who did it; with the steps of the scenario in between.
+
+pub(super) mod changes;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use windtunnel_core::alert::Alert;
+use windtunnel_core::clock::Time;
+use windtunnel_core::text::{clock_time, truncate};
+
+use crate::record::{Entry, Event, INSTALLER, Record, WriteEvent};
+use rows::{Row, Rows, Span};
+
+/// Columns of the time: `H:MM:SS`.
+const TIME_WIDTH: usize = 7;
+
+/// Narrower terminals are written for as if they had this many columns.
+const WIDTH_MIN: usize = 72;
+
+/// The column of who did it is not cut below this: the cluster-version operator's name.
+const BY_WIDTH: usize = 24;
+
+/// What the column of changes is filled up to where nothing is cut.
+const CHANGE_WIDTH_UNCUT: usize = 60;
+
+/// The timeline of a record, fit to a terminal of `width` columns; with 0 nothing is cut. Lease renewals and Events
+/// are left out, the set-up is one line, and of lines that differ only in digits the first and the last are kept (but
+/// all that tell of requests, history and replicas).
+pub fn render(record: &Record, width: usize) -> String {
+    let mut rows = Rows::default();
+    let (set_up, run): (Vec<&Entry>, Vec<&Entry>) =
+        record.entries.iter().partition(|entry| record.is_set_up(entry));
+    if !set_up.is_empty() {
+        let text = format!("cluster installed: {} objects", written(&set_up));
+        rows.add(record.header.epoch, "", "set-up", text, INSTALLER);
+    }
+    for entry in run {
+        match &entry.event {
+            Event::Write(write) => add_write(&mut rows, entry.at, write),
+            Event::Step { text } => rows.add_step(entry.at, format!("> {text}")),
+            Event::Outcome { text, failure: None } => {
+                rows.end_step(entry.at, format!("ok {text}"), &format!("> {text}"));
+            }
+            Event::Outcome { text, failure: Some(failure) } => {
+                rows.add_step(entry.at, format!("FAILED {text}"));
+                rows.add_below(entry.at, failure);
+            }
+            Event::Command { stdout, stderr, .. } => {
+                rows.add_below(entry.at, stdout);
+                rows.add_below(entry.at, stderr);
+            }
+            Event::Kubernetes { minor } => {
+                rows.add(entry.at, "kube-apiserver", "minor", format!("serves Kubernetes 1.{minor}"), "");
+            }
+            Event::Alert(alert) => {
+                let (change, subject) = told(alert);
+                rows.add(entry.at, &format!("Alert/{}", alert.name()), &subject, change, "prometheus");
+            }
+            Event::Process { program, pod, started } => {
+                let name = pod.rsplit('/').next().unwrap_or_default();
+                let change = format!("{program} {}", if *started { "started" } else { "ended" });
+                rows.add(entry.at, &format!("Pod/{name}"), "process", change, "");
+            }
+            Event::Fault { text } => rows.add_step(entry.at, format!("! {text}")),
+        }
+    }
+    table(&rows.kept(), record.header.epoch, width)
+}
+
+/// An alert's state with what it is about, and that alone.
+pub(super) fn told(alert: &Alert) -> (String, String) {
+    // What all alerts of its name share says nothing.
+    let own =
+        alert.labels.iter().filter(|(name, _)| !["alertname", "namespace", "severity"].contains(&&***name));
+    let about: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
+    let about = about.join(" ");
+    (format!("{} {about}", alert.state).trim_end().to_owned(), about)
+}
+
+/// How many objects these entries wrote.
+fn written(entries: &[&Entry]) -> usize {
+    let writes = entries.iter().filter_map(|entry| match &entry.event {
+        Event::Write(write) if write.after.is_some() => Some(&write.key),
+        _ => None,
+    });
+    writes.collect::<BTreeSet<_>>().len()
+}
+
+fn add_write(rows: &mut Rows, at: Time, write: &WriteEvent) {
+    let object = format!("{}/{}", write.kind, write.key.name);
+    for change in changes::of(write) {
+        rows.add(at, &object, &change.subject, change.text, &write.by);
+    }
+}
+
+/// A text with its line breaks written as `\n`.
+fn one_line(text: &str) -> String {
+    text.trim_end().replace('\n', "\\n")
+}
+
+/// The rows as text: a step spans all columns after the time.
+fn table(rows: &[&Row], epoch: Time, width: usize) -> String {
+    let widths = Widths::of(rows, width);
+    let mut out = String::new();
+    for row in rows {
+        let time = clock_time(row.at.duration_since(epoch));
+        let line = if row.span == Span::Step {
+            format!("{time:>TIME_WIDTH$}  {}", limit(&row.change, widths.step))
+        } else if row.span == Span::Below {
+            // Why a step failed, or what it printed, is never cut.
+            format!("{:TIME_WIDTH$}    {}", "", row.change)
+        } else {
+            let Widths { object, change, by, .. } = widths;
+            let cells = [limit(&row.object, object), limit(&row.change, change), limit(&row.by, by)];
+            // Where nothing is cut, long changes push the last column out of its place, but not that of others.
+            let (object, change) =
+                (object.unwrap_or(widths.object_widest), change.unwrap_or(CHANGE_WIDTH_UNCUT));
+            format!("{time:>TIME_WIDTH$}  {:object$}  {:change$}  {}", cells[0], cells[1], cells[2])
+        };
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// How wide columns may be; `None`: as wide as they like.
+#[derive(Debug, Clone, Copy)]
+struct Widths {
+    object: Option<usize>,
+    change: Option<usize>,
+    by: Option<usize>,
+    step: Option<usize>,
+    object_widest: usize,
+}
+
+impl Widths {
+    fn of(rows: &[&Row], width: usize) -> Self {
+        let widest = |pick: fn(&Row) -> &str| {
+            let changes = rows.iter().filter(|row| row.span == Span::Columns);
+            changes.map(|row| pick(row).chars().count()).max().unwrap_or(0)
+        };
+        let (object_widest, by_widest) = (widest(|row| &row.object), widest(|row| &row.by));
+        if width == 0 {
+            return Self { object: None, change: None, by: None, step: None, object_widest };
+        }
+        let width = width.max(WIDTH_MIN);
+        let (object, by) = (object_widest.min(width / 4), by_widest.min((width / 6).max(BY_WIDTH)));
+        Self {
+            object: Some(object),
+            change: Some(width.saturating_sub(TIME_WIDTH + object + by + 6)),
+            by: Some(by),
+            step: Some(width.saturating_sub(TIME_WIDTH + 2)),
+            object_widest,
+        }
+    }
+}
+
+fn limit(text: &str, width: Option<usize>) -> String {
+    width.map_or_else(|| text.to_owned(), |width| truncate(text, width))
+}

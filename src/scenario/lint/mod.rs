@@ -1,0 +1,107 @@
+//! What can be read and played, but says something else than its author may think.
+
+mod at_once;
+mod names;
+#[cfg(test)]
+mod tests;
+
+use at_once::Progress;
+use names::Names;
+
+use super::Problem;
+use crate::plan::{Action, Attempt, ClusterPlan, Plan, PlannedStep, Run, Step, Target};
+
+/// A cluster as the steps of a run leave it, as far as that tells which of them are odd.
+#[derive(Debug, Clone)]
+pub struct Steps {
+    names: Names,
+    progress: Progress,
+}
+
+impl Steps {
+    /// Before the first step.
+    pub fn of(cluster: &ClusterPlan) -> Self {
+        Self { names: Names::of(cluster), progress: Progress::of(cluster) }
+    }
+
+    /// What is odd about a step, which is the next one of the run.
+    pub fn odd(&mut self, step: &Step) -> Vec<String> {
+        self.names.strange(step).into_iter().chain(self.progress.odd(step)).collect()
+    }
+}
+
+/// What is odd about the scenarios of a file, in the order of its text: `plans` are those that [`super::read_all`] found in
+/// `text`.
+pub fn warnings(plans: &[Plan], text: &str) -> Vec<Problem> {
+    let mut found: Vec<Problem> = plans.iter().flat_map(|plan| of_plan(plan, text)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn of_plan(plan: &Plan, text: &str) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if !plan.timeline.iter().any(|step| checks(&step.step)) {
+        found.push(at_start(plan, "nothing is expected: this scenario passes whatever happens"));
+    }
+    if let Some(idle) =
+        plan.timeline.last().filter(|step| matches!(step.step, Step::Advance(_) | Step::At(_)))
+    {
+        found.push(at(plan, idle, "nothing is expected of the time that passes at the end"));
+    }
+    found.extend(unused_releases(plan, text));
+    let mut steps = Steps::of(&plan.cluster);
+    for step in &plan.timeline {
+        found.extend(steps.odd(&step.step).iter().map(|message| at(plan, step, message)));
+    }
+    found
+}
+
+/// Whether a step can fail by what the cluster does.
+fn checks(step: &Step) -> bool {
+    match step {
+        Step::Expect(_) | Step::Try(_) | Step::Run(Run { .. }) => true,
+        Step::Retry(retry) => retry.steps.iter().any(|planned| checks(&planned.step)),
+        Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) => false,
+    }
+}
+
+fn at_start(plan: &Plan, message: &str) -> Problem {
+    Problem { file: plan.file.clone(), line: 1, column: 1, message: message.to_owned() }
+}
+
+fn at(plan: &Plan, step: &PlannedStep, message: &str) -> Problem {
+    let file = plan.file.clone();
+    Problem { file, line: step.line, column: step.column, message: message.to_owned() }
+}
+
+/// Releases that the text names once: where it says that they exist. What the update
+/// service is told may name them in a folder of graph data.
+fn unused_releases(plan: &Plan, text: &str) -> Vec<Problem> {
+    let service = &plan.cluster.update_service;
+    if service.channels.is_some() || service.edges.is_some() || !service.conditional.is_empty() {
+        return Vec::new();
+    }
+    let asked = |version: &semver::Version| {
+        let asks = |action: &Action| matches!(action, Action::Update { to: Target::Version(to), .. } if to == version);
+        plan.timeline.iter().any(|step| match &step.step {
+            Step::Act(action) | Step::Try(Attempt { action, .. }) => asks(action),
+            _ => false,
+        })
+    };
+    let mut found = Vec::new();
+    for release in &plan.cluster.releases {
+        let version = &release.release.version;
+        let name = version.to_string();
+        let mut named = text.lines().enumerate().filter_map(|(index, line)| Some((index, line.find(&name)?)));
+        if let (Some((line, column)), None, false) = (named.next(), named.next(), asked(version)) {
+            found.push(Problem {
+                file: plan.file.clone(),
+                line: line + 1,
+                column: column + 1,
+                message: format!("release {name} exists, and nothing goes to it or tells of it"),
+            });
+        }
+    }
+    found
+}

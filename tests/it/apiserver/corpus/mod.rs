@@ -1,0 +1,294 @@
+//! Replays all exchanges recorded from a real kube-apiserver 1.36 against the server, without HTTP. All must agree.
+
+mod shape;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
+use regex::{Captures, Regex};
+use serde_json::{Map, Value, json};
+use windtunnel_apiserver::{ApiServer, Impersonate, Method, Poll, Query, Reply, ReplyBody, Request};
+use windtunnel_core::Identity;
+
+use shape::{compare, find, shape, volatile};
+
+/// The bearer token of the administrator, as whom a case asks where it does not say.
+const ADMIN: &str = "admin";
+
+type Env = BTreeMap<String, Value>;
+
+/// The recorded groups, each in a file.
+fn corpus() -> Option<Vec<PathBuf>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/conformance/corpus");
+    let files = std::fs::read_dir(folder).ok()?.map(|file| file.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
+    files.sort();
+    Some(files)
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that did nothing should say so, and one that did, how much")]
+fn recorded_exchanges_are_answered_as_the_real_server_answered_them() {
+    let Some(files) = corpus() else {
+        crate::skipped::skipped("no recorded exchanges beside this crate");
+        return;
+    };
+    let (mut replayed, mut wrong) = (0, Vec::new());
+    for path in files {
+        let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let group = path.file_stem().unwrap().display();
+        for case in file["cases"].as_array().unwrap() {
+            let name = case["name"].as_str().unwrap();
+            let problems = Case::new(&file).run(case);
+            wrong.extend(problems.into_iter().map(|why| format!("{group}/{name}: {why}")));
+            replayed += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    println!("{replayed} recorded cases agree");
+}
+
+struct Case {
+    server: ApiServer,
+    now: windtunnel_core::clock::Time,
+    env: Env,
+    definitions: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl Case {
+    fn new(file: &Value) -> Self {
+        let now = "2024-01-01T00:00:00Z".parse().unwrap();
+        let mut env: Env = Env::new();
+        env.insert("case".into(), json!("ctest"));
+        env.insert("ns".into(), json!("ns-test"));
+        for (name, value) in file["defs"].as_object().into_iter().flatten() {
+            let value = fill(value, &env);
+            env.insert(name.clone(), value);
+        }
+        let mut server = ApiServer::builder().kubernetes_minor(36).build(now);
+        server.accept_token(ADMIN, Identity::admin());
+        Self { server, now, env, definitions: Vec::new(), problems: Vec::new() }
+    }
+
+    fn run(mut self, case: &Value) -> Vec<String> {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns-test"}});
+        self.ask(&json!({ "method": "POST", "path": "/api/v1/namespaces", "body": namespace }));
+        for (index, step) in case["steps"].as_array().unwrap().iter().enumerate() {
+            self.step(step, &format!("step {index}"));
+        }
+        self.problems
+    }
+
+    fn step(&mut self, step: &Value, at: &str) {
+        if step.get("watch").is_some() {
+            self.watch(step, at);
+        } else if let Some(crd) = step.get("crd") {
+            self.definition(&fill(crd, &self.env), at);
+        } else if step.get("request").is_some() {
+            self.request(step, at);
+        }
+    }
+
+    fn definition(&mut self, crd: &Value, at: &str) {
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        let name = crd["metadata"]["name"].as_str().unwrap().to_owned();
+        let mut crd = crd.clone();
+        let (status, body, ..) = if self.definitions.contains(&name) {
+            let path = format!("{path}/{name}");
+            let (_, old, ..) = self.ask(&json!({ "path": path }));
+            crd["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
+            self.ask(&json!({ "method": "PUT", "path": path, "body": crd }))
+        } else {
+            self.definitions.push(name);
+            self.ask(&json!({ "method": "POST", "path": path, "body": crd }))
+        };
+        if status >= 300 {
+            self.problems.push(format!("{at}: crd: {status} {body}"));
+        }
+    }
+
+    fn request(&mut self, step: &Value, at: &str) {
+        let request = fill(&step["request"], &self.env);
+        let (status, body, warnings, headers) = self.ask(&request);
+        for (name, pointer) in step["capture"].as_object().into_iter().flatten() {
+            let value = find(&body, pointer.as_str().unwrap());
+            self.env.insert(name.clone(), value);
+        }
+        if step["setup"] == true {
+            if status >= 400 && step.get("retry").is_none() {
+                self.problems.push(format!("{at}: setup answered {status} {body}"));
+            }
+            return;
+        }
+        let mut got = json!({ "status": status });
+        if !warnings.is_empty() {
+            got["warnings"] = json!(warnings.iter().map(|text| volatile(text)).collect::<Vec<_>>());
+        }
+        if let Some(same) = step["same"].as_object() {
+            let same = same.iter().map(|(pointer, value)| {
+                (pointer.clone(), json!(find(&body, pointer) == fill(value, &self.env)))
+            });
+            got["same"] = Value::Object(same.collect());
+        }
+        got["body"] = shape(step, &body);
+        let mut want = step["response"].clone();
+        want.as_object_mut().unwrap().remove("headers");
+        for (name, value) in step["response"]["headers"].as_object().into_iter().flatten() {
+            let name = name.to_lowercase();
+            want["headers"][&name] = value.clone();
+            got["headers"][&name] = json!(headers.get(&name));
+        }
+        let mut differences = Vec::new();
+        compare(&want, &got, "", &mut differences);
+        self.problems.extend(differences.into_iter().map(|difference| format!("{at}: {difference}")));
+    }
+
+    /// The answer to a request in the form of the recording.
+    fn reply(&mut self, request: &Value) -> Reply {
+        let method = match request["method"].as_str().unwrap_or("GET") {
+            "GET" => Method::Get,
+            "POST" => Method::Post,
+            "PUT" => Method::Put,
+            "PATCH" => Method::Patch,
+            "DELETE" => Method::Delete,
+            _ => Method::Other,
+        };
+        let text = |field: &str| request[field].as_str().unwrap_or_default();
+        let pairs = request["query"].as_object().into_iter().flatten();
+        let pairs = pairs.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()));
+        let headers = headers(request);
+        let who = match self.server.authenticate(&headers, None, self.now) {
+            Ok(who) => who,
+            Err(refusal) => return *refusal,
+        };
+        let mut asked = Request::new(method, text("path"), &who).with_content_type(text("type"));
+        asked.impersonate = Impersonate::read(&headers).map(Box::new);
+        asked.accept = text("accept").into();
+        asked.query = Query::new(pairs.collect());
+        if let Some(body) = request.get("body") {
+            let bytes = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
+            asked.body = windtunnel_apiserver::Body::Bytes(bytes.into());
+        }
+        self.server.handle(&asked, self.now)
+    }
+
+    fn ask(&mut self, request: &Value) -> (u16, Value, Vec<String>, BTreeMap<String, String>) {
+        let reply = self.reply(request);
+        let mut warnings: Vec<String> = reply
+            .warnings
+            .iter()
+            .map(|text| format!("299 - {}", serde_json::to_string(text).unwrap()))
+            .collect();
+        warnings.sort();
+        let mut headers: BTreeMap<String, String> =
+            reply.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let (content_type, bytes) = reply.encode().unwrap_or_default();
+        headers.insert("content-type".to_owned(), content_type.to_string());
+        let text = String::from_utf8_lossy(&bytes);
+        let body = if bytes.is_empty() { Value::Null } else { json!(text) };
+        let json = if content_type.starts_with("application/json") { reply.json() } else { None };
+        (reply.code, json.unwrap_or(body), warnings, headers)
+    }
+
+    fn watch(&mut self, step: &Value, at: &str) {
+        let request = fill(&step["watch"], &self.env);
+        let mut asked = request.clone();
+        asked["query"]["watch"] = json!("true");
+        let reply = self.reply(&asked);
+        let status = reply.code;
+        let mut events = Vec::new();
+        let ReplyBody::Watch(mut watch) = reply.body else {
+            let events = json!([shape(step, &reply.json().unwrap_or_default())]);
+            for (index, inner) in step["during"].as_array().into_iter().flatten().enumerate() {
+                self.step(inner, &format!("{at}.during[{index}]"));
+            }
+            return self.compare_watch(step, at, &json!({ "status": status, "events": events }));
+        };
+        self.drain(&mut watch, &mut events);
+        for (index, inner) in step["during"].as_array().into_iter().flatten().enumerate() {
+            self.step(inner, &format!("{at}.during[{index}]"));
+            self.drain(&mut watch, &mut events);
+        }
+        let seconds = request["seconds"].as_i64().unwrap_or(3);
+        self.now += jiff::SignedDuration::from_secs(seconds);
+        let ended = self.drain(&mut watch, &mut events);
+        let events: Vec<Value> = events.into_iter().map(|event| shape(step, &event)).collect();
+        let mut got = json!({ "status": status, "events": events });
+        if step["untilEnd"] == true {
+            got["ended"] = json!(ended);
+        }
+        self.compare_watch(step, at, &got);
+    }
+
+    fn compare_watch(&mut self, step: &Value, at: &str, got: &Value) {
+        let want: Map<String, Value> =
+            got.as_object().unwrap().keys().map(|key| (key.clone(), step[key].clone())).collect();
+        let mut differences = Vec::new();
+        compare(&Value::Object(want), got, "", &mut differences);
+        self.problems.extend(differences.into_iter().map(|difference| format!("{at}: {difference}")));
+    }
+
+    /// Whether the watch ended.
+    fn drain(&mut self, watch: &mut windtunnel_apiserver::Watch, events: &mut Vec<Value>) -> bool {
+        loop {
+            match self.server.poll(watch, self.now) {
+                Poll::Lines(lines) => {
+                    let lines = lines.iter().map(|line| serde_json::from_slice::<Value>(line).unwrap());
+                    events.extend(lines.filter(|event| {
+                        event["type"] != "BOOKMARK"
+                            || event["object"]["metadata"].get("annotations").is_some()
+                    }));
+                }
+                Poll::PendingUntil(_) => return false,
+                Poll::Ended => return true,
+            }
+        }
+    }
+}
+
+/// The headers of a request in the form of the recording: the administrator's token unless it says otherwise.
+fn headers(request: &Value) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in request["headers"].as_object().into_iter().flatten() {
+        let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+        headers.insert(name, value.as_str().unwrap().parse().unwrap());
+    }
+    if request["anonymous"] != true {
+        let token = request["token"].as_str().unwrap_or(ADMIN);
+        headers.entry(AUTHORIZATION).or_insert(format!("Bearer {token}").parse().unwrap());
+    }
+    headers
+}
+
+fn fill(value: &Value, env: &Env) -> Value {
+    static REPEAT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$\{(.)\*(\d+)\}").unwrap());
+    static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$\{(\w+)\}").unwrap());
+    match value {
+        Value::String(text) => {
+            if let Some(whole) = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'))
+                && let Some(value) = env.get(whole)
+            {
+                return value.clone();
+            }
+            let text =
+                REPEAT.replace_all(text, |found: &Captures<'_>| found[1].repeat(found[2].parse().unwrap()));
+            let text = NAME.replace_all(&text, |found: &Captures<'_>| match env.get(&found[1]) {
+                Some(Value::String(text)) => text.clone(),
+                Some(value) => value.to_string(),
+                None => found[0].to_owned(),
+            });
+            json!(text)
+        }
+        Value::Array(items) => items.iter().map(|item| fill(item, env)).collect(),
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(key, value)| (fill(&json!(key), env).as_str().unwrap().to_owned(), fill(value, env)))
+                .collect(),
+        ),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,317 @@
+//! Definitions by dice, and objects that more or less fit them, on servers whose minor changes on the way.
+
+mod objects;
+pub(super) mod rules;
+mod schema;
+
+use serde_json::{Value, json};
+use windtunnel_apiserver::{ApiServer, Method};
+
+use super::asking::{APPLY, Answer, JSON, MERGE, STRATEGIC, ask, server};
+use super::campaign::campaign;
+use super::dice::Dice;
+use objects::fitting;
+use schema::{NAMES, root};
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.fuzz.io";
+const QUERIES: &[&str] = &["", "", "", "?dryRun=All", "?fieldValidation=Strict", "?fieldValidation=Ignore"];
+const VERSIONS: &[&str] = &["v1", "v1", "v1", "v1beta1"];
+
+/// The definition and what it says of each version's objects.
+fn definition(dice: &mut Dice, scope: &str, most: usize) -> Value {
+    let mut versions = vec![version(dice, "v1")];
+    if most > 1 && dice.one_in(3) {
+        versions.push(version(dice, "v1beta1"));
+    }
+    let stored = if dice.one_in(30) { versions.len() } else { dice.index(versions.len()) };
+    for (number, version) in versions.iter_mut().enumerate() {
+        version["storage"] = json!(number == stored);
+    }
+    let spec = json!({ "group": "fuzz.io", "scope": scope, "versions": versions,
+        "names": { "plural": "things", "singular": "thing", "kind": "Thing", "shortNames": ["th"], "categories": ["all"] },
+        "preserveUnknownFields": dice.one_in(20) });
+    json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "things.fuzz.io" }, "spec": spec })
+}
+
+fn version(dice: &mut Dice, name: &str) -> Value {
+    let mut version =
+        json!({ "name": name, "served": !dice.one_in(10), "schema": { "openAPIV3Schema": root(dice) } });
+    if dice.one_in(2) {
+        version["subresources"]["status"] = json!({});
+    }
+    if dice.one_in(4) {
+        version["subresources"]["scale"] = json!({ "specReplicasPath": path(dice), "statusReplicasPath": path(dice),
+            "labelSelectorPath": path(dice) });
+    }
+    if dice.one_in(2) {
+        let types = ["string", "integer", "number", "boolean", "date"];
+        version["additionalPrinterColumns"] = (0..dice.number(1, 3))
+            .map(|number| json!({ "name": format!("C{number}"), "type": dice.pick(&types), "jsonPath": path(dice) }))
+            .collect();
+    }
+    if dice.one_in(4) {
+        version["selectableFields"] = json!([{ "jsonPath": path(dice) }]);
+    }
+    if dice.one_in(8) {
+        version["deprecated"] = json!(true);
+    }
+    version
+}
+
+fn path(dice: &mut Dice) -> String {
+    let tail = ["", "", "[0]", "[*].k", "[?(@.k==\"a\")]", "['a']", "..k", ".length"];
+    let start = dice.pick(&[".spec", ".status", ".metadata", "{.spec}", ""]);
+    format!("{start}.{}{}", dice.pick(NAMES), dice.pick(&tail))
+}
+
+/// An object of a version that is served under the definition in force.
+fn object(dice: &mut Dice, definition: &Value, version: &str) -> Value {
+    let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
+    let schema = versions
+        .filter(|found| found["name"] == version)
+        .map(|found| found["schema"]["openAPIV3Schema"].clone())
+        .next();
+    let mut object = fitting(dice, &schema.unwrap_or(json!({ "type": "object" })), 6);
+    if !object.is_object() {
+        object = json!({});
+    }
+    object["apiVersion"] = json!(format!("fuzz.io/{version}"));
+    object["kind"] = json!("Thing");
+    object["metadata"] = json!({ "name": dice.pick(&["a", "b"]) });
+    if dice.one_in(6) { dice.damaged(object, 2) } else { object }
+}
+
+/// A cluster in which a definition is in force.
+struct World {
+    server: ApiServer,
+    dice: Dice,
+    scope: &'static str,
+    definition: Value,
+    /// How many versions a definition may have.
+    versions: usize,
+}
+
+impl World {
+    fn new(campaign: &str, seed: u64) -> Self {
+        let mut dice = Dice::new(campaign, seed);
+        let scope = dice.pick(&["Cluster", "Namespaced"]);
+        Self { server: server(dice.minor()), dice, scope, definition: Value::Null, versions: 2 }
+    }
+
+    /// Defines anew, or leaves what was where that is refused.
+    fn define(&mut self) -> Result<bool, String> {
+        let mut definition = definition(&mut self.dice, self.scope, self.versions);
+        let answer = if self.definition.is_null() {
+            ask(&mut self.server, Method::Post, DEFINITIONS, "", &definition)?
+        } else {
+            let stored = ask(&mut self.server, Method::Get, DEFINITION, "", &Value::Null)?;
+            definition["metadata"]["resourceVersion"] = stored.version().clone();
+            ask(&mut self.server, Method::Put, DEFINITION, "", &definition)?
+        };
+        if answer.is_good() {
+            self.definition = definition;
+        }
+        Ok(answer.is_good())
+    }
+
+    fn collection(&mut self, version: &str) -> String {
+        let namespace = if self.scope == "Cluster" { "" } else { "/namespaces/default" };
+        format!("/apis/fuzz.io/{version}{namespace}/things")
+    }
+
+    /// Something is done to objects; an accepted object must be what is read, and must be accepted again.
+    fn step(&mut self) -> Result<(), String> {
+        let version = self.dice.pick(VERSIONS);
+        let body = object(&mut self.dice, &self.definition, version);
+        let collection = self.collection(version);
+        let name = body["metadata"]["name"].as_str().unwrap_or("a").to_owned();
+        let part = self.dice.pick(&["", "", "", "/status", "/scale"]);
+        let query = self.dice.pick(QUERIES);
+        let path = format!("{collection}/{name}{part}");
+        let deed = self.dice.number(0, 9);
+        let answer = match deed {
+            0..=3 => ask(&mut self.server, Method::Post, &format!("{collection}{query}"), "", &body)?,
+            4 | 5 => self.update(&path, query, body)?,
+            6 => self.apply(&path, query, &body)?,
+            7 => self.patch(&path, query, body)?,
+            8 => self.read(&collection, &path)?,
+            _ => ask(&mut self.server, Method::Delete, &path, "", &Value::Null)?,
+        };
+        if answer.is_good() && part.is_empty() && query != "?dryRun=All" && answer.body["kind"] == "Thing" {
+            let is_there = self.is_read(&path, &answer)?;
+            // Nobody judges an object that is read or deleted: it may be older than the definition.
+            if is_there && deed < 8 {
+                self.is_accepted_again(&path, &answer)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, path: &str, query: &str, mut body: Value) -> Result<Answer, String> {
+        let stored = ask(&mut self.server, Method::Get, path, "", &Value::Null)?;
+        if body["metadata"].is_object() {
+            body["metadata"]["resourceVersion"] = stored.version().clone();
+        }
+        ask(&mut self.server, Method::Put, &format!("{path}{query}"), "", &body)
+    }
+
+    fn apply(&mut self, path: &str, query: &str, body: &Value) -> Result<Answer, String> {
+        let separator = if query.is_empty() { "?" } else { "&" };
+        let manager = self.dice.pick(&["one", "two"]);
+        let path = format!("{path}{query}{separator}fieldManager={manager}&force={}", self.dice.one_in(2));
+        ask(&mut self.server, Method::Patch, &path, APPLY, body)
+    }
+
+    fn patch(&mut self, path: &str, query: &str, body: Value) -> Result<Answer, String> {
+        let media = self.dice.pick(&[MERGE, MERGE, JSON, STRATEGIC]);
+        let body = match media {
+            JSON => {
+                let (at, from) = (self.dice.place(&body), self.dice.place(&body));
+                let value = body.pointer(&self.dice.place(&body)).cloned();
+                json!([{ "op": self.dice.pick(&["add", "replace", "remove", "copy", "move", "test"]), "path": at,
+                    "from": from, "value": value }])
+            }
+            _ => body,
+        };
+        ask(&mut self.server, Method::Patch, &format!("{path}{query}"), media, &body)
+    }
+
+    /// Lists as a Table, lists by a field, watches, and reads a part.
+    fn read(&mut self, collection: &str, path: &str) -> Result<Answer, String> {
+        let admin = windtunnel_core::Identity::admin();
+        let table = windtunnel_apiserver::Request::new(Method::Get, collection, &admin)
+            .with_accept("application/json;as=Table;v=v1;g=meta.k8s.io");
+        super::asking::send(&mut self.server, &table)?;
+        let field = path_of_selector(&self.definition);
+        let queries = [
+            format!("{collection}?fieldSelector={field}%3Da"),
+            format!("{collection}?watch=true"),
+            "/openapi/v2".to_owned(),
+            "/openapi/v3/apis/fuzz.io/v1".to_owned(),
+            path.to_owned(),
+        ];
+        let query = &queries[self.dice.index(queries.len())];
+        ask(&mut self.server, Method::Get, query, "", &Value::Null)
+    }
+
+    /// Whether a path is of the version in which objects are stored: what that one does not know, others lose.
+    fn is_stored_as(&self, path: &str) -> bool {
+        let mut versions = self.definition["spec"]["versions"].as_array().into_iter().flatten();
+        let stored = versions.find(|version| version["storage"] == true);
+        let name = stored.and_then(|version| version["name"].as_str()).unwrap_or_default();
+        path.contains(&format!("/{name}/"))
+    }
+
+    /// Whether the object of the answer is there; it must be read as it was answered.
+    fn is_read(&mut self, path: &str, answer: &Answer) -> Result<bool, String> {
+        let read = ask(&mut self.server, Method::Get, path, "", &Value::Null)?;
+        if read.code == 404 {
+            return Ok(false);
+        }
+        if read.body != answer.body {
+            return Err(format!("{path}: answered {}, read {}", answer.body, read.body));
+        }
+        Ok(true)
+    }
+
+    /// An accepted object stays the same when it is written again.
+    fn is_accepted_again(&mut self, path: &str, answer: &Answer) -> Result<(), String> {
+        if self.definition.to_string().contains("oldSelf") || !self.is_stored_as(path) {
+            return Ok(());
+        }
+        let again = ask(&mut self.server, Method::Put, path, "", &answer.body)?;
+        if !again.is_good() || again.body != answer.body {
+            return Err(format!(
+                "{path}: {} when written again: {}, {}",
+                answer.body, again.body, self.definition
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Defines again and again, and does something to objects in between.
+fn judge(seed: u64) -> Result<(), String> {
+    let mut world = World::new("schemas", seed);
+    for _ in 0..6 {
+        world.define()?;
+        for _ in 0..12 {
+            world.step()?;
+        }
+        if world.dice.one_in(2) {
+            let minor = world.dice.minor();
+            world.server.set_kubernetes_minor(minor);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn whatever_is_defined_objects_of_it_are_judged() {
+    campaign("schemas::whatever_is_defined_objects_of_it_are_judged", 25, judge);
+}
+
+#[test]
+fn an_object_that_is_older_than_its_definition_may_be_read() {
+    // Here an object is read after a definition came that requires what it lacks.
+    assert_eq!(judge(9_785_165_413_876_703_897), Ok(()));
+}
+
+#[test]
+fn to_apply_again_changes_nothing_whatever_the_schema() {
+    campaign("schemas::to_apply_again_changes_nothing_whatever_the_schema", 25, |seed| {
+        let mut world = World::new("apply-again", seed);
+        // What another version does not know is lost where that one is stored.
+        world.versions = 1;
+        while !world.define()? || has_unjudged_default(&world.definition) {}
+        for _ in 0..12 {
+            let body = object(&mut world.dice, &world.definition, "v1");
+            let name = body["metadata"]["name"].as_str().unwrap_or("a").to_owned();
+            let path = format!(
+                "{}/{name}?fieldManager={}&force=true",
+                world.collection("v1"),
+                world.dice.pick(&["one", "two"])
+            );
+            let mut first = ask(&mut world.server, Method::Patch, &path, APPLY, &body)?;
+            // Who applies an empty list owns nothing, and an empty map goes with the last thing that was in it. What
+            // nobody owns gets an owner of its own with the next apply.
+            let empty = ["[]", "{}"].iter().any(|empty| body.to_string().contains(empty));
+            for _ in 0..2 {
+                if first.is_good() && (empty || first.body["metadata"]["managedFields"].is_null()) {
+                    first = ask(&mut world.server, Method::Patch, &path, APPLY, &body)?;
+                }
+            }
+            if !first.is_good() || world.definition.to_string().contains("oldSelf") {
+                continue;
+            }
+            let again = ask(&mut world.server, Method::Patch, &path, APPLY, &body)?;
+            if again.code != 200 || again.body != first.body {
+                return Err(format!(
+                    "{body} applied: {}; applied again: {}, {}",
+                    first.body, again.body, world.definition
+                ));
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Whether there is a default below `additionalProperties`, where API servers do not look whether it has unknown fields: it comes and
+/// is pruned in turn.
+fn has_unjudged_default(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            name == "additionalProperties" && value.to_string().contains("\"default\":")
+                || has_unjudged_default(value)
+        }),
+        Value::Array(list) => list.iter().any(has_unjudged_default),
+        _ => false,
+    }
+}
+
+fn path_of_selector(definition: &Value) -> String {
+    let path = definition.pointer("/spec/versions/0/selectableFields/0/jsonPath").and_then(Value::as_str);
+    path.unwrap_or(".metadata.name").trim_start_matches('.').replace(['/', '~'], "-")
+}

@@ -1,0 +1,140 @@
+//! `oc adm upgrade` against recorded transcripts of the real one, where these lie beside the checkout: every byte that
+//! it printed, its exit code, and the patch that it sent.
+
+mod clusters;
+mod transcripts;
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use windtunnel_openshift::oc::{Alert, Command, Gates, Said, Sight, Turn};
+
+use clusters::{Cluster, cluster};
+use transcripts::{Transcript, read};
+
+fn golden() -> Option<String> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/golden/oc-upgrade-transcripts.txt");
+    path.is_file().then(|| fs::read_to_string(path).unwrap())
+}
+
+/// What a command prints in a cluster, and the patch that it sends.
+fn play(words: &[String], cluster: &Cluster) -> (Said, Option<String>) {
+    let command = match Command::read(words, cluster.gates) {
+        Ok(command) => command,
+        Err(said) => return (said, None),
+    };
+    let alerts: Vec<Alert> = cluster.alerts.iter().map(Alert::read).collect();
+    let alerts = if cluster.has_token {
+        Ok(alerts.as_slice())
+    } else {
+        Err("no token is currently in use for this session")
+    };
+    match command.begin(&Sight { cluster_version: Some(&cluster.version), alerts }) {
+        Turn::Done(said) => (said, None),
+        Turn::Patch(patch) => {
+            let body = patch.body.clone();
+            assert_eq!(patch.to_value(), serde_json::from_str::<Value>(&body).unwrap());
+            let answer = cluster.refusal.as_deref();
+            (patch.answered(answer.map_or(Ok(&cluster.version), Err)), Some(body))
+        }
+    }
+}
+
+/// What differs between a transcript and what we do in its cluster.
+fn difference(transcript: &Transcript, cluster: &Cluster) -> Option<String> {
+    let (said, patch) = play(&transcript.words, cluster);
+    let ours = if transcript.is_excerpt {
+        let from = said.stdout.find("Updates to").unwrap_or_default();
+        Said { stdout: clusters::short_images(&said.stdout[from..]), ..said }
+    } else {
+        said
+    };
+    let same = ours == transcript.said && patch == transcript.patch;
+    let Transcript { name, words, said, patch: real, .. } = transcript;
+    (!same).then(|| format!("{name} {words:?}\n--- ours {ours:#?} {patch:?}\n--- real {said:#?} {real:?}"))
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "how much was compared")]
+fn every_recorded_command_reads_as_oc_prints_it() {
+    let Some(text) = golden() else {
+        crate::skipped::skipped("no ../shared/golden/oc-upgrade-transcripts.txt beside the checkout");
+        return;
+    };
+    let transcripts = read(&text);
+    let mut found = Vec::new();
+    for transcript in &transcripts {
+        match cluster(&transcript.section, &transcript.name) {
+            Some(cluster) => found.extend(difference(transcript, &cluster)),
+            None => found.push(format!("{} {}: no such cluster", transcript.section, transcript.name)),
+        }
+    }
+    println!("{} transcripts compared", transcripts.len());
+    assert!(transcripts.len() > 130, "only {} transcripts", transcripts.len());
+    assert!(found.is_empty(), "{} differ:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn without_a_cluster_version_every_command_says_so() {
+    let gates = Gates { accept_risks: true, rollback: true };
+    for (words, no) in
+        [("", "No"), ("recommend", "No"), ("channel a", "no"), ("accept A", "no"), ("rollback", "no")]
+    {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        let command = Command::read(&words, gates).unwrap();
+        let Turn::Done(said) = command.begin(&Sight { cluster_version: None, alerts: Ok(&[]) }) else {
+            panic!("{words:?} goes on")
+        };
+        let expected = "cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version";
+        assert_eq!((said.stderr, said.code), (format!("error: {no} {expected}\n"), 1), "{words:?}");
+    }
+}
+
+#[test]
+fn a_cluster_that_came_from_elsewhere_does_not_roll_back() {
+    let check = |change: &str, expected: &str| {
+        let cluster = clusters::changed("t6", change);
+        let (said, patch) = play(&["rollback".to_owned()], &cluster);
+        assert_eq!((said.stderr, patch), (format!("error: {expected}\n"), None), "{change}");
+    };
+    check(
+        "{history: [[4.16.5, '05'], [4.17.1, 'ab']]}",
+        &format!(
+            "previous version 4.17.1 ({}) is greater than or equal to current version 4.16.5 ({}).  Use 'oc adm upgrade ...' to update, and not this rollback command.",
+            clusters::image("ab"),
+            clusters::image("05")
+        ),
+    );
+    check(
+        "{history: [[4.16.5, '05'], [4.15.9, 'ab']]}",
+        "4.15.9 is less than the current target 4.16.5 and matches the cluster's previous version, but rollbacks that change major or minor versions are not recommended.",
+    );
+    check(
+        "{history: [[4.16.5, '05'], ['4.15', 'ab']]}",
+        "previous version \"4.15\" invalid SemVer: No Major.Minor.Patch elements found",
+    );
+    check(
+        "{conditions: {Progressing: null}}",
+        "no current Progressing info, see `oc describe clusterversion` for more details.",
+    );
+}
+
+#[test]
+fn a_rollback_leaves_accepted_risks_to_the_merge() {
+    let cluster = clusters::changed("t6", "{spec: {desiredUpdate: {acceptRisks: [{name: A}]}}}");
+    let (_, patch) = play(&["rollback".to_owned()], &cluster);
+    let body = format!(
+        "{{\"spec\":{{\"desiredUpdate\": {{\"architecture\":\"\",\"version\":\"4.16.4\",\"image\":\"{}\",\"force\":false}}}}}}",
+        clusters::image("04")
+    );
+    assert_eq!(patch, Some(body));
+}
+
+#[test]
+fn a_refusal_is_what_follows_the_word_error() {
+    let stderr = "warning: an error: a\nerror: b\n  c\n".to_owned();
+    let refused = Said { stderr, code: 1, ..Said::default() };
+    assert_eq!(refused.refusal(), Some("b\n  c"));
+    assert_eq!(Said::default().refusal(), None);
+}

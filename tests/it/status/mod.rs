@@ -1,0 +1,136 @@
+//! Our status texts against those of the real `oc adm upgrade status`, where these lie beside the checkout.
+
+mod health;
+mod published;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use windtunnel::dump::{Dump, Source};
+use windtunnel_core::clock::Time;
+use windtunnel_core::yaml;
+use windtunnel_update_status::status::{Alerts, Details, Inputs, KINDS, Moment, render};
+
+/// Recorded outputs by file, with the details that they were asked for.
+const OUTPUTS: [(&str, Details); 2] = [("output", Details::None), ("detailed-output", Details::All)];
+
+/// Details of one part alone, with the part's place in a text.
+const OF_PARTS: [(Details, usize); 3] = [(Details::Operators, 1), (Details::Nodes, 2), (Details::Health, 3)];
+
+/// What nodes begin with.
+const NODES: [&str; 3] = ["\nAll control plane nodes ", "\nControl Plane Nodes\n", "\n= Worker Upgrade =\n"];
+
+/// Files of a cluster that are no input.
+const NO_INPUT: [&str; 2] = ["output", "detailed-output"];
+
+/// The wall clock when the outputs were recorded: long after all dumps. `oc` judges by it whether nodes are in trouble for long.
+const RECORDED: &str = "2026-05-01T00:00:00Z";
+
+fn golden(folder: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/golden").join(folder);
+    path.is_dir().then_some(path)
+}
+
+fn folders(path: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+/// The files of a cluster by their names.
+fn files(cluster: &Path) -> BTreeMap<String, String> {
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    folders(cluster)
+        .into_iter()
+        .map(|path| (name(&path), fs::read_to_string(path).unwrap()))
+        .filter(|(name, _)| !NO_INPUT.contains(&name.as_str()))
+        .collect()
+}
+
+fn inputs(files: BTreeMap<String, String>) -> Inputs {
+    let dump = Dump::read(files.into_iter().map(|(path, text)| Source { path, text }), KINDS).unwrap();
+    let mut inputs = Inputs::gather(|resource| dump.list(resource).cloned().collect()).unwrap();
+    if let Some(body) = &dump.alerts {
+        inputs.alerts = Alerts::read(body.as_bytes());
+    }
+    inputs
+}
+
+/// A text cut into its parts: the control plane, its operators, nodes, and health. Each but the first may be missing.
+fn parts(output: &str) -> [&str; 4] {
+    let health = output.find("\n= Update Health =\n").unwrap_or(output.len());
+    let nodes = NODES.iter().filter_map(|start| output[..health].find(start)).min().unwrap_or(health);
+    let operators = output[..nodes].find("\nUpdating Cluster Operators\n").unwrap_or(nodes);
+    [&output[..operators], &output[operators..nodes], &output[nodes..health], &output[health..]]
+}
+
+/// Compares the recorded outputs in `folder` with the text made from `inputs`; what differs goes to `found`.
+fn compare(folder: &Path, inputs: &Inputs, found: &mut Vec<String>) {
+    let at = Moment { now: inputs.mock_now(), wall: RECORDED.parse::<Time>().unwrap() };
+    let mut check = |name: &str, details: Details, real: &str| {
+        let ours = match render(inputs, at, details) {
+            Ok(report) => report.text,
+            Err(refusal) => format!("refused: {refusal}"),
+        };
+        if ours != real {
+            found.push(format!("{} {name}\n--- ours\n{ours}--- real\n{real}", folder.display()));
+        }
+    };
+    let [short, detailed] = OUTPUTS.map(|(file, details)| {
+        let real = fs::read_to_string(folder.join(file)).unwrap();
+        check(file, details, &real);
+        real
+    });
+    for (details, place) in OF_PARTS {
+        let mut of_parts = parts(&short);
+        of_parts[place] = parts(&detailed)[place];
+        check(details.name(), details, &of_parts.concat());
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "how much was compared")]
+fn check(folder: &str, inputs_of: impl Fn(&Path) -> Inputs) {
+    let Some(path) = golden(folder) else {
+        crate::skipped::skipped(&format!("no ../shared/golden/{folder} beside the checkout"));
+        return;
+    };
+    let (mut found, mut compared) = (Vec::new(), 0);
+    for cluster in folders(&path) {
+        compare(&cluster, &inputs_of(&cluster), &mut found);
+        compared += 1;
+    }
+    println!("{folder}: {compared} clusters compared");
+    assert!(compared > 0, "nothing compared in {folder}");
+    assert!(found.is_empty(), "{} texts differ:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn the_status_of_every_recorded_cluster_reads_as_oc_prints_it() {
+    check("upgrade-status", |cluster| inputs(files(cluster)));
+}
+
+#[test]
+fn the_status_of_every_made_cluster_reads_as_oc_prints_it() {
+    check("upgrade-status-made", |cluster| inputs(files(cluster)));
+}
+
+/// The files of a cluster that is another one with patches.
+fn changed(folder: &Path) -> BTreeMap<String, String> {
+    let case: Value = serde_json::from_str(&fs::read_to_string(folder.join("case.json")).unwrap()).unwrap();
+    let mut files = files(&folder.join("../../upgrade-status").join(case["base"].as_str().unwrap()));
+    for (name, patch) in case["patches"].as_object().unwrap() {
+        let text = files.get_mut(&format!("{name}.yaml")).unwrap();
+        let mut value: Value = yaml::from_str(text).unwrap();
+        let patch: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();
+        json_patch::patch(&mut value, &patch).unwrap();
+        *text = value.to_string();
+    }
+    files
+}
+
+#[test]
+fn the_status_of_every_changed_cluster_reads_as_oc_prints_it() {
+    check("upgrade-status-variants", |folder| inputs(changed(folder)));
+}

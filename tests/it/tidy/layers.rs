@@ -1,0 +1,159 @@
+//! Which crate and which module may use which other.
+
+use std::collections::BTreeSet;
+
+use super::source::{self, Token, outline, tokens};
+
+/// The crates below the program, and what each may use; Cargo holds them to it, and this table says it again where it can be read.
+pub(super) const CRATES: &[(&str, &[&str])] = &[
+    ("core", &[]),
+    ("apiserver", &["core"]),
+    ("controllers", &["core"]),
+    ("openshift", &["controllers", "core"]),
+    ("update-status", &["core"]),
+];
+
+/// The modules of the program, and what each may use of the program and of the crates. None uses one that is after it.
+pub(super) const MODULES: &[(&str, &[&str])] = &[
+    ("record", &["core"]),
+    ("plan", &["core", "controllers", "openshift", "update_status"]),
+    ("scenario", &["core", "controllers", "openshift", "update_status", "plan"]),
+    ("backends", &["core", "apiserver", "openshift::manifests", "record"]),
+    ("dump", &["core", "openshift::manifests"]),
+    ("engine", &["core", "controllers", "openshift", "update_status", "record", "plan", "backends"]),
+    ("report", &["core", "controllers::faults", "update_status", "record"]),
+    (
+        "steps",
+        &[
+            "core",
+            "controllers",
+            "openshift",
+            "update_status",
+            "record",
+            "plan",
+            "scenario",
+            "backends",
+            "engine",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "core",
+            "apiserver",
+            "controllers",
+            "openshift",
+            "update_status",
+            "record",
+            "plan",
+            "scenario",
+            "backends",
+            "engine",
+            "dump",
+            "report",
+            "steps",
+        ],
+    ),
+];
+
+/// Where a file is among the layers.
+struct Place<'t> {
+    /// The module of the program, or the crate.
+    own: &'t str,
+    /// Whether it is a crate.
+    is_crate: bool,
+    allowed: &'static [&'static str],
+    /// How many modules deep the file is in its crate, or below the root of the program.
+    depth: usize,
+}
+
+impl<'t> Place<'t> {
+    /// The place of a file in `src/` or `crates/`; `None` elsewhere, an error for one that neither table knows.
+    fn find(file: &'t str) -> Option<Result<Self, String>> {
+        let below = |file: &'t str| {
+            let module = file.strip_suffix("/mod.rs").or_else(|| file.strip_suffix(".rs")).unwrap_or(file);
+            (module.split('/').next().unwrap_or_default(), module.split('/').count())
+        };
+        let row = |table: &'static [(&str, &'static [&'static str])], own: &str| {
+            table.iter().find(|(name, _)| *name == own).map(|(_, allowed)| *allowed)
+        };
+        if let Some(inner) = file.strip_prefix("src/") {
+            let (own, depth) = below(inner);
+            let allowed = match own {
+                "lib" => Some(&[][..]),
+                "main" => Some(&["cli"][..]),
+                _ => row(MODULES, own),
+            };
+            return Some(
+                allowed
+                    .map(|allowed| Self { own, is_crate: false, allowed, depth })
+                    .ok_or_else(|| format!("{file}:1: MODULES has no `{own}`")),
+            );
+        }
+        let (own, inner) = file.strip_prefix("crates/")?.split_once("/src/")?;
+        let depth = if inner == "lib.rs" { 0 } else { below(inner).1 };
+        Some(
+            row(CRATES, own)
+                .map(|allowed| Self { own, is_crate: true, allowed, depth })
+                .ok_or_else(|| format!("{file}:1: CRATES has no `{own}`")),
+        )
+    }
+
+    /// Checks one path.
+    fn check(&self, path: &source::Path<'_>) -> Option<String> {
+        let own = self.own;
+        let names = path.names.strip_prefix(&["self"]).unwrap_or(&path.names);
+        let up = names.iter().take_while(|name| **name == "super").count();
+        if !self.is_crate && up > 0 && up >= self.depth + path.depth {
+            return Some(format!("`{}` leaves `{own}`: write `crate::...`", path.names.join("::")));
+        }
+        if names.starts_with(&["std", "env"]) && own != "cli" {
+            return Some(format!("`{own}` may not use `std::env`: take the value as an argument"));
+        }
+        let used = match names {
+            ["crate", ..] if self.is_crate => return None,
+            ["crate" | "windtunnel", used @ ..] => used.join("::"),
+            [first, used @ ..] => [&[first.strip_prefix("windtunnel_")?][..], used].concat().join("::"),
+            [] => return None,
+        };
+        let within =
+            |of: &str| used.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
+        if within(&own.replace('-', "_")) || self.allowed.iter().any(|of| within(of)) {
+            return None;
+        }
+        let allowed = if self.allowed.is_empty() { "nothing".to_owned() } else { self.allowed.join(", ") };
+        Some(format!("`{own}` may not use `{used}`; it may use {allowed}"))
+    }
+}
+
+/// Checks the paths of a file against [`CRATES`] and [`MODULES`].
+pub(super) fn check_uses(file: &str, tokens: &[Token<'_>]) -> Vec<String> {
+    let place = match Place::find(file) {
+        None => return Vec::new(),
+        Some(Err(fault)) => return vec![fault],
+        Some(Ok(place)) => place,
+    };
+    let (paths, _) = outline(tokens);
+    let fault =
+        |path: &source::Path<'_>| place.check(path).map(|fault| format!("{file}:{}: {fault}", path.line));
+    paths.iter().filter_map(fault).collect()
+}
+
+/// The crate root declares the modules of [`MODULES`] and nothing else: a name there would be a way around the table.
+pub(super) fn check_root(lib: &str) -> Vec<String> {
+    let tokens = tokens(lib);
+    let declared: BTreeSet<&str> = outline(&tokens).1.iter().map(|line| line.name).collect();
+    let known: BTreeSet<&str> = MODULES.iter().map(|(name, _)| *name).collect();
+    let differs = declared.symmetric_difference(&known);
+    let mut faults: Vec<String> = differs
+        .map(|name| format!("src/lib.rs: `{name}` is only in one of src/lib.rs and MODULES"))
+        .collect();
+    let other = |token: &&Token<'_>| matches!(token.text, "use" | "fn" | "struct" | "enum" | "macro_rules");
+    faults.extend(
+        tokens
+            .iter()
+            .find(other)
+            .map(|token| format!("src/lib.rs:{}: only `mod` lines are allowed here", token.line)),
+    );
+    faults
+}
