@@ -10,6 +10,7 @@ use windtunnel_core::clock::{Clock, Time};
 use windtunnel_core::requests::faults::{RequestFault, Requests};
 use windtunnel_core::resources::EVENT_TTL;
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, Refusal, View, Write};
+use windtunnel_openshift::admission::{ClusterConfiguration, SecurityContextConstraints};
 
 use super::{Backend, BackendError, Capabilities, Door, Order, Upstream};
 use crate::record::WriteEvent;
@@ -50,7 +51,8 @@ pub(super) fn server(minor: u32, seed: u64, now: Time, clients: Clients) -> ApiS
         .seed(seed)
         .history(HISTORY)
         .status_ratcheting_backports(true)
-        .openshift_admission(true)
+        .admission_plugin(ClusterConfiguration)
+        .admission_plugin(SecurityContextConstraints::default())
         .event_ttl(EVENT_TTL)
         // Server-side apply needs the owners of fields. Without them writes cost less.
         .managed_fields(clients == Clients::Any)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde_json::json;
 use windtunnel_core::clock::Time;
+use windtunnel_core::requests::admission::AdmissionPlugin;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Resource, Write, resources};
 
@@ -45,7 +46,7 @@ pub struct Builder {
     authorization: AuthorizationMode,
     pace: DefinitionPace,
     pub(crate) service_accounts: bool,
-    pub(crate) openshift_admission: bool,
+    pub(crate) plugins: Vec<Box<dyn AdmissionPlugin>>,
     event_ttl: SignedDuration,
     answers: BTreeMap<String, String>,
 }
@@ -64,7 +65,7 @@ impl Default for Builder {
             authorization: AuthorizationMode::default(),
             pace: DefinitionPace::default(),
             service_accounts: false,
-            openshift_admission: false,
+            plugins: Vec::new(),
             event_ttl: SignedDuration::from_hours(1),
             answers: BTreeMap::new(),
         }
@@ -195,7 +196,7 @@ impl Builder {
             own_uids: stream("apiserver/own-uid"),
             suffixes: stream("apiserver/generate-name"),
             timeouts: stream("apiserver/watch-timeout"),
-            admission: Admission::new(self.service_accounts, self.openshift_admission),
+            admission: Admission::new(self.service_accounts, self.plugins),
             hooks: self.hooks,
             documents: Documents::default(),
             metrics: Metrics::default(),

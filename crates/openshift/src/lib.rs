@@ -1,5 +1,6 @@
 //! The components of OpenShift, simulated: a folder each, and what releases hold.
 
+pub mod admission;
 pub mod certificate;
 pub mod cvo;
 pub mod graph;

@@ -9,6 +9,7 @@ use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::{ApiServer, AuthorizationMode, Impersonate, Method, Request};
 use windtunnel_core::clock::VirtualClock;
 use windtunnel_core::{Identity, Resource, Write, resources};
+use windtunnel_openshift::admission::ClusterConfiguration;
 
 use super::requests::now;
 
@@ -180,7 +181,8 @@ fn definition(kind: &Resource) -> Value {
 #[test]
 fn only_a_server_of_openshift_keeps_its_configuration_from_being_deleted() {
     let deleted = |openshift: bool| {
-        let server = ApiServer::builder().openshift_admission(openshift);
+        let server = ApiServer::builder();
+        let server = if openshift { server.admission_plugin(ClusterConfiguration) } else { server };
         let mut server = server.build(now());
         for kind in [resources::CLUSTER_VERSIONS, resources::CLUSTER_OPERATORS, resources::PROXIES] {
             super::requests::define(&mut server, definition(&kind));

@@ -55,7 +55,7 @@ fn sources(folder: &Path, text: &mut String) {
 fn each_trap_of_the_upstream_controller_has_its_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut text = String::new();
-    for folder in ["src/insights", "src/model/insight", "tests/it"] {
+    for folder in ["crates/update-status/src", "tests/it"] {
         sources(&root.join(folder), &mut text);
     }
     let table = documented("trap");

@@ -36,7 +36,7 @@ const PACE: [&str; 4] = ["--speed", "600x", "--writes-per-second", "1000"];
 const PLACE: [&str; 4] = ["--kubeconfig", "config", "--context", CONTEXT];
 
 fn environment(plane: &ControlPlane) -> TestEnvironment {
-    let feature = include_str!("../../features/z_stream_update.feature");
+    let feature = include_str!("../../../features/z_stream_update.feature");
     TestEnvironment::with(&[
         ("config", plane.kubeconfig()),
         ("z_stream_update.feature", feature),

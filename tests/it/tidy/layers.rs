@@ -18,7 +18,7 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
     ("record", &["core"]),
     ("plan", &["core", "controllers", "openshift", "update_status"]),
     ("scenario", &["core", "controllers", "openshift", "update_status", "plan"]),
-    ("backends", &["core", "apiserver", "openshift::manifests", "record"]),
+    ("backends", &["core", "apiserver", "openshift::admission", "openshift::manifests", "record"]),
     ("dump", &["core", "openshift::manifests"]),
     ("engine", &["core", "controllers", "openshift", "update_status", "record", "plan", "backends"]),
     ("report", &["core", "controllers::faults", "update_status", "record"]),

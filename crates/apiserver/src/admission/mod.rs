@@ -5,15 +5,15 @@
 //! Nothing here costs anything while nothing is configured.
 
 pub(crate) mod builtin;
+mod plugin;
 pub(crate) mod policy;
 pub(crate) mod webhook;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde_json::Value;
+use windtunnel_core::requests::admission::AdmissionPlugin;
 
-use self::builtin::constraints::{self, Constraint};
 use self::policy::{Binding, Policies, Policy};
 use self::webhook::{Webhook, configuration};
 use super::call::Call;
@@ -66,15 +66,13 @@ pub(crate) struct Admission {
     quotas: Option<TableId>,
     /// Whether pods run as ServiceAccounts that must be there.
     service_accounts: bool,
-    /// Whether OpenShift's own plugins are there.
-    openshift: bool,
-    /// What pods may ask of their nodes, in the order in which it is tried; `None` until somebody asks.
-    constraints: Option<Arc<[Constraint]>>,
+    /// Plug-ins that the server was built with.
+    plugins: Vec<Box<dyn AdmissionPlugin>>,
 }
 
 impl Admission {
-    pub(crate) fn new(service_accounts: bool, openshift: bool) -> Self {
-        Self { service_accounts, openshift, ..Self::default() }
+    pub(crate) fn new(service_accounts: bool, plugins: Vec<Box<dyn AdmissionPlugin>>) -> Self {
+        Self { service_accounts, plugins, ..Self::default() }
     }
 
     /// Whether objects that are there already may be changed.
@@ -190,9 +188,7 @@ impl ApiServer {
         } else if kind.is("", "resourcequotas") {
             self.admission.quotas = any;
         }
-        if constraints::is_source(kind) {
-            self.admission.constraints = None;
-        }
+        self.admission.plugins.iter_mut().for_each(|plugin| plugin.note_change(&kind.resource));
         let is_policy = policy::is_policy(kind);
         if !is_policy && !configuration::is_configuration(kind) {
             return;

@@ -44,7 +44,7 @@ impl ApiServer {
         let attributes =
             |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
         self.give_service_account(call, &mut object)?;
-        self.constrain_pod(call, &mut object)?;
+        self.mutate_by_plugins(call, &mut object)?;
         self.mutate(call, attributes(&given), Some(&mut object))?;
         // The owners of its fields are nobody else's to change.
         Stored::take_owners(&mut object);

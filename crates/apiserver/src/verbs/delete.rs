@@ -41,11 +41,12 @@ impl ApiServer {
         call.dry_run = options.dry_run;
         warn_of_orphans(call, &options);
         self.keep_namespace(&kind, &call.path.name)?;
+        self.ask_plugins_about_deletion(call, None)?;
         let entry = self.entry(call)?;
         let object = Self::written_form(&kind, entry);
         call.before = Some(object.clone());
         check_preconditions(&kind, &call.key(), &object, &options)?;
-        self.keep_configuration(&kind, &call.path.name)?;
+        self.ask_plugins_about_deletion(call, Some(&object))?;
         self.admit_deletion(call, &call.key(), &object)?;
         let reply = self.delete_object(&kind, &call.key(), &object, &options, call.now)?;
         if reply.removed.is_none()

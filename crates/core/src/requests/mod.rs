@@ -1,5 +1,6 @@
 //! Requests to an API server: the writes that components make, and faults that requests can meet.
 
+pub mod admission;
 pub mod faults;
 mod write;
 

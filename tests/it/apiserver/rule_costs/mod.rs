@@ -12,7 +12,7 @@ use super::requests::{ask, server};
 /// Rules over the fields of the schema below: the cost to three digits, as kube-apiserver 1.36 estimates it, and the
 /// expression. A rule that does not compile has a dash for its cost; so has the expression of a message. A rule that costs
 /// more than 100 times the limit for a single value is `unbounded`.
-const RULES: &str = include_str!("rule_costs/rules.txt");
+const RULES: &str = include_str!("rules.txt");
 
 /// The most that a rule may cost.
 const LIMIT: f64 = 1e7;

@@ -195,7 +195,7 @@ fn the_same_feature_is_green_in_a_cluster_of_others_and_leaves_nothing_there() {
 #[test]
 fn a_rollback_that_an_old_api_server_is_needed_for_is_skipped_where_there_is_none() {
     let cluster = Cluster::new(&["--bare", "--kubernetes", "1.36"]);
-    let all = include_str!("../../../features/enum_rollback.feature");
+    let all = include_str!("../../../../features/enum_rollback.feature");
     let first = all.split("  Scenario: ").take(2).collect::<Vec<_>>().join("  Scenario: ");
     cluster.environment.write("first.feature", first);
     let output = cluster.test(&["first.feature"]);

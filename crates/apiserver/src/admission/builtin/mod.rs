@@ -1,7 +1,6 @@
 //! Admission that every server has built in, besides webhooks and policies.
 
 pub(crate) mod amounts;
-pub(super) mod constraints;
 pub(super) mod limits;
 pub(super) mod quota;
 mod required;

@@ -1,9 +1,9 @@
 //! What a pod asks of its node, held against SecurityContextConstraints.
 
 use serde_json::Value;
+use windtunnel_core::text::go_quote::quote;
 
 use super::constraint::{Constraint, texts};
-use crate::gotext::quote;
 
 /// Users that pods of a namespace may have: the first and the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

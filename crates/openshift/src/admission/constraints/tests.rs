@@ -1,13 +1,13 @@
 //! Which constraints let which pods in.
 
 use serde_json::{Value, json};
+use windtunnel_apiserver::ApiServer;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{NAMESPACES, PODS, SECURITY_CONTEXT_CONSTRAINTS};
 use windtunnel_core::{Identity, Write, resources};
-use windtunnel_openshift::manifests;
 
-use super::{CHOSEN, Range};
-use crate::ApiServer;
+use super::{CHOSEN, Range, SecurityContextConstraints};
+use crate::manifests;
 
 fn now() -> Time {
     "2024-01-01T00:00:00Z".parse().unwrap()
@@ -15,7 +15,10 @@ fn now() -> Time {
 
 /// A server with the constraints of a cluster, and who may use them.
 fn server(openshift: bool) -> ApiServer {
-    let mut server = ApiServer::builder().openshift_admission(openshift).build(now());
+    let mut server = match openshift {
+        true => ApiServer::builder().admission_plugin(SecurityContextConstraints::default()).build(now()),
+        false => ApiServer::builder().build(now()),
+    };
     let definition = manifests::crd("securitycontextconstraints.security.openshift.io", (4, 18)).unwrap();
     let admin = Identity::admin();
     let mut create = |object: &Value| {

@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use serde_json::Value;
 use windtunnel_core::Identity;
-
-use crate::gotext::quote;
+use windtunnel_core::text::go_quote::quote;
 
 /// What each freedom weighs. The weightier ones are more than all of the lighter ones together.
 const PRIVILEGED: i64 = 1_600_000;
@@ -26,7 +25,7 @@ const TRIVIAL_VOLUMES: [&str; 6] = ["secret", "configMap", "emptyDir", "downward
 
 /// A SecurityContextConstraints object, with what is asked of it for each pod.
 #[derive(Debug)]
-pub(in crate::admission) struct Constraint {
+pub(super) struct Constraint {
     pub(super) name: String,
     priority: i64,
     weight: i64,

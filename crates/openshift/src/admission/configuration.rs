@@ -1,0 +1,38 @@
+//! Objects that OpenShift's kube-apiserver does not delete: the cluster's configuration (admission plug-in
+//! `config.openshift.io/DenyDeleteClusterConfiguration`) and its namespaces (`NamespaceLifecycle` there).
+
+use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest};
+use windtunnel_core::resources;
+
+const NAMESPACES: [&str; 4] =
+    ["openshift-config", "openshift-config-managed", "openshift-cluster-version", "openshift-machine-api"];
+const GROUP: &str = "config.openshift.io";
+
+/// Rejects the deletion of ClusterVersion `version`, of objects named `cluster` in the group `config.openshift.io`, and of the
+/// namespaces of both.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ClusterConfiguration;
+
+impl AdmissionPlugin for ClusterConfiguration {
+    fn copied(&self) -> Box<dyn AdmissionPlugin> {
+        Box::new(*self)
+    }
+
+    fn check_deletion(&self, request: &AdmissionRequest<'_>) -> Result<(), String> {
+        let (resource, name) = (request.resource, request.name);
+        if *resource == resources::NAMESPACES && NAMESPACES.contains(&name) {
+            return Err("this namespace may not be deleted".to_owned());
+        }
+        let (group, plural) = (&*resource.group, &*resource.plural);
+        let required = match plural {
+            // Each belongs to its operator.
+            "clusteroperators" => None,
+            "clusterversions" => Some("version"),
+            _ => Some("cluster"),
+        };
+        if request.old.is_none() || group != GROUP || required != Some(name) {
+            return Ok(());
+        }
+        Err(format!("deleting required {plural}.{group} resource, named {name}, is not allowed"))
+    }
+}
