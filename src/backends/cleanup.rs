@@ -1,4 +1,4 @@
-//! What has to be undone whatever happens: at the end of a run, when it fails or panics, and when somebody interrupts it.
+//! Cleanup work that must happen at the end of a run, after a failure or panic, and on an interrupt.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::thread::ThreadId;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// All that is still to be undone, oldest first.
+/// All pending cleanup work, oldest first.
 #[derive(Clone, Default)]
 pub struct Cleanups(Arc<(Mutex<Pending>, Condvar)>);
 
@@ -15,35 +15,36 @@ pub struct Cleanups(Arc<(Mutex<Pending>, Condvar)>);
 struct Pending {
     next: u64,
     works: BTreeMap<u64, Work>,
-    /// The thread that is undoing things: others wait for it, since they may hold what it needs.
+    /// The thread that cleans up. Other threads wait for it, since it may be doing work that they need done.
     busy: Option<ThreadId>,
 }
 
-/// Something to be undone: dropping this does it, unless somebody did before.
+/// The handle of cleanup work: dropping it does the work, unless it was done before.
 #[must_use = "dropping it cleans up"]
 pub struct Guard {
     all: Cleanups,
     number: u64,
 }
 
-/// Whether runs are to end where they are, and clean up.
+/// A flag that makes runs end early and clean up.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// From now on they are.
+    /// Sets the flag.
     pub fn tell(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
 
-    /// Whether they are.
+    /// Returns whether the flag is set.
     pub fn is_told(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
 }
 
 impl Cleanups {
-    /// Has `work` be done when the guard is dropped or [`Cleanups::run`] is called, whichever is first, and once.
+    /// Registers `work`, which is done once: when the guard is dropped or when [`Cleanups::run`] is called,
+    /// whichever is first.
     pub fn add(&self, work: impl FnOnce() + Send + 'static) -> Guard {
         let mut pending = self.quiet();
         let number = pending.next;
@@ -52,18 +53,19 @@ impl Cleanups {
         Guard { all: self.clone(), number }
     }
 
-    /// Whether something is being undone at this moment.
+    /// Returns whether cleanup work is being done now.
     pub fn is_at_work(&self) -> bool {
         self.lock().busy.is_some()
     }
 
-    /// Does everything now, newest first.
+    /// Does all work now, newest first.
     pub fn run(&self) {
         self.run_all();
         self.end(None);
     }
 
-    /// The same for a process that ends now: whoever has something to undo from here on waits for the end.
+    /// Does all work before the process exits. Afterwards, every thread with cleanup work blocks until the
+    /// exit.
     pub fn run_last(&self) {
         self.run_all();
     }
@@ -71,14 +73,14 @@ impl Cleanups {
     fn run_all(&self) {
         self.quiet().busy = Some(std::thread::current().id());
         loop {
-            // The lock is free while the work is done: it may drop other guards.
+            // The lock is free during the work, which may drop other guards.
             let last = self.lock().works.pop_last();
             let Some((_, work)) = last else { return };
             do_whatever_happens(work);
         }
     }
 
-    /// This thread undoes nothing any more but what it was at before.
+    /// Marks this thread as finished, or as back at the outer work that it was doing before.
     fn end(&self, before: Option<ThreadId>) {
         self.lock().busy = before;
         self.0.1.notify_all();
@@ -88,7 +90,7 @@ impl Cleanups {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no other thread is undoing things.
+    /// Waits until no other thread is cleaning up.
     fn quiet(&self) -> MutexGuard<'_, Pending> {
         let own = std::thread::current().id();
         let is_busy = |pending: &mut Pending| pending.busy.is_some_and(|thread| thread != own);
@@ -97,7 +99,7 @@ impl Cleanups {
 }
 
 impl Guard {
-    /// Leaves it to [`Cleanups::run`].
+    /// Leaves the work to [`Cleanups::run`].
     pub fn leave(self) {
         std::mem::forget(self);
     }
@@ -107,7 +109,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         let mut pending = self.all.quiet();
         let Some(work) = pending.works.remove(&self.number) else { return };
-        // Who ends the process meanwhile waits for this; a work may drop another guard.
+        // A thread that exits the process waits for this work. The work may drop another guard.
         let before = pending.busy.replace(std::thread::current().id());
         drop(pending);
         do_whatever_happens(work);
@@ -115,7 +117,7 @@ impl Drop for Guard {
     }
 }
 
-/// A work that panics, which is told, must not keep others waiting or undone.
+/// Does work. A panic prints its message, but must not block other threads or skip other work.
 fn do_whatever_happens(work: Work) {
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
 }
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn each_work_is_done_once_whoever_is_first() {
+    fn does_each_work_once() {
         let (all, done) = (Cleanups::default(), Arc::default());
         let first = all.add(noting(&done, "first"));
         let second = all.add(noting(&done, "second"));
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn who_drops_a_guard_waits_for_who_is_undoing_it() {
+    fn dropping_a_guard_waits_for_the_thread_that_does_its_work() {
         let (all, done) = (Cleanups::default(), Arc::default());
         let (begun, begins) = std::sync::mpsc::channel();
         let (end, ends) = std::sync::mpsc::channel::<()>();
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ends_the_process_waits_for_who_drops_a_guard() {
+    fn exiting_waits_for_a_guard_that_is_being_dropped() {
         let (all, done) = (Cleanups::default(), Arc::default());
         let (begun, begins) = std::sync::mpsc::channel();
         let (end, ends) = std::sync::mpsc::channel::<()>();
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_work_that_panics_keeps_nobody_waiting() {
+    fn work_that_panics_blocks_no_other_work() {
         let (all, done) = (Cleanups::default(), Arc::default());
         let other = all.add(noting(&done, "other"));
         drop(all.add(|| panic!("on purpose")));
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_cleans_up() {
+    fn a_panicking_thread_cleans_up() {
         let (all, done) = (Cleanups::default(), Arc::default());
         let work = noting(&done, "done");
         let thread = std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! A cluster that is there: others use it, too, so nothing of theirs is touched, and nothing of ours stays.
+//! An existing cluster that others may use: a run leaves their objects alone and removes its own.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,32 +13,33 @@ use windtunnel_openshift::manifests;
 use super::remote::{self, Link, Remote, Stamp, Terms, Wire, heartbeats, runs, sweep};
 use super::{Backend, BackendError, Capabilities, Cleanups, Door, Order, RUN, Stop, Tell};
 
-/// How long the cluster may take to be ready, and how often it is asked.
+/// The time limit for the cluster to become ready, and the polling interval.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(500);
-/// How often it is looked whether the controllers of a cluster with nodes are at work: some clusters have none.
+/// The number of polls for the controllers of a cluster with nodes; some clusters have none.
 const CONTROLLERS_LOOKS: u32 = 6;
 
-/// How a cluster is used.
+/// The settings for the use of a cluster.
 #[derive(Clone)]
 pub struct Use {
-    /// How it is reached.
+    /// The connection settings.
     pub config: Config,
-    /// How many times as fast as the wall's the clock of a run may pass.
+    /// The maximum speed of the run's clock, as a multiple of the wall clock.
     pub speed: f64,
-    /// How many writes there may be in a second.
+    /// The maximum number of writes per second.
     pub writes_per_second: u32,
-    /// Whether what a run made stays.
+    /// Whether the objects of a run stay.
     pub keep: bool,
-    /// How people reach what stays, and get rid of it.
+    /// Instructions for people to access and to remove the objects that stay.
     pub removal: String,
-    /// Whether the cluster is known to come with nodes and controllers of its own, for which a young one is given time.
+    /// Whether the cluster is known to have its own nodes and controllers, which a new cluster needs time to
+    /// start.
     pub has_kubelets: bool,
-    /// Has runs end where they are, and clean up.
+    /// Makes runs end early and clean up.
     pub stop: Stop,
 }
 
-/// A cluster that somebody named, one run at a time.
+/// A backend that uses an existing cluster, one run at a time.
 pub struct Existing {
     cluster: Use,
     cleanups: Cleanups,
@@ -46,11 +47,11 @@ pub struct Existing {
 }
 
 impl Existing {
-    /// Looks at the cluster: whether it answers, is nobody's OpenShift, and nobody is at work in it. What a run left behind
-    /// that was killed is removed.
+    /// Checks that the cluster answers, is not a real OpenShift cluster and has no active run. Removes the
+    /// remains of a killed run.
     ///
     /// # Errors
-    /// Why it is not touched.
+    /// The reason why the cluster is not used.
     pub fn reach(cluster: Use, cleanups: &Cleanups, tell: Tell) -> Result<Self, BackendError> {
         let wire = connect(&cluster)?;
         wait_until_ready(&wire, &tell)?;
@@ -64,10 +65,10 @@ impl Existing {
     }
 }
 
-/// Removes what runs left behind in a cluster, also what was to stay.
+/// Removes the remains of runs from a cluster, including objects that were to stay.
 ///
 /// # Errors
-/// Somebody is at work there, or something does not go.
+/// A run is active there, or an object cannot be removed.
 pub fn clean(cluster: &Use, tell: &Tell) -> Result<(), BackendError> {
     let wire = connect(cluster)?;
     wait_until_ready(&wire, tell)?;
@@ -97,7 +98,7 @@ impl Backend for Existing {
             controllers,
             speed: whole(self.cluster.speed),
         };
-        // The clock of the run can be read on its own thread alone.
+        // Only the run's own thread can read its clock.
         let time = SetClock::at(order.clock.now());
         let (link, inbox) = Link::new(Arc::clone(&wire), stamp, Some(Arc::clone(&time)));
         let bound = (Arc::clone(&wire), run.clone());
@@ -106,7 +107,7 @@ impl Backend for Existing {
             let removal = self.cluster.removal.clone();
             self.cleanups.add(move || {
                 link.close();
-                // It is done also where the run was told to stop.
+                // Cleanup also happens after the run was stopped.
                 let wire = wire.unstopped();
                 if keep {
                     lease.keep(&wire);
@@ -116,7 +117,7 @@ impl Backend for Existing {
                 }
             })
         };
-        // From here on whatever is made is removed by `end`.
+        // From here on, `end` removes everything that the run creates.
         remote::let_kubelets_work(&bound.0, &bound.1)?;
         if controllers {
             link.wait_for_controllers();
@@ -139,7 +140,7 @@ impl Backend for Existing {
     }
 }
 
-/// A speed in whole numbers, at least 1. There is none above 100,000.
+/// Returns a speed rounded up to a whole number, at least 1. Speeds do not exceed 100,000.
 #[expect(clippy::cast_possible_truncation, reason = "a float is cast to the nearest number that there is")]
 fn whole(speed: f64) -> i32 {
     speed.ceil().max(1.0) as i32
@@ -155,15 +156,15 @@ fn wait_until_ready(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
     wait(tell, || {
         let reply = wire.probe("/readyz");
         match reply.code {
-            // Who may not ask that may ask other things.
+            // A client without permission for this path may have permission for others.
             200..300 | 401 | 403 | 404 => None,
             _ => Some(reply.checked().err().map(|refusal| refusal.message).unwrap_or_default()),
         }
     })
 }
 
-/// Waits until a cluster that was just made has a node that is Ready, and for a moment for its controllers: who looked
-/// before would take it for one without.
+/// Waits until a new cluster has a Ready node, and for a short time until its controllers work. Otherwise it
+/// would look like a cluster without controllers.
 #[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
 fn wait_until_settled(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
     wait(tell, || match wire.get(&NODES.path("", "")).checked() {
@@ -187,7 +188,7 @@ fn is_ready(node: &Value) -> bool {
     conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
 }
 
-/// Waits until nothing is `missing` any more, and tells what it waits for.
+/// Waits until `missing` returns `None`, and reports what it waits for.
 #[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
 fn wait(tell: &Tell, missing: impl Fn() -> Option<String>) -> Result<(), BackendError> {
     let (began, mut told) = (std::time::Instant::now(), String::new());
@@ -204,7 +205,7 @@ fn wait(tell: &Tell, missing: impl Fn() -> Option<String>) -> Result<(), Backend
     Ok(())
 }
 
-/// Refuses a cluster that is somebody's OpenShift, or looks like it.
+/// Rejects a cluster that may be a real OpenShift cluster.
 fn check(wire: &Arc<Wire>) -> Result<(), BackendError> {
     match wire.get(&CLUSTER_VERSIONS.path("", "version")).checked() {
         Err(refusal) if refusal.code == 404 => Ok(()),
@@ -220,7 +221,7 @@ fn check(wire: &Arc<Wire>) -> Result<(), BackendError> {
     }
 }
 
-/// Refuses a cluster with definitions of others that a run would put its own in the place of.
+/// Rejects a cluster with CustomResourceDefinitions of others that a run would overwrite.
 fn check_definitions(wire: &Arc<Wire>) -> Result<(), BackendError> {
     let all = wire.get(&CUSTOM_RESOURCE_DEFINITIONS.path("", "")).checked();
     let all = all.map_err(|refusal| BackendError::Failed(refusal.message))?;
@@ -240,11 +241,11 @@ fn check_definitions(wire: &Arc<Wire>) -> Result<(), BackendError> {
     )))
 }
 
-/// Removes what a killed run left.
+/// Removes the remains of a killed run.
 fn remove_remains(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
     match runs::holding(wire)? {
         None => Ok(()),
-        // Runs of this process come one after the other.
+        // Runs of this process use the cluster one after the other.
         Some(run) if run.kept && !run.lease.is_of_this_process() => Err(BackendError::Refused(format!(
             "run {} was left here as it is (--keep): remove it by `windtunnel clean` with the same --kubeconfig and \
              --context",
@@ -276,17 +277,17 @@ fn remove(wire: &Arc<Wire>, lease: &runs::Held, tell: &Tell) -> Result<(), Backe
     Ok(())
 }
 
-/// Whether kube-controller-manager is at work: it publishes this ConfigMap into every namespace.
+/// Returns whether kube-controller-manager works: it publishes this ConfigMap in every namespace.
 fn has_controllers(wire: &Arc<Wire>) -> Result<bool, BackendError> {
     match wire.get(&CONFIG_MAPS.path("default", "kube-root-ca.crt")).checked() {
-        // A simulated one does so as well.
+        // A simulated one publishes it as well.
         Ok(published) => Ok(published["metadata"]["labels"][RUN].is_null()),
         Err(refusal) if refusal.code == 404 => Ok(false),
         Err(refusal) => Err(BackendError::Failed(refusal.message)),
     }
 }
 
-/// Whether the cluster has nodes that no run made.
+/// Returns whether the cluster has nodes that no run created.
 fn has_nodes(wire: &Arc<Wire>) -> Result<bool, BackendError> {
     let others = format!("{}?labelSelector=!{}&limit=1", NODES.path("", ""), remote::SIMULATED);
     let nodes = wire.get(&others).checked().map_err(|refusal| BackendError::Failed(refusal.message))?;

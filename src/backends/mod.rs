@@ -1,4 +1,4 @@
-//! "Give me a cluster": where a run takes place, the way into it, and what is left behind: nothing.
+//! Backends: clusters for runs, the connection to them, and their cleanup.
 
 mod cleanup;
 pub mod in_process;
@@ -26,97 +26,100 @@ use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
 
 use crate::record::{Secrets, WriteEvent};
 
-/// The one way into a cluster. Whatever the engine, its actors and its expectations know or do goes through here.
+/// The connection to a cluster. The engine, its actors and its expectations use the cluster only through it.
 pub trait Door: Send {
-    /// Makes a request of the component `by`, its user agent, as `who`, and gives the API server's answer.
+    /// Sends a write of the component `by` (its user agent) as user `who`, and returns the API server's
+    /// answer.
     ///
     /// # Errors
-    /// The API server's refusal.
+    /// The API server's rejection.
     fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal>;
 
-    /// Has the API server answer chosen requests with trouble.
+    /// Makes the API server fail certain requests.
     fn fail(&mut self, fault: RequestFault);
 
-    /// Has it answer these requests as it should again, or all (`None`).
+    /// Ends the failures of these requests, or of all (`None`).
     fn heal(&mut self, requests: Option<&Requests>);
 
-    /// What changed since the last call, in the order of the API server's revisions. `known` is what the changes of
-    /// all calls before have led to: where the API server's history does not reach back to the last call, the changes
-    /// are what differs from it, deletions first.
+    /// Returns the changes since the last call, in the order of resource versions. `known` is the state after
+    /// all previous changes. If the API server's history does not reach back to the last call, the changes
+    /// are the difference to `known`, deletions first.
     fn changes(&mut self, known: &View) -> Vec<Change>;
 
-    /// Rolls the kube-apiserver to Kubernetes 1.`minor`.
+    /// Updates the kube-apiserver to Kubernetes 1.`minor`.
     ///
     /// # Errors
-    /// That cannot be, and the one that is there behaves otherwise.
+    /// The server cannot change its version, and its own behaves differently.
     fn serve_kubernetes(&mut self, minor: u32) -> Result<(), String>;
 
-    /// What kube clients asked to change since the last call, with the answers and when, for the record.
+    /// Returns the writes of kube clients since the last call, with answers and times, for the record.
     fn client_writes(&mut self) -> Vec<(Time, WriteEvent)>;
 
-    /// How many requests kube clients have made so far, reads as well.
+    /// Returns the number of requests by kube clients so far, including reads.
     fn client_requests(&self) -> u64;
 
-    /// Tells of writes from now on, through whichever door: the receiver's value changes with each.
+    /// Notifies of future writes by any client: the receiver's value changes with each.
     fn subscribe(&self) -> watch::Receiver<u64>;
 
-    /// A kube client that acts as `who`, for controllers that run beside the engine.
+    /// Returns a kube client that acts as `who`, for controllers that run outside of the engine.
     fn client(&self, who: &Identity) -> kube::Client;
 
-    /// What the cluster can do.
+    /// Returns the capabilities of the cluster.
     fn capabilities(&self) -> Capabilities;
 
-    /// Has this answer what clients ask of pods through the API server. Servers that are not ours ask real pods.
+    /// Makes the API server forward requests to pods, such as logs, to this upstream. Servers of other
+    /// programs ask real pods.
     fn answer_behind(&mut self, _: Arc<dyn Upstream>) {}
 
-    /// A copy of the API server with all that is in it, for a simulation of its own with this clock; `None` where there is none to
-    /// be had.
+    /// Returns a copy of the API server with all objects, for a separate simulation with this clock; `None`
+    /// if the backend cannot copy.
     fn copied(&self, _: Arc<dyn Clock>) -> Option<Box<dyn Door>> {
         None
     }
 
-    /// Why the cluster is out of reach for good; `None`: it is not.
+    /// Returns why the cluster is permanently unreachable; `None` if it is not.
     fn lost(&self) -> Option<&str> {
         None
     }
 
-    /// What the run may not print of the cluster's secrets; `None`: there is nothing to keep from anybody.
+    /// Returns the secrets that the run must not print; `None` if there are none.
     fn secrets(&self) -> Option<&Secrets> {
         None
     }
 
-    /// What cluster time must wait for; `None`: for nothing.
+    /// Returns the limiter of cluster time; `None` if there is no limit.
     fn pace(&self) -> Option<Arc<dyn Pace>> {
         None
     }
 }
 
-/// What cluster time must wait for on the wall's clock.
+/// Limits cluster time by events on the wall clock.
 pub trait Pace: Send + Sync {
-    /// Blocks until cluster time may pass, and tells up to when, at most `until`.
+    /// Blocks until cluster time may advance, and returns the new time, at most `until`.
     fn hold(&self, now: Time, until: Time) -> Time;
 }
 
-/// What a kind of cluster can do. A step that needs more is skipped.
+/// The capabilities of a kind of cluster. Steps that need others are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Capabilities {
-    /// Hours pass in no time; else as fast as the run was told.
+    /// Cluster time is independent of the wall clock; otherwise it follows the wall clock with the run's
+    /// speed.
     pub virtual_time: bool,
-    /// Its API server can be told to answer requests with trouble.
+    /// Its API server can fail requests on demand.
     pub request_faults: bool,
-    /// Its API server can be rolled to any Kubernetes minor.
+    /// Its API server can change to any Kubernetes minor.
     pub any_kubernetes: bool,
     /// It has nodes of its own, with kubelets that run containers.
     pub real_kubelets: bool,
-    /// It has the controllers of Kubernetes, so that simulated ones must not run beside them.
+    /// It has the Kubernetes controllers, so that the simulation must not run its own.
     pub controllers: bool,
-    /// How many times as fast as the wall's its time passes, in whole numbers; 1 where time is virtual.
+    /// The speed of its clock as a whole multiple of the wall clock; 1 if time is virtual.
     pub speed: i32,
 }
 
 impl Capabilities {
-    /// What API servers of our own can do.
+    /// The capabilities of windtunnel's own API server.
     pub(crate) const OURS: Self = Self {
         virtual_time: true,
         request_faults: true,
@@ -127,55 +130,55 @@ impl Capabilities {
     };
 }
 
-/// What a run needs of its cluster.
+/// The requirements of a run for its cluster.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// The Kubernetes minor that is to be served, as far as that can be chosen.
+    /// The Kubernetes minor to serve, if the backend can choose it.
     pub minor: u32,
-    /// Seed of everything that is drawn at random in the cluster.
+    /// The seed of all random values in the cluster.
     pub seed: u64,
     /// The clock of the run.
     pub clock: Arc<VirtualClock>,
 }
 
-/// A place for runs.
+/// A provider of clusters for runs.
 pub trait Backend: Send + Sync {
-    /// A cluster for one run. It is as if it had never been once the door is dropped.
+    /// Opens a cluster for one run. Dropping the connection removes all traces of it.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no cluster.
     fn open(&self, order: &Order) -> Result<Box<dyn Door>, BackendError>;
 
-    /// What the clock of a run shows when its cluster is installed; `None`: whatever the run likes.
+    /// Returns the time of the run's clock when its cluster is installed; `None` lets the run choose.
     fn epoch(&self) -> Option<Time> {
         None
     }
 
-    /// Whether a cluster that is installed by the same plan and seed is always the same, so that one may go on from a copy of
-    /// another ([`Door::copied`]).
+    /// Returns whether installing the same plan with the same seed always gives the same cluster, so that
+    /// runs may start from a copy ([`Door::copied`]).
     fn is_always_the_same(&self) -> bool {
         false
     }
 
-    /// How many runs it can hold at a time.
+    /// Returns the maximum number of concurrent runs.
     fn runs_at_a_time(&self) -> usize {
         usize::MAX
     }
 }
 
-/// Why there is no cluster.
+/// The reason why there is no cluster.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BackendError {
-    /// It is there, but is not touched: it may be somebody's.
+    /// The cluster exists, but windtunnel must not use it.
     #[error("{0}")]
     Refused(String),
-    /// What is needed to make it is not there; says how to get it.
+    /// A program is missing; the text says how to get it.
     #[error("{0}")]
     Missing(String),
-    /// It could not be made, or reached.
+    /// The cluster could not be created or reached.
     #[error("{0}")]
     Failed(String),
 }
 
-/// Tells people what is going on, a line at a time.
+/// Reports progress to people, one line at a time.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;

@@ -1,4 +1,5 @@
-//! An API server of our own behind HTTPS: everything comes to it over the socket, and it lives by the clock of its run.
+//! windtunnel's own API server behind HTTPS: the run reaches it over a socket, and it uses the clock of the
+//! run.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use super::in_process::{Clients, server};
 use super::remote::{Beneath, Link, Remote, Stamp, Terms, Wire};
 use super::{Backend, BackendError, Capabilities, Door, Order, Stop};
 
-/// Servers on ports of their own, one for each run.
+/// A backend with a server on its own port for each run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Served;
 
@@ -32,7 +33,7 @@ impl Beneath for Shared {
     }
 }
 
-/// Serves a server on any free port, and tells how to reach it.
+/// Serves on any free port, and returns the settings to connect.
 async fn serve(shared: Shared) -> Result<(Serving, Config), BackendError> {
     let failed = |error: &dyn std::fmt::Display| BackendError::Failed(error.to_string());
     let serving = https::serve(shared, Settings::default()).await.map_err(|error| failed(&error))?;
@@ -49,7 +50,7 @@ impl Backend for Served {
         let (tell, told) = std::sync::mpsc::channel();
         let served = shared.clone();
         threads.spawn(async move {
-            // Who gave up waiting drops the server.
+            // The server is dropped if the caller has stopped waiting.
             let _ = tell.send(serve(served).await);
         });
         let failed = |error: &dyn std::fmt::Display| BackendError::Failed(error.to_string());

@@ -11,6 +11,7 @@ use windtunnel_controllers::cleanup::namespaces::NamespaceController;
 use windtunnel_controllers::cleanup::pod_gc::PodGarbageCollector;
 use windtunnel_controllers::endpoints::{EndpointSliceController, EndpointsController};
 use windtunnel_controllers::node_lifecycle::NodeLifecycleController;
+use windtunnel_controllers::runner;
 use windtunnel_controllers::scheduler::Scheduler;
 use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsController};
 use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
@@ -22,8 +23,6 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::text::did_you_mean;
 
 use super::{complain, files};
-use crate::backends::in_process::InProcess;
-use crate::engine;
 
 /// Pause before controllers that made no progress start anew.
 const RESTART: Duration = Duration::from_secs(1);
@@ -149,7 +148,7 @@ pub(super) async fn work(shared: Shared, controllers: Vec<Controller>, surroundi
     }
     loop {
         let actors = chosen(&controllers, &surroundings);
-        let why = engine::run(InProcess::of(shared.clone()), actors).await;
+        let why = runner::run(shared.clone(), actors).await;
         complain(&why.to_string());
         tokio::time::sleep(RESTART).await;
     }

@@ -1,14 +1,14 @@
-//! Answers of Prometheus among the files of a dump.
+//! Prometheus answers in the files of a dump.
 
 use serde_json::{Value, json};
 
-/// Whether a file is one by its name.
+/// Returns whether a file's name is that of a Prometheus answer.
 pub(super) fn is_answer(path: &str) -> bool {
     path.ends_with("alerts.json")
 }
 
-/// The body of an answer to `/api/v1/alerts`, if this is one: as it is, or made of the answer to `/api/v1/rules`, which
-/// a must-gather has instead.
+/// Returns the body of an answer to `/api/v1/alerts`: the answer itself, or one built from the answer to
+/// `/api/v1/rules`, which a must-gather contains instead.
 pub(super) fn of_answer(answer: &Value) -> Option<String> {
     // A ConfigMap may have such keys, too.
     let data = answer.get("data").filter(|_| answer.get("kind").is_none())?;

@@ -1,4 +1,4 @@
-//! What a file holds: objects, lists of objects, or an answer of Prometheus.
+//! Parses a file of a dump: objects, lists of objects, or an answer of Prometheus.
 
 use serde_json::{Value, json};
 use windtunnel_core::Object;
@@ -6,19 +6,19 @@ use windtunnel_core::yaml;
 
 use super::alerts;
 
-/// What was found in a file.
+/// The content of a file.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// All objects in it; nothing for a file that has none.
+    /// All objects; empty for a file without any.
     Objects(Vec<Object>),
     /// The body of an answer to `/api/v1/alerts`.
     Alerts(String),
 }
 
-/// Reads YAML, of one document or several, or JSON.
+/// Parses YAML with one or more documents, or JSON.
 ///
 /// # Errors
-/// Where it is neither: `path:line:column: why`.
+/// The file is neither: `path:line:column: why`.
 pub(super) fn read(path: &str, text: &str) -> Result<Content, String> {
     let is_answer = alerts::is_answer(path);
     let documents = if text.trim_start().starts_with('{') {
@@ -30,7 +30,7 @@ pub(super) fn read(path: &str, text: &str) -> Result<Content, String> {
     };
     let documents = match documents {
         Ok(documents) => documents,
-        // It is told as `oc` tells it.
+        // A later stage reports the invalid answer as `oc` does.
         Err(_) if is_answer => return Ok(Content::Alerts(text.to_owned())),
         Err(error) => return Err(error),
     };
@@ -46,13 +46,13 @@ pub(super) fn read(path: &str, text: &str) -> Result<Content, String> {
     Ok(Content::Objects(objects))
 }
 
-/// The library's words without the position at their end.
+/// Returns the error message without the position at its end.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rfind(" at line ").map_or(text.clone(), |end| text[..end].to_owned())
 }
 
-/// Takes lists apart. Their items may leave out what the list says for all of them.
+/// Expands lists. Their items may leave out kind and apiVersion, which the list implies.
 fn flatten(value: Value, objects: &mut Vec<Object>) {
     let kind = value["kind"].as_str().unwrap_or_default();
     let item_kind = kind.strip_suffix("List").filter(|_| value["items"].is_array());

@@ -1,4 +1,4 @@
-//! What the objects of a cluster tell of it as a whole.
+//! Facts about a cluster as a whole, from its objects.
 
 use semver::Version;
 use serde_json::Value;
@@ -8,21 +8,22 @@ use windtunnel_openshift::manifests::Line;
 
 use super::layout::is_of;
 
-/// A cluster in a few words.
+/// The main facts about a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The release that it runs or is being updated to (`status.desired` of the ClusterVersion).
+    /// The current release or the target of an update in progress (`status.desired` of the ClusterVersion).
     pub desired: Option<Version>,
     /// The release of its last completed update.
     pub completed: Option<Version>,
-    /// `spec.featureSet` of FeatureGate `cluster`; empty for the default set.
+    /// `spec.featureSet` of FeatureGate `cluster`; empty for the default.
     pub feature_set: String,
-    /// The x of its kube-apiserver's Kubernetes 1.x: as its ClusterOperator says, else as the newest kubelet is.
+    /// The minor of its kube-apiserver's Kubernetes version, from the ClusterOperator or else from the newest
+    /// kubelet.
     pub kubernetes_minor: Option<u32>,
 }
 
 impl Facts {
-    /// What these objects tell.
+    /// Collects the facts from objects.
     pub fn of<'a>(objects: impl IntoIterator<Item = &'a Object>) -> Self {
         let (mut facts, mut kubelets) = (Self::default(), None);
         for object in objects {
@@ -43,20 +44,20 @@ impl Facts {
         facts
     }
 
-    /// Major and minor of the release.
+    /// Returns major and minor of the desired release.
     pub fn line(&self) -> Option<Line> {
         self.desired.as_ref().map(|version| (version.major, version.minor))
     }
 }
 
-/// The Kubernetes minor of an operand that a ClusterOperator reports.
+/// Returns the Kubernetes minor of an operand that a ClusterOperator reports.
 fn operand(operator: &Object, name: &str) -> Option<u32> {
     let mut versions = operator.list("/status/versions").iter();
     let found = versions.find(|version| version["name"] == name)?;
     minor(found.get("version").and_then(Value::as_str)?)
 }
 
-/// The 27 of `v1.27.3+4aaeaec`.
+/// Returns the 27 of `v1.27.3+4aaeaec`.
 fn minor(text: &str) -> Option<u32> {
     let (_, rest) = text.trim_start_matches('v').split_once('.')?;
     rest.split('.').next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! Which files of a dump are worth reading. A must-gather has tens of thousands, most of them logs.
+//! Selects the files of a dump to read. A must-gather has tens of thousands, most of them logs.
 
 use windtunnel_core::resources::NAMESPACES;
 use windtunnel_core::{Object, Resource};
@@ -7,20 +7,20 @@ use windtunnel_core::{Object, Resource};
 const CLUSTER: &str = "cluster-scoped-resources";
 const NAMESPACED: &str = "namespaces";
 
-/// What a must-gather keeps of Prometheus.
+/// The Prometheus answers in a must-gather.
 const PROMETHEUS: [&str; 2] = ["monitoring/prometheus/alerts.json", "monitoring/prometheus/rules.json"];
 
-/// Of which kinds objects are read.
+/// The kinds of objects to read.
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted<'a> {
-    /// Of all.
+    /// All kinds.
     All,
-    /// Of these.
+    /// These kinds.
     Kinds(&'a [&'a Resource]),
 }
 
 impl Wanted<'_> {
-    /// Whether an object is wanted, whatever version it was read in.
+    /// Returns whether an object is wanted, in any API version.
     pub(super) fn has(self, object: &Object) -> bool {
         match self {
             Self::All => true,
@@ -36,16 +36,16 @@ impl Wanted<'_> {
     }
 }
 
-/// Whether an object is of this kind, whatever version it was read in.
+/// Returns whether an object is of this kind, in any API version.
 pub(super) fn is_of(object: &Object, resource: &Resource) -> bool {
     let group = object.text("/apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
     object.text("/kind") == resource.kind && group == resource.group
 }
 
-/// The files, of all that there are, which may hold objects of the `wanted` kinds or alerts, in order of their names.
+/// Selects the files that may contain objects of the `wanted` kinds or alerts, in order of their names.
 ///
-/// In what `oc adm inspect` wrote, the path tells of which kind the objects are; elsewhere every YAML and JSON file may
-/// hold anything.
+/// In the output of `oc adm inspect` the path contains the kind; elsewhere every YAML and JSON file may
+/// contain any kind.
 pub fn select(paths: impl IntoIterator<Item = String>, wanted: Wanted<'_>) -> Vec<String> {
     let mut paths: Vec<String> = paths.into_iter().filter(|path| is_data(path)).collect();
     let is_inspection = paths.iter().any(|path| path.split('/').any(|part| part == CLUSTER));

@@ -1,7 +1,7 @@
-//! Clusters as files: what `oc adm must-gather`, `oc adm inspect` and `oc get -o yaml` leave behind, to objects. Pure: who
-//! calls finds the files and reads them.
+//! Clusters as files: parses the output of `oc adm must-gather`, `oc adm inspect` and `oc get -o yaml` into
+//! objects. Pure: the caller finds and reads the files.
 //!
-//! Objects are known by their `kind`, not by the names of files; [`layout`] only says which files are worth reading.
+//! The `kind` identifies objects, not the names of files; [`layout`] only selects the files to read.
 
 mod alerts;
 mod document;
@@ -23,25 +23,25 @@ pub use layout::{Wanted, select};
 /// A file: its path, with `/` between names, and its text.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// As errors should name it.
+    /// The path in error messages.
     pub path: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
-/// What a cluster was, as far as files tell.
+/// The state of a cluster in its files.
 #[derive(Debug, Clone, Default)]
 pub struct Dump {
     objects: BTreeMap<Identity, usize>,
     listed: Vec<Found>,
-    /// The body of Prometheus' answer to `/api/v1/alerts`, where a file holds it.
+    /// The body of Prometheus' answer to `/api/v1/alerts`, if a file contains it.
     pub alerts: Option<String>,
 }
 
 /// Group, kind, namespace and name.
 type Identity = (String, String, String, String);
 
-/// An object and the file that has it.
+/// An object and its file.
 #[derive(Debug, Clone)]
 struct Found {
     object: Object,
@@ -49,24 +49,23 @@ struct Found {
 }
 
 impl Dump {
-    /// Reads files, of which the objects of `wanted` kinds are kept: those of a list in its order, files in theirs. Of an
-    /// object that was dumped twice the newer state counts.
+    /// Parses files and keeps the objects of `wanted` kinds, in the order of files and lists. If an object
+    /// occurs twice, the newer state counts.
     ///
     /// # Errors
-    /// A line for each file that cannot be read (`path:line:column: why`), and for objects that are of two clusters.
+    /// A line for each invalid file (`path:line:column: why`), and for objects of two clusters.
     pub fn read(
         sources: impl IntoIterator<Item = Source>,
         wanted: &[&Resource],
     ) -> Result<Self, Vec<String>> {
         let (dump, mut problems, mut strangers) = Self::gather(sources, Wanted::Kinds(wanted));
-        // Where one object is of another cluster all are: the first one tells enough.
+        // If one object is of another cluster, all are; one error is enough.
         strangers.truncate(1);
         problems.append(&mut strangers);
         if problems.is_empty() { Ok(dump) } else { Err(problems) }
     }
 
-    /// Reads files of which all objects are kept, as far as they can be read, and gives a line for each file or object
-    /// that cannot.
+    /// Parses files and keeps all valid objects. Also returns a line for each file or object with an error.
     pub fn read_all(sources: impl IntoIterator<Item = Source>) -> (Self, Vec<String>) {
         let (dump, mut problems, mut strangers) = Self::gather(sources, Wanted::All);
         problems.append(&mut strangers);
@@ -81,7 +80,7 @@ impl Dump {
         for Source { path, text } in sources {
             match document::read(&path, &text) {
                 Err(problem) => problems.push(problem),
-                // An answer about alerts stands before one about rules, by their names.
+                // In the order of names, the answer about alerts precedes the one about rules.
                 Ok(document::Content::Alerts(body)) => {
                     dump.alerts.get_or_insert(body);
                 }
@@ -94,17 +93,17 @@ impl Dump {
         (dump, problems, strangers)
     }
 
-    /// The objects of a kind, in their order.
+    /// Returns the objects of a kind, in their order.
     pub fn list<'a>(&'a self, resource: &'a Resource) -> impl Iterator<Item = &'a Object> {
         self.objects().map(|(_, object)| object).filter(move |object| is_of(object, resource))
     }
 
-    /// All objects in their order, each with the file that has it.
+    /// Returns all objects in their order, each with its file.
     pub fn objects(&self) -> impl Iterator<Item = (&str, &Object)> {
         self.listed.iter().map(|found| (found.path.as_str(), &found.object))
     }
 
-    /// Whether nothing was found.
+    /// Returns whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.listed.is_empty()
     }
@@ -138,7 +137,7 @@ fn identity(object: &Object) -> Identity {
     (group, kind, namespace, name)
 }
 
-/// An object as people call it.
+/// Returns the name of an object in messages.
 fn told(object: &Object) -> String {
     let (api_version, kind) = (object.text("/apiVersion"), object.text("/kind"));
     match resources::of_group(api_version, kind) {
@@ -147,18 +146,18 @@ fn told(object: &Object) -> String {
     }
 }
 
-/// How one state of an object stands to one that was read before it.
+/// The relation of an object's state to one from an earlier file.
 enum Age {
-    /// No later than the other.
+    /// Not newer than the other.
     Older,
     Newer,
-    /// Not the same object at all.
+    /// A different object.
     Stranger,
 }
 
 impl Age {
-    /// Most objects may be deleted and made again while a must-gather is going on; the ClusterVersion stays as long as
-    /// its cluster.
+    /// Compares two states. Most objects may be deleted and recreated during a must-gather; the
+    /// ClusterVersion exists as long as its cluster.
     fn of(old: &Found, new: &Found) -> Self {
         let is_cluster = is_of(&new.object, &CLUSTER_VERSIONS);
         let (old, new) = (&old.object, &new.object);

@@ -1,4 +1,4 @@
-//! Dumps in a few words.
+//! Tests of small dumps.
 
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, NAMESPACES, NODES};
 
@@ -20,7 +20,7 @@ fn check(files: &[(&str, &str)], resource: &Resource, expected: &[&str]) {
 const OPERATOR: &str = "apiVersion: config.openshift.io/v1\nkind: ClusterOperator\nmetadata: {name: dns}\n";
 
 #[test]
-fn objects_are_found_by_their_kind_in_files_of_every_form() {
+fn finds_objects_by_kind_in_files_of_any_format() {
     check(&[("whatever.yaml", OPERATOR)], &CLUSTER_OPERATORS, &["dns"]);
     check(
         &[("a", &format!("{OPERATOR}---\n---\n{}", OPERATOR.replace("dns", "etcd")))],
@@ -43,7 +43,7 @@ fn objects_are_found_by_their_kind_in_files_of_every_form() {
 }
 
 #[test]
-fn of_two_states_the_newer_counts_and_two_clusters_are_no_dump() {
+fn keeps_the_newer_state_and_rejects_two_clusters() {
     let state = |kind: &str, version: u32, uid: &str, label: &str| {
         format!(
             "apiVersion: {kind}\nmetadata: {{name: n, uid: {uid}, resourceVersion: '{version}', labels: {{l: {label}}}}}"
@@ -70,14 +70,14 @@ fn of_two_states_the_newer_counts_and_two_clusters_are_no_dump() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_place() {
+fn reports_invalid_files_with_their_position() {
     let errors = read(&[("a.yaml", "kind: [\n"), ("b.json", "{\n \"a\": }")]).unwrap_err();
     assert!(errors[0].starts_with("a.yaml:"), "{errors:?}");
     assert_eq!(errors[1], "b.json:2:7: expected JSON: expected value");
 }
 
 #[test]
-fn alerts_are_those_of_prometheus_or_of_its_rules() {
+fn takes_alerts_from_prometheus_alerts_or_rules() {
     let alerts = |path: &str, text: &str| read(&[(path, text)]).unwrap().alerts.unwrap();
     let rules = r#"{"data": {"groups": [{"rules": [{"record": "r"}, {"alerts": [{"state": "firing"}]}]}]}}"#;
     assert_eq!(alerts("r.json", rules), r#"{"data":{"alerts":[{"state":"firing"}]},"status":"success"}"#);
@@ -91,7 +91,7 @@ fn alerts_are_those_of_prometheus_or_of_its_rules() {
 }
 
 #[test]
-fn of_a_must_gather_only_what_is_wanted_is_read() {
+fn selects_only_wanted_files_of_a_must_gather() {
     let wanted = [
         "g/image/cluster-scoped-resources/config.openshift.io/clusteroperators.yaml",
         "g/image/cluster-scoped-resources/config.openshift.io/clusteroperators/dns.yaml",

@@ -1,13 +1,12 @@
 //! Programs that die at one of their writes, and what replaces them.
 
 use jiff::SignedDuration;
+use windtunnel_controllers::schedule::ActorId;
 use windtunnel_core::Write;
 use windtunnel_core::clock::after;
 use windtunnel_core::requests::faults::{Asked, Hits, Requests};
 
-use super::router::ActorId;
 use super::simulation::Simulation;
-use super::slot::Slot;
 use crate::record::Event;
 
 /// How long a program is away that stands in no simulated pod, until whoever watches over it has started it again: what runs
@@ -68,15 +67,12 @@ impl Simulation {
         }
         self.replace(id);
         let up = after(self.now(), AWAY);
-        if let Some(slot) = self.slots.get_mut(&id) {
-            slot.down_until = Some(up);
-        }
+        self.schedule.suspend(id, up);
     }
 
     /// Puts a new actor in the place of one that stands in no pod. It has everything still to see.
     pub(super) fn replace(&mut self, id: ActorId) {
-        let Some(slot) = self.slots.get(&id) else { return };
-        let name = slot.actor.name().to_owned();
+        let Some(name) = self.schedule.name(id).map(str::to_owned) else { return };
         let again = self.program_again(id).or_else(|| {
             let kubernetes = windtunnel_controllers::kubernetes(&self.streams);
             let mut all =
@@ -84,14 +80,8 @@ impl Simulation {
             all.find(|actor| actor.name() == name)
         });
         self.forget_counts(&name);
-        let Some(actor) = again else { return };
-        let Some(slot) = self.slots.get_mut(&id) else { return };
-        if let Some(at) = slot.wake_at.take() {
-            self.wakes.remove(&(at, id));
+        if let Some(actor) = again {
+            self.schedule.replace(id, actor);
         }
-        let ahead = slot.ahead;
-        *slot = Slot::new(actor);
-        slot.ahead = ahead;
-        self.ready.insert(id);
     }
 }

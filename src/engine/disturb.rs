@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use semver::Version;
 use serde_json::json;
 use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_controllers::schedule::ActorId;
 use windtunnel_core::clock::rfc3339_micro;
 use windtunnel_core::requests::faults::ProgramFault;
 use windtunnel_core::resources::{
@@ -17,7 +18,6 @@ use super::crashes::{Crash, Moment};
 use super::error::SessionError;
 use super::flips;
 use super::matching::name_fits;
-use super::router::ActorId;
 use super::simulation::Simulation;
 use crate::plan::{Disturbance, Faulty};
 use crate::record::ADMINISTRATOR;
@@ -59,10 +59,10 @@ impl Simulation {
 
     /// The one that runs as the component of this name.
     fn program(&self, name: &str) -> Result<ActorId, SessionError> {
-        let found = self.slots.iter().find(|(_, slot)| slot.actor.name() == name);
-        let known: Vec<&str> = self.slots.values().map(|slot| slot.actor.name()).collect();
+        let found = self.schedule.names().find(|(_, actor)| *actor == name);
+        let known: Vec<&str> = self.schedule.names().map(|(_, actor)| actor).collect();
         is_known("process", name, &known)?;
-        found.map(|(id, _)| *id).ok_or(SessionError::Ended)
+        found.map(|(id, _)| id).ok_or(SessionError::Ended)
     }
 
     /// The pods of a name, of which there must be one.
@@ -120,7 +120,7 @@ impl Simulation {
             Disturbance::Process(name, ProgramFault::Crash { writes, .. }) => {
                 self.crashes.retain(|crash| crash.process != *name || crash.writes != *writes);
             }
-            Disturbance::Process(name, _) => self.end_silence(name),
+            Disturbance::Process(name, _) => self.schedule.end_silence(name, &self.view),
             Disturbance::Release(version, fault) => {
                 self.world.outages.end(self.released(version)?, *fault);
             }
@@ -156,7 +156,7 @@ impl Simulation {
             }
             Faulty::Process(name) => {
                 self.crashes.retain(|crash| crash.process != *name);
-                self.end_silence(name);
+                self.schedule.end_silence(name, &self.view);
                 Ok(())
             }
             Faulty::Pool(pool) => {
@@ -180,8 +180,8 @@ impl Simulation {
                 let (process, writes, hits) = (name.to_owned(), writes.clone(), hits.clone());
                 self.crashes.push(Crash { process, writes, moment, hits });
             }
-            ProgramFault::StaleWatch => self.silence_watches(id),
-            ProgramFault::DroppedWatch => self.relist(id),
+            ProgramFault::StaleWatch => self.schedule.silence_watches(id, &self.view),
+            ProgramFault::DroppedWatch => self.schedule.relist(id, &self.view),
             ProgramFault::LosesLease(span) => {
                 let write = self.other_holder(name, id, *span)?;
                 return self.administer(&write);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use futures::StreamExt as _;
+use windtunnel_controllers::schedule::ActorId;
 use windtunnel_controllers::{Effect, Signal};
 use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
 use windtunnel_core::{Identity, Key};
 use windtunnel_update_status::insights;
 
 use super::processes::{Process, Program, Running, program};
-use super::router::ActorId;
 use super::simulation::Simulation;
 use crate::record::Event;
 
@@ -30,7 +30,7 @@ impl Simulation {
                 }
             }
             Effect::Count(counter) => {
-                self.ready.extend(self.router.scrapers(counter.metric));
+                self.schedule.deliver_count(counter.metric);
                 self.exports.count(counter);
             }
             Effect::Alert(alert) => {
@@ -95,7 +95,7 @@ impl Simulation {
     /// What a component had counted is gone with it.
     pub(super) fn forget_counts(&mut self, by: &str) {
         for metric in self.exports.forget(by) {
-            self.ready.extend(self.router.scrapers(metric));
+            self.schedule.deliver_count(metric);
         }
     }
 

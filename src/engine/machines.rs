@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_controllers::machine::{Boot, Disk, StaticPod};
+use windtunnel_controllers::schedule::ActorId;
 use windtunnel_controllers::{Actor, Signal};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::NODES;
@@ -12,7 +13,6 @@ use windtunnel_core::{Change, Refusal, View};
 
 use super::join::Joining;
 use super::phases;
-use super::router::ActorId;
 use super::simulation::{Pending, Simulation};
 use crate::plan::Invariant;
 use crate::record::Event;
@@ -187,7 +187,7 @@ impl Simulation {
     pub(super) fn restart_on_machine(&mut self, node: &str, program: &str) {
         let Some(machine) = self.machines.by_node.get(node) else { return };
         let name = format!("{program}/{node}");
-        let is_meant = |id: &&ActorId| self.slots.get(id).is_some_and(|slot| slot.actor.name() == name);
+        let is_meant = |id: &&ActorId| self.schedule.name(**id) == Some(&*name);
         if let Some(id) = machine.runs.iter().find(is_meant).copied() {
             self.signal(id, Signal::Terminate);
         }
@@ -302,11 +302,7 @@ impl Simulation {
     fn set_clock(&mut self, node: &str) {
         let Some(machine) = self.machines.by_node.get(node) else { return };
         for id in &machine.runs {
-            if let Some(slot) = self.slots.get_mut(id).filter(|slot| slot.ahead != machine.ahead) {
-                slot.leap += machine.ahead - slot.ahead;
-                slot.ahead = machine.ahead;
-                self.ready.insert(*id);
-            }
+            self.schedule.set_clock_ahead(*id, machine.ahead);
         }
     }
 }

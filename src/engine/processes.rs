@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use windtunnel_controllers::Actor;
+use windtunnel_controllers::schedule::ActorId;
 use windtunnel_core::clock::Time;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object};
 use windtunnel_openshift::cvo;
 use windtunnel_openshift::cvo::ClusterVersionOperator;
 use windtunnel_openshift::world::World;
-
-use super::router::ActorId;
 
 /// The container name of the embedded update status controller.
 const UPDATE_STATUS_CONTROLLER: &str = "update-status-controller";

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::{Value, json};
+use windtunnel_controllers::schedule::ActorId;
 use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::{CLUSTER_VERSIONS, DEPLOYMENTS};
@@ -18,7 +19,6 @@ use windtunnel_openshift::mco::annotations::STATE;
 use windtunnel_openshift::release::Release;
 
 use super::restarts::essence;
-use super::router::ActorId;
 use super::session::Session;
 use super::simulation::Simulation;
 use crate::plan::{ClusterPlan, ReleasePlan};
@@ -65,28 +65,6 @@ impl Actor for Dying {
     }
 }
 
-/// Stands where an actor was, for a moment.
-#[derive(Clone)]
-struct Nobody;
-
-impl Actor for Nobody {
-    fn name(&self) -> &'static str {
-        ""
-    }
-
-    fn identity(&self) -> Identity {
-        Identity::admin()
-    }
-
-    fn interests(&self) -> Vec<Interest> {
-        Vec::new()
-    }
-
-    fn step(&mut self, _: &Input<'_>) -> Step {
-        Step::default()
-    }
-}
-
 /// Who is restarted, and after how many of its writes.
 struct Crash {
     name: String,
@@ -117,10 +95,10 @@ fn plan() -> ClusterPlan {
 fn run(plan: &ClusterPlan, crash: Option<&Crash>) -> End {
     let mut session = Session::start(plan, "recovery", &[], 1).unwrap();
     let Session { simulation, runtime } = &mut session;
-    for id in simulation.slots.keys().copied().collect::<Vec<_>>() {
-        let name = simulation.slots[&id].actor.name();
+    let actors: Vec<_> = simulation.schedule.names().map(|(id, name)| (id, name.to_owned())).collect();
+    for (id, name) in &actors {
         if (name.starts_with("operator/") || name == "prometheus") && !is_concerned(name) {
-            simulation.remove(id);
+            simulation.remove(*id);
         }
     }
     // Which would take back what is done in its place.
@@ -159,18 +137,17 @@ async fn go_on(simulation: &mut Simulation, end: Time, mut crash: Option<&Crash>
     loop {
         simulation.take_changes();
         simulation.wake().unwrap();
-        while let Some(id) = simulation.ready.pop_first() {
-            let Some(slot) = simulation.slots.get_mut(&id) else { continue };
-            let name = slot.actor.name().to_owned();
+        while let Some(id) = simulation.schedule.next_ready() {
+            let Some(name) = simulation.schedule.name(id).map(str::to_owned) else { continue };
             let made = writes.entry(name.clone()).or_insert(0);
             let crashes = crash.filter(|crash| crash.name == name);
             if let Some(crash) = crashes.filter(|_| dying != Some(id)) {
-                let actor = std::mem::replace(&mut slot.actor, Box::new(Nobody));
-                slot.actor = Box::new(Dying { actor, writes: crash.after - *made });
+                let writes = crash.after - *made;
+                simulation.schedule.wrap(id, |actor| Box::new(Dying { actor, writes }));
                 dying = Some(id);
             }
             simulation.turn(id);
-            *made += simulation.slots.get(&id).map_or(0, |slot| slot.answers.len());
+            *made += simulation.schedule.unseen_answers(id);
             if crashes.is_some_and(|crash| *made >= crash.after) {
                 simulation.replace(id);
                 crash = None;

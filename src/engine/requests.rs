@@ -2,85 +2,48 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
-use windtunnel_core::clock::{Clock as _, Time, after};
-use windtunnel_core::{Answer, Change, ChangeKind, Identity, Object, Refusal, View, Write};
+use windtunnel_controllers::schedule::{ActorId, Request};
+use windtunnel_core::clock::Clock as _;
+use windtunnel_core::{Change, ChangeKind, Identity, Object, Refusal, View, Write};
 
 use super::crashes::Moment;
-use super::router::ActorId;
 use super::simulation::Simulation;
 use crate::plan::Invariant;
 use crate::record::{Entry, Event, WriteEvent};
-
-/// How often client-go makes a request again that it is told to make again (`maxRetries`).
-const RETRIES_MAX: u32 = 10;
-
-/// A request that is to be made again.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Retry {
-    /// When.
-    pub(super) at: Option<Time>,
-    tries: u32,
-}
 
 /// Who removes what goes with something else, as the record calls it.
 const API_SERVER: &str = "kube-apiserver";
 
 impl Simulation {
-    /// Makes an actor's requests, after those of earlier turns, and has the answers wait for its next turn. False when it died
-    /// of one.
+    /// Makes an actor's requests, after those of earlier turns. False when the actor died of one.
     pub(super) fn request(&mut self, id: ActorId, writes: Vec<Write>) -> bool {
-        if let Some(slot) = self.slots.get_mut(&id) {
-            slot.unsent.extend(writes);
-        }
+        self.schedule.queue(id, writes);
         self.send(id)
     }
 
-    /// Makes the requests that an actor's client still has to make. As client-go does, it asks again when it is told when to,
-    /// and the actor does not hear of it; meanwhile what follows waits.
+    /// Makes the requests that an actor's client still has to make, and gives the actor the answers.
     fn send(&mut self, id: ActorId) -> bool {
         let now = self.now();
-        let Some(slot) = self.slots.get_mut(&id) else { return true };
-        if slot.retry.at.is_some_and(|at| at > now) {
-            return true;
-        }
-        let (by, identity) = (slot.actor.name().to_owned(), slot.identity.clone());
-        while let Some(slot) = self.slots.get_mut(&id) {
-            let Some(write) = slot.unsent.pop_front() else { break };
-            let other = slot.actor.identity_for(&write);
+        while let Some(Request { by, identity, write }) = self.schedule.next_request(id, now) {
             let crash = self.crash_at(&by, &write);
             if crash == Some(Moment::Before) {
                 self.crash(id);
                 return false;
             }
-            let outcome = self.write(&by, other.as_ref().unwrap_or(&identity), &write);
+            let outcome = self.write(&by, &identity, &write);
             if crash == Some(Moment::After) {
                 self.crash(id);
                 return false;
             }
-            let Some(slot) = self.slots.get_mut(&id) else { return true };
-            if let Some(pause) = retry_after(&outcome).filter(|_| slot.retry.tries < RETRIES_MAX) {
-                let at = after(now, pause);
-                slot.retry = Retry { at: Some(at), tries: slot.retry.tries + 1 };
-                slot.unsent.push_front(write);
-                self.retries.insert((at, id));
-                return true;
-            }
-            slot.retry = Retry::default();
-            slot.unread.push(Answer { write, outcome });
-        }
-        if let Some(slot) = self.slots.get_mut(&id).filter(|slot| !slot.unread.is_empty()) {
-            slot.answers.append(&mut slot.unread);
-            self.ready.insert(id);
+            self.schedule.answer(id, write, outcome, now);
         }
         true
     }
 
-    /// Makes the requests again whose time has come.
+    /// Repeats the requests that are due.
     pub(super) fn retry(&mut self) {
         let now = self.now();
-        while let Some((at, id)) = self.retries.first().copied().filter(|(at, _)| *at <= now) {
-            self.retries.remove(&(at, id));
+        while let Some(id) = self.schedule.next_retry(now) {
             self.send(id);
         }
     }
@@ -131,14 +94,7 @@ impl Simulation {
             }
             self.notice_node(&change);
             self.exports.notice(&change);
-            for id in self.router.readers(&change) {
-                if let Some(slot) = self.slots.get_mut(&id)
-                    && slot.hears_of(&change)
-                {
-                    slot.changes.push(change.clone());
-                    self.ready.insert(id);
-                }
-            }
+            self.schedule.deliver(&change);
             if change.kind == ChangeKind::Deleted && !told.contains(&change.key) {
                 removals.push(removal(change));
             }
@@ -156,13 +112,6 @@ impl Simulation {
         let at = self.now();
         self.record.entries.push(Entry { at, event });
     }
-}
-
-/// When a client asks again by itself: after 429 and errors of the server that say how long to wait (`Retry-After`).
-fn retry_after(outcome: &Result<Object, Refusal>) -> Option<SignedDuration> {
-    let refusal = outcome.as_ref().err().filter(|refusal| refusal.code == 429 || refusal.code >= 500)?;
-    let seconds = refusal.details["retryAfterSeconds"].as_i64().filter(|seconds| *seconds > 0)?;
-    Some(SignedDuration::from_secs(seconds))
 }
 
 /// What the record tells of an object that went with another, as custom resources do with their definition, or as one

@@ -44,7 +44,7 @@ pub struct Undisturbed {
 pub fn undisturbed(plan: &Plan, seed: u64) -> Result<Undisturbed, SessionError> {
     let (session, failure) = play(plan, seed, None)?;
     let simulation = &session.simulation;
-    let processes: BTreeSet<&str> = simulation.slots.values().map(|slot| slot.actor.name()).collect();
+    let processes: BTreeSet<&str> = simulation.schedule.names().map(|(_, name)| name).collect();
     let mut writes: BTreeMap<&str, u32> = BTreeMap::new();
     let record = &simulation.record;
     for entry in record.entries.iter().filter(|entry| !record.is_set_up(entry)) {

@@ -3,15 +3,16 @@
 //! Time is that of the paused runtime. It moves only while the simulation waits for the next turn, so controllers
 //! that run as tasks beside it (the update status controller) live in the same time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 use windtunnel_controllers::environment::NodeEnvironment;
-use windtunnel_controllers::{Actor, Input, Signal};
+use windtunnel_controllers::schedule::{ActorId, Schedule, Surroundings};
+use windtunnel_controllers::{Actor, Signal};
 use windtunnel_core::View;
 use windtunnel_core::alert::ActiveAlert;
-use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
+use windtunnel_core::clock::{Clock as _, Time, VirtualClock};
 use windtunnel_core::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_ACTOR_MAX, STEPS_PER_MOMENT_MAX};
 use windtunnel_core::rng::Streams;
 use windtunnel_openshift::world::World;
@@ -25,8 +26,6 @@ use super::invariants::Invariants;
 use super::machines::Machines;
 use super::phases::Phases;
 use super::processes::Processes;
-use super::router::{ActorId, Router};
-use super::slot::Slot;
 use crate::backends::Door;
 use crate::plan::{Invariant, Snapshot};
 use crate::record::{Folding, Record};
@@ -75,13 +74,7 @@ pub(super) struct Simulation {
     pub(super) machines: Machines,
     pub(super) phases: Phases,
     pub(super) invariants: Invariants,
-    pub(super) slots: BTreeMap<ActorId, Slot>,
-    next_id: ActorId,
-    pub(super) router: Router,
-    pub(super) wakes: BTreeSet<(Time, ActorId)>,
-    pub(super) ready: BTreeSet<ActorId>,
-    /// When requests are made again.
-    pub(super) retries: BTreeSet<(Time, ActorId)>,
+    pub(super) schedule: Schedule,
     /// What begins and ends later.
     pub(super) agenda: Agenda,
     /// Who dies at which of its writes.
@@ -125,12 +118,7 @@ impl Simulation {
             machines: Machines::default(),
             phases,
             invariants,
-            slots: BTreeMap::new(),
-            next_id: 0,
-            router: Router::default(),
-            wakes: BTreeSet::new(),
-            ready: BTreeSet::new(),
-            retries: BTreeSet::new(),
+            schedule: Schedule::default(),
             agenda: Agenda::default(),
             crashes: Vec::new(),
             requests: (0, 0),
@@ -139,14 +127,9 @@ impl Simulation {
 
     /// Takes the actors of another simulation over, as they are, with all that waits for them.
     pub(super) fn take_over(&mut self, other: &Self) {
-        self.slots.clone_from(&other.slots);
+        self.schedule = other.schedule.clone();
         let environment: Arc<dyn NodeEnvironment> = Arc::clone(&self.world) as _;
-        self.slots.values_mut().for_each(|slot| slot.actor.move_to(&environment));
-        self.next_id = other.next_id;
-        self.router = other.router.clone();
-        self.wakes.clone_from(&other.wakes);
-        self.ready.clone_from(&other.ready);
-        self.retries.clone_from(&other.retries);
+        self.schedule.move_to(&environment);
     }
 
     /// The current moment.
@@ -156,41 +139,27 @@ impl Simulation {
 
     /// Adds an actor; its first turn comes at this moment.
     pub(super) fn add(&mut self, actor: Box<dyn Actor>) -> ActorId {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.router.add(id, actor.interests());
-        let slot = Slot::new(actor);
-        self.slots.insert(id, slot);
-        self.ready.insert(id);
-        id
+        self.schedule.add(actor)
     }
 
     /// Drops an actor: its memory is gone.
     pub(super) fn remove(&mut self, id: ActorId) {
-        if let Some(slot) = self.slots.remove(&id) {
-            self.forget_counts(slot.actor.name());
-            if let Some(wake_at) = slot.wake_at {
-                self.wakes.remove(&(wake_at, id));
-            }
+        if let Some(name) = self.schedule.remove(id) {
+            self.forget_counts(&name);
         }
-        self.router.remove(id);
-        self.ready.remove(&id);
     }
 
     /// Gives a signal to an actor.
     pub(super) fn signal(&mut self, id: ActorId, signal: Signal) {
-        if let Some(slot) = self.slots.get_mut(&id) {
-            slot.signals.push(signal);
-            self.ready.insert(id);
-        }
+        self.schedule.signal(id, signal);
     }
 
     /// What the actors wait for, those that wait for something, and the machines that join.
     pub(super) fn pending(&self) -> Vec<Pending> {
-        let actors = self.slots.values().filter(|slot| !slot.why.is_empty()).map(|slot| Pending {
-            actor: slot.actor.name().to_owned(),
-            why: slot.why.clone(),
-            until: slot.wake_at,
+        let actors = self.schedule.waiting().map(|waiting| Pending {
+            actor: waiting.actor.to_owned(),
+            why: waiting.why.to_owned(),
+            until: waiting.until,
         });
         actors.chain(self.machines.pending()).collect()
     }
@@ -257,9 +226,7 @@ impl Simulation {
 
     /// When the next actor wants to look again by itself, the next machine is up or down, or the next fault begins or ends.
     pub(super) fn due(&self) -> Option<Time> {
-        let first = |times: &BTreeSet<(Time, ActorId)>| times.first().map(|(at, _)| *at);
-        let beneath = [self.machines.next(), self.agenda.next()];
-        [first(&self.wakes), first(&self.retries)].into_iter().chain(beneath).flatten().min()
+        [self.schedule.due(), self.machines.next(), self.agenda.next()].into_iter().flatten().min()
     }
 
     /// Makes the actors ready whose time has come.
@@ -278,13 +245,7 @@ impl Simulation {
         self.keep_agenda()?;
         self.boot();
         self.retry();
-        while let Some((at, id)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
-            self.wakes.remove(&(at, id));
-            if let Some(slot) = self.slots.get_mut(&id) {
-                slot.wake_at = None;
-                self.ready.insert(id);
-            }
-        }
+        self.schedule.wake(now);
         Ok(())
     }
 
@@ -294,10 +255,10 @@ impl Simulation {
         let (now, mut steps) = (self.now(), 0);
         self.take_changes();
         self.wake_by(now)?;
-        while let Some(id) = self.ready.pop_first() {
+        while let Some(id) = self.schedule.next_ready() {
             let most = self.steps_per_moment_max();
             if steps == most {
-                let actor = self.slots.get(&id).map_or("", |slot| slot.actor.name()).to_owned();
+                let actor = self.schedule.name(id).unwrap_or_default().to_owned();
                 return Err(SessionError::NoProgress { actor, steps: most });
             }
             steps += 1;
@@ -308,57 +269,28 @@ impl Simulation {
     }
 
     fn steps_per_moment_max(&self) -> u32 {
-        let actors = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        let actors = u32::try_from(self.schedule.len()).unwrap_or(u32::MAX);
         actors.saturating_mul(STEPS_PER_ACTOR_MAX).max(STEPS_PER_MOMENT_MAX)
     }
 
     pub(super) fn turn(&mut self, id: ActorId) {
         let now = self.now();
-        let Some(slot) = self.slots.get_mut(&id) else { return };
-        if let Some(up) = slot.down_until.filter(|up| *up > now) {
-            return self.wake_at(id, Some(up));
-        }
-        let (changes, answers, signals) = (
-            std::mem::take(&mut slot.changes),
-            std::mem::take(&mut slot.answers),
-            std::mem::take(&mut slot.signals),
-        );
-        let (ahead, alerts, counters) = (slot.ahead, self.alerts.borrow(), self.exports.counters());
-        let input = Input {
-            view: slot.stale.as_deref().unwrap_or(&self.view),
-            changes: &changes,
-            answers: &answers,
-            signals: &signals,
-            alerts: &alerts,
-            counters: &counters,
-            now: after(now, ahead),
-            leap: std::mem::take(&mut slot.leap),
-        };
-        let step = slot.actor.step(&input);
+        let (alerts, counters) = (self.alerts.borrow(), self.exports.counters());
+        let surroundings = Surroundings { view: &self.view, alerts: &alerts, counters: &counters, now };
+        let turn = self.schedule.turn(id, surroundings);
         drop(alerts);
-        slot.why = step.why.into_owned();
-        if !step.writes.is_empty() && !self.request(id, step.writes) {
+        let Some(turn) = turn else { return };
+        if !turn.writes.is_empty() && !self.request(id, turn.writes) {
             return;
         }
-        self.wake_at(id, step.wake_at.map(|at| after(at, -ahead).max(now)));
-        for effect in step.effects {
+        self.schedule.wake_at(id, turn.wake_at);
+        for effect in turn.effects {
             self.effect(id, effect);
         }
     }
 
-    /// Has an actor look again then, whatever it wished before.
-    fn wake_at(&mut self, id: ActorId, at: Option<Time>) {
-        let Some(slot) = self.slots.get_mut(&id) else { return };
-        // Who waits for its client has nothing to look for before that goes on.
-        let at = at.map(|at| slot.retry.at.map_or(at, |retry| at.max(retry)));
-        if let Some(old) = std::mem::replace(&mut slot.wake_at, at) {
-            self.wakes.remove(&(old, id));
-        }
-        self.wakes.extend(at.map(|at| (at, id)));
-    }
-
     /// Whether an actor of this number is there.
     pub(super) fn is_running(&self, id: ActorId) -> bool {
-        self.slots.contains_key(&id)
+        self.schedule.contains(id)
     }
 }

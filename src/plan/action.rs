@@ -1,4 +1,4 @@
-//! What is done to a cluster.
+//! The actions that a scenario performs on a cluster.
 
 use std::collections::BTreeMap;
 
@@ -9,51 +9,51 @@ use windtunnel_core::Propagation;
 use super::{ObjectRef, Target};
 use crate::plan::{Disturbance, Faulty};
 
-/// What an administrator does.
+/// An action of the administrator, or the start or end of a fault.
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Requests an update: writes `spec.desiredUpdate` past the guards of `oc adm upgrade`.
     Update {
-        /// Where to.
+        /// The new release.
         to: Target,
         /// `spec.desiredUpdate.force`.
         force: bool,
     },
-    /// Takes the update request back: removes `spec.desiredUpdate`.
+    /// Withdraws the update request: removes `spec.desiredUpdate`.
     ClearUpdate,
-    /// Creates the ConfigMap that asks the update status controller to publish.
+    /// Creates the ConfigMap that makes the update status controller publish insights.
     PublishInsights,
-    /// Creates an object, or merges it into the one that is there.
+    /// Creates an object, or merges it into the existing one.
     Apply(Value),
     /// Deletes an object.
     Delete {
         /// The object.
         object: ObjectRef,
-        /// What becomes of those that it owns, if that is said.
+        /// The propagation policy for its dependents, if the scenario names one.
         cascade: Option<Propagation>,
     },
     /// Adds a machine, which becomes a worker when it has started.
     Join {
         /// The name of its node.
         node: String,
-        /// Labels of that beside those that every worker has.
+        /// Labels of the node, in addition to those of every worker.
         labels: BTreeMap<String, String>,
     },
-    /// Has something go wrong.
+    /// Starts a fault.
     Fault {
-        /// What.
+        /// The fault.
         fault: Disturbance,
-        /// How long after the step; none: at once.
+        /// The delay after the step; zero starts it at once.
         after: SignedDuration,
-        /// How long it lasts; `None`: until it is healed, or over by itself.
+        /// The duration; `None` lasts until it is healed or ends itself.
         lasts: Option<SignedDuration>,
     },
-    /// Has somebody be well again.
+    /// Ends the faults of this target.
     Heal(Faulty),
 }
 
 impl Action {
-    /// Has something go wrong at once, until it is healed.
+    /// Returns an action that starts a fault at once and lasts until it is healed.
     pub fn fault(fault: Disturbance) -> Self {
         Self::Fault { fault, after: SignedDuration::ZERO, lasts: None }
     }

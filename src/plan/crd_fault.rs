@@ -1,24 +1,25 @@
-//! What others put into a cluster that stands in an update's way.
+//! CustomResourceDefinitions that conflict with those of a release and block its update.
 
-/// How the definition of a custom resource clashes with another.
+/// A conflict between two CustomResourceDefinitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrdFault {
-    /// Objects were stored in a version that no definition of it has (`status.storedVersions`), so that it cannot be changed.
+    /// `status.storedVersions` lists a version that the definition lacks, so the definition cannot be
+    /// changed.
     StoredVersion,
-    /// Another definition has its names, so that they are not accepted when it comes (`NamesAccepted=False`).
+    /// Another definition already uses the names, so the new one is created with `NamesAccepted=False`.
     NamesTaken,
 }
 
 impl CrdFault {
-    /// Their names, as scenarios have them.
+    /// The names in scenarios, in the order of the variants.
     pub const NAMES: [&str; 2] = ["stored-version", "names-taken"];
 
-    /// The one of this name.
+    /// Returns the fault with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::StoredVersion, Self::NamesTaken].into_iter().find(|fault| fault.name() == name)
     }
 
-    /// Its name.
+    /// Returns the name in scenarios.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
@@ -29,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_back() {
+    fn every_name_parses_to_its_fault() {
         assert!(CrdFault::NAMES.iter().all(|name| CrdFault::named(name).unwrap().name() == *name));
         assert_eq!(CrdFault::named("degraded"), None);
     }

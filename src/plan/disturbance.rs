@@ -1,4 +1,4 @@
-//! What goes wrong in a run, and who fails.
+//! Faults of a run and their targets.
 
 use semver::Version;
 use windtunnel_controllers::faults::Fault;
@@ -7,59 +7,59 @@ use windtunnel_openshift::world::ReleaseFault;
 
 use super::CrdFault;
 
-/// Who fails.
+/// The target of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Faulty {
     /// The operator of this ClusterOperator.
     Operator(String),
     /// This node.
     Node(String),
-    /// The pods of this name in this namespace; a name that ends in `*` means all that begin so.
+    /// The pods with this name in this namespace; a trailing `*` in the name matches any ending.
     Pods {
         /// The namespace.
         namespace: String,
         /// The name.
         name: String,
     },
-    /// The API server, for these requests; `None`: for any.
+    /// The API server's handling of these requests; `None` means all requests.
     Api(Option<Requests>),
-    /// This component, as the timeline calls it.
+    /// The component with this name in the timeline.
     Process(String),
     /// This MachineConfigPool.
     Pool(String),
     /// The registry and the signature stores, for this release.
     Release(Version),
-    /// An admission webhook for these writes.
+    /// An admission webhook that covers these writes.
     Webhook(Requests),
-    /// The CustomResourceDefinition of this name.
+    /// The CustomResourceDefinition with this name.
     Crd(String),
 }
 
-/// Something that goes wrong.
+/// A fault of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Disturbance {
-    /// An operator is told a fault.
+    /// A fault of an operator.
     Operator(String, Fault),
-    /// A node is told a fault.
+    /// A fault of a node.
     Node(String, Fault),
-    /// The pods of this namespace and name, which may end in `*`, are told a fault.
+    /// A fault of the pods with this namespace and name, which may end in `*`.
     Pods(String, String, Fault),
-    /// The API server answers with trouble.
+    /// The API server fails requests.
     Requests(RequestFault),
-    /// A program fails.
+    /// A simulated component fails.
     Process(String, ProgramFault),
-    /// The configuration that a pool is rendered to is another one so many times, and then what it was.
+    /// The rendered MachineConfig of a pool changes this many times, then returns to what it was.
     RenderFlips(String, u32),
-    /// The image of this release, or its signatures, are like this.
+    /// The image or the signatures of a release are broken.
     Release(Version, ReleaseFault),
-    /// There is an admission webhook that must be asked about these writes, and nobody answers.
+    /// An admission webhook covers these writes and does not answer.
     Webhook(Requests),
-    /// The definition of this name clashes with another.
+    /// The definition with this name conflicts with another one.
     Crd(String, CrdFault),
 }
 
 impl Disturbance {
-    /// Who fails, and who is healed to end it.
+    /// Returns the target, which a `heal` step names to end the fault.
     pub fn faulty(&self) -> Faulty {
         match self {
             Self::Operator(name, _) => Faulty::Operator(name.clone()),

@@ -1,4 +1,4 @@
-//! What a plan expects of the cluster.
+//! The expectations of a plan.
 
 use jiff::SignedDuration;
 use regex::Regex;
@@ -9,83 +9,83 @@ use windtunnel_update_status::status::Details;
 
 use super::{CommandCheck, ObjectRef};
 
-/// Something that must hold.
+/// A condition that must hold at a moment, or over a time.
 #[derive(Debug, Clone)]
 pub struct Expectation {
-    /// What.
+    /// The condition.
     pub what: What,
-    /// When.
+    /// The moment or the time.
     pub when: When,
 }
 
-/// When an expectation must hold.
+/// The time at which an expectation must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// At this moment.
     Now,
-    /// At some moment before this much virtual time has passed; the run goes on from that moment.
+    /// At some moment before this much virtual time has passed; the run continues from that moment.
     Within(SignedDuration),
     /// At every moment while this much virtual time passes.
     Throughout(SignedDuration),
 }
 
-/// What must hold.
+/// The condition that must hold.
 #[derive(Debug, Clone)]
 pub enum What {
-    /// An object is there and all checks hold for it (for one of several, by a name with `*`).
+    /// The object exists and all checks hold for it; for a name with `*`, for at least one match.
     Object(ObjectRef, Vec<Check>),
-    /// No such object is there.
+    /// The object does not exist.
     Absent(ObjectRef),
-    /// No such object for which all checks hold was there since the run began.
+    /// Since the start of the run, no such object has existed for which all checks hold.
     Never(ObjectRef, Vec<Check>),
-    /// An insight is published and all checks hold for it.
+    /// The insight is published and all checks hold for it.
     Insight(InsightRef, Vec<Check>),
-    /// No such insight is published.
+    /// The insight is not published.
     NoInsight(InsightRef, Vec<Check>),
-    /// No such insight was published since the run began.
+    /// The insight has not been published since the start of the run.
     NeverInsight(InsightRef, Vec<Check>),
-    /// The command that was run last came to this.
+    /// The last command produced this result.
     Command(Vec<CommandCheck>),
-    /// An alert like this is pending or fires.
+    /// A matching alert is pending or firing.
     Alert(AlertMatch),
-    /// No alert like this is pending or fires.
+    /// No matching alert is pending or firing.
     NoAlert(AlertMatch),
-    /// No alert like this was pending or fired since the run began.
+    /// No matching alert has been pending or firing since the start of the run.
     NeverAlert(AlertMatch),
-    /// A query comes to a sample like this.
+    /// The query returns a matching sample.
     Metric(MetricMatch),
-    /// A query comes to no sample like this.
+    /// The query returns no matching sample.
     NoMetric(MetricMatch),
-    /// Writes like these were made since the run began, in this order (others may stand between them).
+    /// These writes were made since the start of the run, in this order; other writes may come between them.
     Writes(Vec<WriteMatch>),
-    /// The same, and no others that are like any of these.
+    /// As `Writes`, and no other write matches any of these.
     OnlyWrites(Vec<WriteMatch>),
-    /// The text of `oc adm upgrade status` is like this.
+    /// `oc adm upgrade status` prints matching text.
     Status(StatusMatch),
-    /// A node is in this phase.
+    /// The node is in this phase.
     Phase {
         /// Its name.
         node: String,
-        /// The phase, as `oc adm upgrade status` tells it.
+        /// The phase in the terms of `oc adm upgrade status`.
         phase: Phase,
     },
-    /// A node was in these phases since the run began, one after the other and no others between.
+    /// The node went through exactly these phases since the start of the run, in this order.
     Phases {
         /// Its name.
         node: String,
         /// The phases.
         phases: Vec<Phase>,
     },
-    /// A node was rebooted so often since the run began.
+    /// The node was rebooted this often since the start of the run.
     Reboots {
         /// Its name.
         node: String,
-        /// How often.
+        /// The number of reboots.
         times: u32,
     },
-    /// A condition had these statuses since the run began, one after the other and no others between.
+    /// The condition had exactly these statuses since the start of the run, in this order.
     Statuses {
-        /// Whose condition.
+        /// The owner of the condition.
         of: Subject,
         /// Type of the condition.
         condition: String,
@@ -94,34 +94,34 @@ pub enum What {
     },
 }
 
-/// Whose condition.
+/// The owner of a condition.
 #[derive(Debug, Clone)]
 pub enum Subject {
-    /// An object's.
+    /// An object.
     Object(ObjectRef),
-    /// An insight's.
+    /// An insight.
     Insight(InsightRef),
 }
 
-/// An insight by what it is about.
+/// A reference to an insight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InsightRef {
     /// `ClusterVersion`, `ClusterOperator`, `MachineConfigPool`, `Node` or `Health`.
     pub kind: String,
-    /// Name of the resource it is about; empty: any.
+    /// Name of the resource that the insight describes; empty matches any.
     pub name: String,
-    /// The object that a health insight is about; `None`: any.
+    /// The object that a health insight is about; `None` matches any.
     pub about: Option<ObjectRef>,
 }
 
 /// One check of an object or an insight.
 #[derive(Debug, Clone)]
 pub enum Check {
-    /// A condition of it.
+    /// A condition.
     Condition {
         /// Type.
         kind: String,
-        /// Status; `None`: any.
+        /// Status; `None` matches any.
         status: Option<TextMatch>,
         /// Reason; a missing reason is empty.
         reason: Option<TextMatch>,
@@ -132,10 +132,10 @@ pub enum Check {
     Field {
         /// The path.
         path: String,
-        /// What must stand there; a missing field is the empty text.
+        /// The expected value; a missing field is the empty text.
         value: TextMatch,
     },
-    /// A field, by path, that must not change while time passes (only with [`When::Throughout`]).
+    /// A field, by path, that must not change over time (only with [`When::Throughout`]).
     Unchanged {
         /// The path.
         path: String,
@@ -144,16 +144,16 @@ pub enum Check {
     PodStatus(TextMatch),
     /// There is no condition of this type.
     NoCondition(String),
-    /// Of a ClusterVersion: what it asks for, if it asks for anything, is completed, and nothing else is under way.
+    /// For a ClusterVersion: the requested release, if any, is `Completed`, and no update is in progress.
     Updated,
 }
 
-/// An alert of Prometheus.
+/// A pattern for alerts of Prometheus.
 #[derive(Debug, Clone)]
 pub struct AlertMatch {
     /// Its name.
     pub name: String,
-    /// How far it is; `None`: pending or firing.
+    /// The state; `None` matches pending and firing.
     pub state: Option<AlertState>,
     /// Labels by name; a missing label is empty.
     pub labels: Vec<(String, TextMatch)>,
@@ -161,55 +161,55 @@ pub struct AlertMatch {
     pub annotations: Vec<(String, TextMatch)>,
 }
 
-/// What `oc adm upgrade status` would print.
+/// The expected output of `oc adm upgrade status`.
 #[derive(Debug, Clone)]
 pub struct StatusMatch {
-    /// Which of its sections are shown in detail.
+    /// The sections that it shows in detail.
     pub details: Details,
-    /// What it has in it.
+    /// Texts that the output must match, all of them.
     pub has: Vec<TextMatch>,
-    /// What all of it is.
+    /// The file that the whole output must equal.
     pub snapshot: Option<Snapshot>,
 }
 
-/// A text that was kept in a file. Blanks at the ends of lines do not count: editors take them away.
+/// The expected text from a file. Trailing blanks of lines are ignored, because editors remove them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The file.
+    /// The path of the file.
     pub path: String,
-    /// What it holds; `None`: whatever comes out is to be written there.
+    /// The content; `None` means that the run writes the actual output to the file.
     pub text: Option<String>,
 }
 
-/// A query of metrics, and what it comes to.
+/// A PromQL query and its expected result.
 #[derive(Debug, Clone)]
 pub struct MetricMatch {
-    /// The query as it was written.
+    /// The query text.
     pub query: String,
-    /// The same, parsed.
+    /// The parsed query.
     pub expr: Expr,
-    /// The value of a sample; `None`: any.
+    /// The value of a sample; `None` matches any.
     pub value: Option<f64>,
 }
 
-/// How a text is compared.
+/// A comparison with a text.
 #[derive(Debug, Clone)]
 pub enum TextMatch {
-    /// It is exactly this.
+    /// The text equals this.
     Equals(String),
-    /// It has this somewhere.
+    /// The text contains this.
     Contains(String),
-    /// It has this nowhere.
+    /// The text does not contain this.
     Lacks(String),
-    /// The regular expression is found in it.
+    /// The regular expression matches part of the text.
     Matches(Regex),
 }
 
 impl TextMatch {
-    /// Reads `/a regular expression/`, or any other text as one that must be equal.
+    /// Parses `/a regular expression/`; any other text must be equal.
     ///
     /// # Errors
-    /// Why the regular expression is none.
+    /// The reason why the regular expression is invalid.
     pub fn read(text: &str) -> Result<Self, String> {
         let pattern = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
         let Some(pattern) = pattern else { return Ok(Self::Equals(text.to_owned())) };
@@ -220,7 +220,7 @@ impl TextMatch {
         })
     }
 
-    /// Whether `text` fits.
+    /// Returns whether `text` matches.
     pub fn fits(&self, text: &str) -> bool {
         match self {
             Self::Equals(wanted) => text == wanted,
@@ -242,20 +242,20 @@ impl std::fmt::Display for TextMatch {
     }
 }
 
-/// A write as the record holds it; what is `None` or empty does not matter.
+/// A pattern for writes in the record. `None` and empty fields match anything.
 #[derive(Debug, Clone, Default)]
 pub struct WriteMatch {
-    /// Who made it, such as `cluster-version-operator`.
+    /// The writer, such as `cluster-version-operator`.
     pub by: Option<TextMatch>,
     /// `create`, `update`, `patch` or `delete`.
     pub verb: Option<String>,
-    /// Which object.
+    /// The object.
     pub object: Option<ObjectRef>,
     /// `Some("")`: the object itself; `Some("status")`: its status.
     pub subresource: Option<String>,
     /// HTTP status code of the answer.
     pub code: Option<u16>,
-    /// The refusal's message.
+    /// The message of the rejection.
     pub message: Option<TextMatch>,
     /// Checks of the object after the write.
     pub checks: Vec<Check>,

@@ -1,24 +1,26 @@
-//! What must hold in every run, by the names that scenarios call it by.
+//! Invariants of every run, by their names in scenarios.
 
 use std::collections::BTreeSet;
 
-/// Something that must hold whatever a scenario does.
+/// A rule that every run must keep, whatever its scenario does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Invariant {
-    /// A machine reboots into another MachineConfig after a drain, and the phases of its node follow one another.
+    /// A machine reboots into another MachineConfig only after a drain, and its node passes through the
+    /// phases in order.
     NodeOrder,
-    /// A refused release (`ReleaseAccepted=False`) does not become the target, nor does it end the update under way.
+    /// A rejected release (`ReleaseAccepted=False`) does not become the target and does not end the current
+    /// update.
     RefusalAlone,
-    /// No generation of ClusterVersion is observed before it exists.
+    /// `observedGeneration` of ClusterVersion never exceeds its generation.
     ObservedGeneration,
-    /// A release is `Completed` in the history when it is `Available`, not before.
+    /// A release is `Completed` in the history only once it is `Available`.
     CompletedAvailable,
-    /// Only the newest release of the history can become `Completed`.
+    /// Only the newest history entry can become `Completed`.
     HistoryOrder,
 }
 
 impl Invariant {
-    /// All of them, which are checked unless a scenario says otherwise.
+    /// All invariants. Runs check them unless the scenario excludes some.
     pub const ALL: [Self; 5] = [
         Self::NodeOrder,
         Self::RefusalAlone,
@@ -27,7 +29,7 @@ impl Invariant {
         Self::HistoryOrder,
     ];
 
-    /// How scenarios and failures call it.
+    /// Returns the name in scenarios and failure messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::NodeOrder => "node-order",
@@ -38,12 +40,12 @@ impl Invariant {
         }
     }
 
-    /// The one of this name.
+    /// Returns the invariant with this name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|invariant| invariant.name() == name)
     }
 
-    /// All of them.
+    /// Returns all invariants.
     pub fn all() -> BTreeSet<Self> {
         Self::ALL.into()
     }

@@ -1,4 +1,5 @@
-//! A plan: what a scenario or a feature asks for, as data. The engine plays it; it knows no YAML and no Gherkin.
+//! The plan: the content of a scenario or a feature as plain data. The engine runs plans and knows neither
+//! YAML nor Gherkin.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -33,16 +34,16 @@ pub use expected::{
 pub use invariants::Invariant;
 pub use past::{NodePlan, Past};
 
-/// How many control-plane nodes a cluster may have.
+/// The allowed numbers of control-plane nodes.
 pub const CONTROL_PLANE_NODES: RangeInclusive<u32> = 1..=5;
-/// How many workers a cluster may have; a run with more would only be slow.
+/// The allowed numbers of workers; a larger cluster would only be slow.
 pub const WORKER_NODES: RangeInclusive<u32> = 0..=5000;
-/// The Kubernetes minors (1.x) whose API server can be simulated.
+/// The Kubernetes minors (1.x) whose API server windtunnel simulates.
 pub const KUBERNETES_MINORS: RangeInclusive<u32> = 24..=36;
-/// The feature sets beside the default one (`FeatureGate` of openshift/api).
+/// The feature sets other than the default (`FeatureGate` of openshift/api).
 pub const FEATURE_SETS: &[&str] =
     &["CustomNoUpgrade", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade", "LatencySensitive"];
-/// The platforms that clusters run on (`PlatformType` of openshift/api).
+/// The platforms of clusters (`PlatformType` of openshift/api).
 pub const PLATFORMS: &[&str] = &[
     "AWS",
     "AlibabaCloud",
@@ -61,77 +62,78 @@ pub const PLATFORMS: &[&str] = &[
     "VSphere",
     "oVirt",
 ];
-/// Those of them that tell the region.
+/// The platforms whose status contains a region.
 pub const PLATFORMS_WITH_REGION: &[&str] = &["AWS", "AlibabaCloud", "GCP", "PowerVS"];
 
-/// One scenario, ready to be played.
+/// A scenario that is ready to run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Name for people, unique within a suite.
+    /// Display name, unique within a suite.
     pub name: String,
-    /// What it shows, in a sentence or two.
+    /// What the scenario shows, in a sentence or two.
     pub description: String,
     /// Issue and test-case ids, such as `OTA-1321` or `OCP-22641`.
     pub ids: Vec<String>,
-    /// Tags to select by.
+    /// Tags for selecting scenarios.
     pub tags: Vec<String>,
-    /// The file it was read from, as the user named it; empty when made otherwise.
+    /// The path of the source file as the user typed it; empty for a plan without a file.
     pub file: String,
-    /// The cluster to begin with, and what lies outside of it.
+    /// The initial cluster and its external services.
     pub cluster: ClusterPlan,
-    /// What to do and expect, in order.
+    /// The actions and expectations, in order.
     pub timeline: Vec<PlannedStep>,
 }
 
-/// The cluster to begin with.
+/// The initial cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterPlan {
-    /// The release that the cluster runs.
+    /// The installed release.
     pub release: Release,
-    /// Releases that exist beside it, with what the registry does for each.
+    /// The other releases that exist, with the registry's behavior for each.
     pub releases: Vec<ReleasePlan>,
-    /// What people run beside releases.
+    /// Images that belong to no release.
     pub workloads: Workloads,
-    /// Samples of metrics that others export than components of ours.
+    /// Samples of metrics that no component of windtunnel exports.
     pub metrics: Vec<Sample>,
-    /// What the update service is told.
+    /// The update service: its channels, edges and risks.
     pub update_service: UpdateService,
-    /// Whether the cluster is installed when it begins, or its operator has everything still to install.
+    /// Whether the cluster starts installed; otherwise the CVO installs it during the run.
     pub installed: bool,
     /// Control-plane nodes.
     pub control_plane_nodes: u32,
     /// Worker nodes.
     pub worker_nodes: u32,
-    /// The machines of nodes, by name, that are of another architecture than the rest.
+    /// Architectures of machines that differ from the cluster's, by node name.
     pub node_architectures: BTreeMap<String, Architecture>,
-    /// Whether their kubelets renew Leases, each every ten seconds.
+    /// Whether the kubelets renew their Leases, each every ten seconds.
     pub node_leases: bool,
-    /// What the nodes run on.
+    /// The platform of the nodes.
     pub platform: Platform,
-    /// Holds the kube-apiserver at Kubernetes 1.`minor` for the whole run; `None`: it follows the releases.
+    /// Pins the kube-apiserver at Kubernetes 1.`minor` for the whole run; `None` follows the releases.
     pub kubernetes_minor: Option<u32>,
-    /// `spec.featureSet` of FeatureGate `cluster`; empty for the default set.
+    /// `spec.featureSet` of FeatureGate `cluster`; empty for the default.
     pub feature_set: String,
     /// `spec.channel` of ClusterVersion.
     pub channel: String,
-    /// `spec.capabilities.baselineCapabilitySet`; empty for none given (vCurrent).
+    /// `spec.capabilities.baselineCapabilitySet`; empty leaves it unset (vCurrent).
     pub baseline_capability_set: String,
     /// `spec.capabilities.additionalEnabledCapabilities`.
     pub additional_enabled_capabilities: Vec<String>,
-    /// Keyrings in the payloads of all releases; `None` for the usual one.
+    /// Keyrings in the payloads of all releases; `None` for the default one.
     pub keyrings: Option<Vec<String>>,
-    /// Whether the update status controller runs and publishes from the start, whatever the feature set is.
+    /// Whether the update status controller publishes from the start, whatever the feature set is.
     pub insights: bool,
-    /// Objects to create at the start, beside those of every cluster.
+    /// Objects to create at the start, in addition to those of every cluster.
     pub objects: Vec<PlannedObject>,
-    /// What it brings along from before.
+    /// The state from before the run.
     pub past: Past,
-    /// What must hold whatever happens.
+    /// The invariants to check.
     pub invariants: BTreeSet<Invariant>,
 }
 
 impl ClusterPlan {
-    /// An installed cluster of three control-plane nodes and three workers, of which nothing else is said.
+    /// Returns an installed cluster of three control-plane nodes and three workers, with defaults for the
+    /// rest.
     pub fn of(release: Release) -> Self {
         Self {
             channel: format!("stable-{}.{}", release.version.major, release.version.minor),
@@ -158,7 +160,7 @@ impl ClusterPlan {
         }
     }
 
-    /// Whether it has an object of this kind, namespace and name beside those of every cluster.
+    /// Returns whether `objects` contains one of this kind, namespace and name.
     pub fn has(&self, object: &Value) -> bool {
         let at = |object: &Value, field: &str| object["metadata"][field].clone();
         let same = |other: &Value| {
@@ -169,12 +171,12 @@ impl ClusterPlan {
     }
 }
 
-/// What a cluster runs on, as the Infrastructure object tells it.
+/// The platform of a cluster, as in its Infrastructure object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Platform {
     /// The platform, one of [`PLATFORMS`].
     pub kind: String,
-    /// Its region; empty where there is none.
+    /// Its region; empty if there is none.
     pub region: String,
 }
 
@@ -187,7 +189,7 @@ impl Default for Platform {
 /// An object to create at the start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedObject {
-    /// Line and column in the scenario's file, from 1; `None` where a feature's step asks for it.
+    /// Line and column in the scenario's file, from 1; `None` for an object from a feature's step.
     pub place: Option<(usize, usize)>,
     /// The whole object, as JSON.
     pub object: Value,
@@ -198,25 +200,25 @@ pub struct PlannedObject {
 pub struct ReleasePlan {
     /// Its facts.
     pub release: Release,
-    /// The version that its payload is of, where that is another one.
+    /// The version of its payload, if that differs.
     pub payload_version: Option<Version>,
-    /// Whether the update service offers it.
+    /// Whether the update service recommends it.
     pub recommended: bool,
     /// Its image in the registry.
     pub image: Image,
-    /// Whether the cluster holds a good signature of it in a ConfigMap, as mirroring tools leave it.
+    /// Whether a ConfigMap in the cluster contains a valid signature of it, as mirroring tools leave it.
     pub signature_config_map: bool,
 }
 
 impl ReleasePlan {
-    /// A release that is offered, can be pulled and is signed.
+    /// Returns a release that is recommended, signed and can be pulled.
     pub fn plain(release: Release) -> Self {
         let image = Image::default();
         Self { release, payload_version: None, recommended: true, image, signature_config_map: false }
     }
 }
 
-/// A step with the place where it was written.
+/// A step with its position in the file.
 #[derive(Debug, Clone)]
 pub struct PlannedStep {
     /// Line in the file, from 1.
@@ -232,67 +234,67 @@ pub struct PlannedStep {
 /// One step of a timeline.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// Do something to the cluster, as its administrator.
+    /// Perform an action as the cluster's administrator.
     Act(Action),
-    /// Try something that the API server must refuse.
+    /// Send a request that the API server must reject.
     Try(Attempt),
-    /// Run a command of the client `oc`, as its administrator.
+    /// Run an `oc` command as the cluster's administrator.
     Run(Run),
     /// Let virtual time pass.
     Advance(SignedDuration),
-    /// Let virtual time pass until so much of it has passed since the start.
+    /// Let virtual time pass until this long after the start.
     At(SignedDuration),
     /// Check something, now or over time.
     Expect(Expectation),
-    /// Keep something for later steps.
+    /// Store a value for later steps.
     Keep(Keep),
-    /// Play steps again until they pass.
+    /// Repeat steps until they pass.
     Retry(Retry),
 }
 
-/// Something that the API server must refuse, and how.
+/// A request that the API server must reject, and the expected message.
 #[derive(Debug, Clone)]
 pub struct Attempt {
-    /// What is tried.
+    /// The request.
     pub action: Action,
-    /// What the refusal must say, all of it; empty: anything.
+    /// Texts that the rejection's message must match, all of them; empty accepts any message.
     pub refused: Vec<TextMatch>,
 }
 
-/// A command, and what must come of it.
+/// A command and its expected result.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// The command.
     pub command: CommandLine,
-    /// What must come of it.
+    /// The checks of its result.
     pub checks: Vec<CommandCheck>,
 }
 
-/// A command as it is typed: `oc adm upgrade ...`, `oc get ...`.
+/// A command line: `oc adm upgrade ...` or `oc get ...`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
-    /// All of it, as it was written.
+    /// The line as the user wrote it.
     pub line: String,
-    /// What is run.
+    /// The program.
     pub program: Program,
-    /// The words after `oc adm upgrade` or `oc get`, with images filled in.
+    /// The arguments after `oc adm upgrade` or `oc get`, with images filled in.
     pub words: Vec<String>,
-    /// What its environment variables let it do.
+    /// The feature gates that its environment variables open.
     pub gates: Gates,
 }
 
-/// A program that an administrator runs.
+/// A program that an administrator can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
     /// `oc adm upgrade`, without `status`.
     Upgrade,
-    /// `oc adm upgrade status`, with these sections in detail.
+    /// `oc adm upgrade status`, with this choice of detailed sections.
     Status(Details),
     /// `oc get`.
     Get,
 }
 
-/// One check of a command that was run. Line breaks at the end of what it printed do not count.
+/// A check of a command's result. Trailing line breaks of the output are ignored.
 #[derive(Debug, Clone)]
 pub enum CommandCheck {
     /// Its exit code.
@@ -301,57 +303,57 @@ pub enum CommandCheck {
     Prints(TextMatch),
     /// Its standard error.
     Warns(TextMatch),
-    /// The error that it ended with, without `error: `.
+    /// The error message, without the prefix `error: `.
     Refused(TextMatch),
-    /// All that it printed, standard output and then standard error.
+    /// Standard output followed by standard error.
     Says(TextMatch),
-    /// Its exit code is not 0.
+    /// A non-zero exit code.
     Fails,
 }
 
-/// Something that is kept for later steps, in which `$(kept <name>)` stands for it.
+/// A value that later steps refer to as `$(kept <name>)`.
 #[derive(Debug, Clone)]
 pub struct Keep {
     /// Its name.
     pub name: String,
-    /// What is kept.
+    /// The source of the value.
     pub what: Kept,
 }
 
-/// What is kept.
+/// The source of a stored value.
 #[derive(Debug, Clone)]
 pub enum Kept {
-    /// What the command that was run last printed to standard output, without line breaks at its end.
+    /// Standard output of the last command, without trailing line breaks.
     Output,
     /// A field of an object, by its path.
     Field(ObjectRef, String),
 }
 
-/// Steps that are played again until all of them pass.
+/// Steps that are repeated until all of them pass.
 #[derive(Debug, Clone)]
 pub struct Retry {
-    /// How long; the last time at the end of it.
+    /// The time limit; the last attempt happens at its end.
     pub within: SignedDuration,
     /// The steps.
     pub steps: Vec<PlannedStep>,
 }
 
-/// Where an update goes.
+/// The target of an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// To a release, by version.
+    /// A release, by version.
     Version(Version),
-    /// To an image.
+    /// An image, by pull specification.
     Image(String),
 }
 
-/// One object, or several by a name that ends in `*`.
+/// A reference to one object, or to several by a name that ends in `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectRef {
     /// Kind.
     pub resource: Resource,
     /// Namespace; empty for cluster-scoped kinds.
     pub namespace: String,
-    /// Name; a trailing `*` stands for any ending.
+    /// Name; a trailing `*` matches any ending.
     pub name: String,
 }

@@ -1,22 +1,23 @@
-//! Paths to fields, as scenarios write them: `status.history[0].state`, `data["usc.cpi.cv-version"]`.
+//! Field paths in the syntax of scenarios: `status.history[0].state`, `data["usc.cpi.cv-version"]`.
 
 use serde_json::Value;
 
-/// One step of a path.
+/// One component of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part<'a> {
     Name(&'a str),
     Index(usize),
 }
 
-/// Why a text is no path.
+/// The error for a text that is not a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected a path such as `status.history[0].state` or `data[\"a.b\"]`, found `{0}`")]
 pub struct NoPath(pub String);
 
-/// The value at `path`: names with dots between, `[0]` for an element of a list, `["a.b"]` or `['a.b']` for a name with dots
-/// in it.
-/// `None` where nothing stands there or the path is none.
+/// Returns the value at `path`: names separated by dots, `[0]` for a list element, `["a.b"]` or `['a.b']` for
+/// a name with dots.
+///
+/// Returns `None` for a missing value or an invalid path.
 pub fn find<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     parts(path)?.into_iter().try_fold(value, |value, part| match part {
         Part::Name(name) => value.get(name),
@@ -24,8 +25,8 @@ pub fn find<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     })
 }
 
-/// The value at `path` as the text that checks compare: a text as it is, numbers and booleans as JSON writes them,
-/// lists and maps as JSON; empty where nothing (or null) stands.
+/// Returns the value at `path` as the text that checks compare: a string unchanged, anything else as JSON. A
+/// missing value and null give the empty text.
 pub fn text_at(value: &Value, path: &str) -> String {
     match find(value, path) {
         None | Some(Value::Null) => String::new(),
@@ -58,7 +59,7 @@ fn parts(path: &str) -> Option<Vec<Part<'_>>> {
             found.push(Part::Index(index.parse().ok()?));
             rest = after;
         } else {
-            // A dot stands between a part and a name, not before the first.
+            // A dot separates a part from the next name; the first name has none.
             let names = if found.is_empty() { rest } else { rest.strip_prefix('.')? };
             let end = names.find(['.', '[']).unwrap_or(names.len());
             let (name, after) = names.split_at(end);
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_lead_to_fields_elements_and_names_with_dots() {
+    fn paths_select_fields_list_elements_and_names_with_dots() {
         let value = json!({"status": {"history": [{"state": "Completed", "verified": true}], "n": 3},
             "data": {"a.b": "x"}, "none": null});
         for (path, text) in [
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn rejects_invalid_paths() {
         for path in
             ["", ".status", "status.", "status..x", "status[x]", "status[0", "data[\"a", "a b", "a[0]b"]
         {

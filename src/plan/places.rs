@@ -1,25 +1,26 @@
-//! `$(kept <name>)` in the texts of a plan: what a step before kept is not known until that step has been played.
+//! `$(kept <name>)` in the texts of a plan: placeholders for values that only earlier steps of the run
+//! supply.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// With a blank as it is written, or with a colon as it stands in the words of a command.
+/// Accepts a blank, as scenarios write it, or the colon that [`in_one_word`] puts in its place.
 #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
 static PLACE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\$\(\s*kept(?:\s+|:)([^\s)]+)\s*\)").expect("pattern"));
 
-/// Whether something that was kept belongs into the text.
+/// Returns whether `text` contains a placeholder.
 pub fn has_place(text: &str) -> bool {
     PLACE.is_match(text)
 }
 
-/// The text with places that hold no blank, so that each stays in one word of a command.
+/// Returns the line with placeholders that contain no blank, so that shell splitting keeps each in one word.
 pub fn in_one_word(line: &str) -> String {
     PLACE.replace_all(line, "$$(kept:$1)").into_owned()
 }
 
-/// The text with what `of` gives for the name in each place.
+/// Returns the text with each placeholder replaced by `of(name)`.
 pub fn fill(text: &str, mut of: impl FnMut(&str) -> String) -> String {
     PLACE.replace_all(text, |found: &Captures<'_>| of(&found[1])).into_owned()
 }
@@ -29,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_in_a_command_is_one_word_and_filled_as_any_other() {
+    fn a_placeholder_stays_one_word_of_a_command_and_is_filled() {
         let line = in_one_word("oc get $( kept  kind ) --x=$(kept y)");
         assert_eq!(line, "oc get $(kept:kind) --x=$(kept:y)");
         for text in ["$(kept kind)", "$(kept:kind)"] {

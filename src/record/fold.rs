@@ -1,30 +1,31 @@
-//! Records of long runs: states that were left long ago are kept as what changed, which is all that the file form tells of them.
+//! Saves memory in records of long runs: old states are kept as patches, as in the file form.
 
 use windtunnel_core::{ByKey, Object, patch};
 
 use super::{Entry, Event, WriteEvent};
 
-/// Records with fewer entries stay as they are.
+/// The number of entries from which a record is folded.
 const MANY: usize = 15_000;
-/// How many entries stay so in others: what happened lately is looked at, by expectations and while a failure is explained.
+/// The number of latest entries that are not folded, because expectations and failure reports still read
+/// them.
 const RECENT: usize = 2_000;
-/// How many are folded at once.
+/// The minimum number of entries to fold at once.
 const BATCH: usize = 1_000;
 
-/// How far a record is folded.
+/// The progress of folding a record.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folding {
-    /// Entries that were.
+    /// The number of folded entries.
     done: usize,
-    /// The last state of each object among them.
+    /// The last state of each object in these entries.
     states: ByKey<State>,
 }
 
 #[derive(Debug, Clone)]
 struct State {
-    /// As it was.
+    /// The original object.
     whole: Object,
-    /// As it is told.
+    /// The object as a chain of patches.
     told: Object,
 }
 
@@ -37,7 +38,7 @@ impl Folding {
     }
 
     fn fold_up_to(&mut self, entries: &mut [Entry], recent: usize, batch: usize) {
-        // Attempts that failed are taken out of a record again.
+        // Entries of failed attempts are removed from a record.
         self.done = self.done.min(entries.len());
         if entries.len() < self.done + recent + batch {
             return;
@@ -87,7 +88,7 @@ mod tests {
     use crate::record::{Header, Record};
 
     #[test]
-    fn a_folded_record_is_the_same() {
+    fn a_folded_record_has_the_same_file_form() {
         let state = |n: u32| {
             Object::new(json!({"metadata": {"name": "a", "resourceVersion": n.to_string()}, "l": [n]}))
         };

@@ -1,5 +1,5 @@
-//! A record as JSON lines: the header, then one line per entry. A change stands as a patch against the state that the
-//! lines before it led to.
+//! The file form of a record: JSON lines with the header, then one line per entry. A change is a patch of the
+//! object's state after the lines before it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use windtunnel_core::{Key, Object};
 
 use super::{Entry, Event, Header, Record, WriteEvent};
 
-/// The last state of every object, as far as the lines tell.
+/// The last state of every object in the lines so far.
 type States<'r> = HashMap<&'r Key, &'r Object>;
 
 #[derive(Serialize)]
@@ -61,21 +61,22 @@ struct WriteLine<'r> {
     code: u16,
     #[serde(skip_serializing_if = "str::is_empty")]
     message: &'r str,
-    /// The state before, where it is not the one that the lines before led to; null: there was none.
+    /// The state before, if it differs from the state after the lines so far; null means that there was no
+    /// object.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'r Value>,
     #[serde(skip_serializing_if = "is_false")]
     created: bool,
     #[serde(skip_serializing_if = "is_false")]
     gone: bool,
-    /// The whole state after, where a patch cannot tell it.
+    /// The whole state after, if no patch can express it.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<&'r Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     patch: Option<PatchLine<'r>>,
 }
 
-/// What changed: as it is kept, of states that were left long ago, or as both states tell.
+/// A change: a patch from folding an old state, or one computed from both states.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PatchLine<'r> {
@@ -89,22 +90,23 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Record {
-    /// The file form: JSON lines, the header first, each line ended by a line break. Moments are milliseconds since
-    /// the Unix epoch.
+    /// Returns the file form: JSON lines, the header first, each with a line break. Moments are milliseconds
+    /// since the Unix epoch.
     pub fn to_lines(&self) -> String {
         let mut out = String::new();
         self.each_line(|line| out.push_str(line));
         out
     }
 
-    /// SHA-256 of the file form, in lower-case hex. Runs of the same scenario, seed and build have the same.
+    /// Returns the SHA-256 of the file form, in lower-case hex. It is the same for runs of the same scenario,
+    /// seed and build.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         self.each_line(|line| hash.update(line));
         hex(&hash.finalize())
     }
 
-    /// Gives each line of the file form, with its line break.
+    /// Passes each line of the file form, with its line break, to `give`.
     fn each_line(&self, mut give: impl FnMut(&str)) {
         let mut line = String::new();
         push_header(&mut line, &self.header);
@@ -128,19 +130,19 @@ impl Record {
     }
 }
 
-/// Writes the first line of a record.
+/// Appends the first line of a record.
 pub(super) fn push_header(out: &mut String, header: &Header) {
     let Header { scenario, ids, seed, epoch, windtunnel } = header;
     push_line(out, &HeaderLine { windtunnel, scenario, ids, seed: *seed, epoch: epoch.as_millisecond() });
 }
 
-/// Writes the line of an entry; `known` is the state that the lines before led to, for a write.
+/// Appends the line of an entry; for a write, `known` is the object's state after the lines so far.
 pub(super) fn push_entry(out: &mut String, Entry { at, event }: &Entry, known: Option<&Object>) {
     push_line(out, &EntryLine { at: at.as_millisecond(), event: event_line(event, known) });
 }
 
 fn push_line(out: &mut String, line: &impl Serialize) {
-    // Only maps with keys that are no texts fail, and a line has none.
+    // Serialization only fails for maps with other keys than texts, and a line has none.
     out.push_str(&serde_json::to_string(line).unwrap_or_default());
     out.push('\n');
 }

@@ -1,4 +1,4 @@
-//! The append-only history of a run, and its file form. Every report can be made again from the file alone.
+//! The append-only history of a run, and its file form. The file alone is enough for every report.
 
 mod fold;
 mod lines;
@@ -19,23 +19,23 @@ pub use redact::redact;
 pub use secrets::{Secrets, redact_secrets};
 pub use writer::Writer;
 
-/// Who writes what stands in a cluster before its components start ([`WriteEvent::by`]).
+/// The writer of objects that exist before the components start ([`WriteEvent::by`]).
 pub const INSTALLER: &str = "installer";
 
-/// Who does what the scenario does ([`WriteEvent::by`]).
+/// The writer of the scenario's actions ([`WriteEvent::by`]).
 pub const ADMINISTRATOR: &str = "administrator";
 
 /// The history of one run.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// What was run.
+    /// The scenario and seed of the run.
     pub header: Header,
-    /// What happened, oldest first.
+    /// The entries, oldest first.
     pub entries: Vec<Entry>,
 }
 
 impl Record {
-    /// The cluster as it was at a moment, by the writes up to then.
+    /// Returns the cluster at a moment, from the writes up to then.
     pub fn view_at(&self, at: Time) -> View {
         let mut view = View::default();
         for entry in self.entries.iter().filter(|entry| entry.at <= at) {
@@ -48,8 +48,8 @@ impl Record {
         view
     }
 
-    /// The alerts at a moment, pending ones included, each with the moment since when it holds (Prometheus' `activeAt`);
-    /// longest first.
+    /// Returns the pending and firing alerts at a moment, each with the time since which it is active
+    /// (Prometheus' `activeAt`); oldest first.
     pub fn alerts_at(&self, at: Time) -> Vec<(Time, &Alert)> {
         let mut active: Vec<(Time, &Alert)> = Vec::new();
         for entry in self.entries.iter().filter(|entry| entry.at <= at) {
@@ -65,19 +65,19 @@ impl Record {
         active
     }
 
-    /// The moment of the last entry; the start for an empty record.
+    /// Returns the moment of the last entry, or the start for an empty record.
     pub fn end(&self) -> Time {
         self.entries.last().map_or(self.header.epoch, |entry| entry.at)
     }
 
-    /// Whether an entry belongs to the set-up: the installation, and what the components did until they had settled.
-    /// The run is what came after.
+    /// Returns whether an entry belongs to the set-up: the installation, and the activity of components until
+    /// they settled. The run comes after it.
     pub fn is_set_up(&self, entry: &Entry) -> bool {
         entry.at < self.header.epoch
     }
 }
 
-/// What was run.
+/// The scenario and seed of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Header {
     /// Name of the scenario.
@@ -86,25 +86,25 @@ pub struct Header {
     pub ids: Vec<String>,
     /// The seed.
     pub seed: u64,
-    /// When the run's clock started; what came before is the set-up.
+    /// The start of the run's clock; everything before is the set-up.
     pub epoch: Time,
     /// Version of windtunnel.
     pub windtunnel: String,
 }
 
-/// Something that happened at one moment.
+/// An event with its moment.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// When.
+    /// The moment.
     pub at: Time,
-    /// What.
+    /// The event.
     pub event: Event,
 }
 
-/// What happened.
+/// An event of a run.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// Someone asked the API server to change something.
+    /// A client sent a write request to the API server.
     Write(Box<WriteEvent>),
     /// A step of the scenario began.
     Step {
@@ -115,26 +115,26 @@ pub enum Event {
     Outcome {
         /// The step in one line.
         text: String,
-        /// Why it failed; `None`: it passed.
+        /// The reason of a failure; `None` if the step passed.
         failure: Option<String>,
     },
     /// A step ran a command.
     Command {
-        /// The command as it was written.
+        /// The command as the user wrote it.
         line: String,
         /// Its exit code.
         code: u8,
-        /// What it wrote to standard output.
+        /// Its standard output.
         stdout: String,
-        /// What it wrote to standard error.
+        /// Its standard error.
         stderr: String,
     },
-    /// The kube-apiserver was rolled to Kubernetes 1.`minor`.
+    /// The kube-apiserver was updated to Kubernetes 1.`minor`.
     Kubernetes {
         /// The minor.
         minor: u32,
     },
-    /// An alert is pending now, or fires, or does so no longer.
+    /// An alert became pending, firing or inactive.
     Alert(Box<Alert>),
     /// A simulated program started or ended in a pod.
     Process {
@@ -142,52 +142,52 @@ pub enum Event {
         program: String,
         /// The pod.
         pod: String,
-        /// Whether it started (or ended).
+        /// Whether it started; otherwise it ended.
         started: bool,
     },
-    /// A fault began, struck or ended at another moment than a step's.
+    /// A fault started, took effect or ended at a moment between steps.
     Fault {
-        /// What, in one line.
+        /// The fault, in one line.
         text: String,
     },
 }
 
-/// One request to change something, and its answer.
+/// A write request and its answer.
 #[derive(Debug, Clone)]
 pub struct WriteEvent {
-    /// Who asked: an actor's or a program's name, [`ADMINISTRATOR`] or [`INSTALLER`].
+    /// The client: an actor's or a program's name, [`ADMINISTRATOR`] or [`INSTALLER`].
     pub by: String,
     /// `create`, `update`, `patch` or `delete`.
     pub verb: String,
     /// Kind of the object, such as `ClusterVersion`.
     pub kind: String,
-    /// Which object; after a `generateName`, with the name that was made.
+    /// The object; for a `generateName`, with the generated name.
     pub key: Key,
-    /// `status`, ... or empty.
+    /// The subresource, such as `status`, or empty.
     pub subresource: String,
     /// HTTP status code of the answer.
     pub code: u16,
-    /// The refusal's message; empty for success.
+    /// The message of a rejection; empty for success.
     pub message: String,
-    /// The object before; `None` if it was not there.
+    /// The object before; `None` if it did not exist.
     pub before: Option<Object>,
-    /// The object after; `None` if it is gone, or the write was refused.
+    /// The object after; `None` if it was deleted, or the write was rejected.
     pub after: Option<Object>,
 }
 
 impl WriteEvent {
-    /// Whether the object is gone by this write.
+    /// Returns whether this write removed the object.
     pub fn removes(&self) -> bool {
         self.code < 400 && self.before.is_some() && self.after.is_none()
     }
 
-    /// The state that stands after its line in a record.
+    /// Returns the object's state after this entry.
     fn leaves(&self) -> Option<&Object> {
         let gone = self.after.is_none() && self.code < 400;
         self.after.as_ref().or(self.before.as_ref().filter(|_| !gone))
     }
 
-    /// What the write changed; `None` where it was refused, or there was nothing to delete.
+    /// Returns the change; `None` if the write was rejected, or there was nothing to delete.
     pub fn change(&self) -> Option<Change> {
         let (kind, object) = match (&self.before, &self.after) {
             _ if self.code >= 400 => return None,

@@ -1,4 +1,5 @@
-//! A record from its JSON lines: every object before and after every write is there again, and shared.
+//! Parses a record from its JSON lines. It restores every object before and after every write; equal states
+//! share memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,13 +12,13 @@ use windtunnel_core::{Key, Object, resources};
 
 use super::{Entry, Event, Header, Record, WriteEvent};
 
-/// A record file that cannot be read: where, and what was expected there.
+/// The error of an invalid record file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: expected {expected}")]
 pub struct RecordError {
     /// Line of the file, counted from 1.
     pub line: usize,
-    /// What should stand there, and what is wrong with what does.
+    /// The expected text, and the problem with the actual one.
     pub expected: String,
 }
 
@@ -60,7 +61,7 @@ struct EntryLine {
     started: bool,
 }
 
-/// What an entry may be of.
+/// The keys of entries, one for each kind of event.
 const EVENTS: &[&str] = &["write", "step", "outcome", "command", "kubernetes", "alert", "process", "fault"];
 
 #[derive(Deserialize)]
@@ -90,16 +91,16 @@ struct WriteLine {
     patch: Option<Value>,
 }
 
-/// Keeps a null (there was no object) apart from a field that is not there.
+/// Distinguishes null (there was no object) from a missing field.
 fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
 impl Record {
-    /// Reads the file form that [`Record::to_lines`] writes.
+    /// Parses the file form that [`Record::to_lines`] writes.
     ///
     /// # Errors
-    /// The first line that is not as it should be.
+    /// The first invalid line.
     pub fn parse(text: &str) -> Result<Self, RecordError> {
         let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
         let (number, first) = lines.next().unwrap_or((1, ""));
@@ -209,7 +210,7 @@ fn patched(before: &Object, patch: &Value) -> Object {
     Object::new(value)
 }
 
-/// The key of an object; the names of well-known kinds are shared.
+/// Returns the key of an object; the names of well-known kinds are shared.
 fn key(group: String, plural: String, namespace: String, name: String) -> Key {
     let known = resources::ALL.iter().find(|known| known.group == group && known.plural == plural);
     let (group, plural) = match known {

@@ -1,7 +1,8 @@
-//! What must not stand in a record: secrets of the cluster that was watched.
+//! Removes secrets of a watched cluster from a record.
 //!
-//! Keys stay, so that what reads an object finds its shape; values give way to [`REDACTED`]. Taken are all values of Secrets,
-//! whatever has the form of a key, a token or a login wherever it stands, and texts under names that say what they are.
+//! Keys stay, so that objects keep their shape; values are replaced by [`REDACTED`]. This applies to all
+//! values of Secrets, to keys, tokens and logins anywhere, which are recognized by their format, and to
+//! values whose names indicate credentials.
 
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-/// What stands in place of a secret.
+/// The replacement for secrets.
 const REDACTED: &str = "REDACTED";
 
 /// Names of entries (of ConfigMaps, environments, annotations) whose values are credentials.
@@ -20,7 +21,7 @@ static NAMES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Fields of any object that hold a credential itself, and not the name of one.
+/// Fields of any object that contain a credential, not the name of one.
 const FIELDS: [&str; 12] = [
     "password",
     "passwordHash",
@@ -36,7 +37,7 @@ const FIELDS: [&str; 12] = [
     "sshAuthorizedKeys",
 ];
 
-/// Texts that are credentials by their form: PEM keys, JSON web tokens, logins to registries, kubeconfigs with keys, tokens of
+/// Formats of credentials: PEM keys, JSON web tokens, registry logins, kubeconfigs with keys, tokens of
 /// OpenShift and of common services, URLs with a password.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
@@ -48,7 +49,8 @@ fn regex(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Takes secrets out of an object. Owners of fields go as well: they are most of an object's size, and tell of no state.
+/// Removes secrets from an object. Also removes `managedFields`, which are most of an object's size and
+/// contain no state.
 pub fn redact(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
@@ -83,14 +85,14 @@ fn every(map: Option<&mut Value>, replacement: impl Fn(&str) -> Value) {
     }
 }
 
-/// Replaces the values of a map whose names say that they are credentials.
+/// Replaces the values of a map whose names indicate credentials.
 fn named(map: &mut Map<String, Value>, replacement: impl Fn(&str) -> Value) {
     for (_, value) in map.iter_mut().filter(|(name, _)| NAMES.is_match(name)) {
         *value = replacement(REDACTED);
     }
 }
 
-/// The contents of files on nodes may be anything, encoded in many ways.
+/// Replaces the contents of files on nodes, which may contain anything in many encodings.
 fn files(list: Option<&mut Value>) {
     for file in list.and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(contents) = file.get_mut("contents").filter(|contents| contents.is_object()) {
@@ -104,7 +106,7 @@ fn walk(value: &mut Value) {
         Value::String(text) if FORMS.is_match(text) => *value = json!(REDACTED),
         Value::Array(items) => items.iter_mut().for_each(walk),
         Value::Object(map) => {
-            // A variable of an environment.
+            // An environment variable.
             let name = map.get("name").and_then(Value::as_str);
             if name.is_some_and(|name| NAMES.is_match(name))
                 && let Some(text @ Value::String(_)) = map.get_mut("value")
@@ -123,7 +125,8 @@ fn walk(value: &mut Value) {
     }
 }
 
-/// A text or a list of texts, which hold a credential; an object only names where it is.
+/// Returns whether a value is a text or a list of texts. Those contain a credential; an object only refers to
+/// one.
 fn is_text(value: &Value) -> bool {
     match value {
         Value::String(text) => !text.is_empty(),
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_secrets_go_and_their_keys_stay() {
+    fn redacts_values_of_secrets_and_keeps_their_keys() {
         check(
             json!({ "kind": "Secret", "type": "kubernetes.io/tls", "data": { "tls.key": "c2VjcmV0", "tls.crt": "Y2VydA==" },
                     "metadata": { "name": "s", "managedFields": [1], "annotations": {
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_go_by_their_names_and_by_their_forms() {
+    fn redacts_credentials_by_name_and_by_format() {
         check(
             json!({ "kind": "ConfigMap", "data": { "db-password": "x", "config": "a: b", "token": "t", "conf": "url: postgres://me:pw@db/x" } }),
             &json!({ "kind": "ConfigMap", "data": { "db-password": REDACTED, "config": "a: b", "token": REDACTED, "conf": REDACTED } }),
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_machines_get_is_not_told() {
+    fn redacts_users_and_files_of_machine_configs() {
         check(
             json!({ "kind": "MachineConfig", "spec": { "osImageURL": "i", "config": {
                 "passwd": { "users": [{ "name": "core", "sshAuthorizedKeys": ["ssh-rsa AAA"], "passwordHash": "$6$" }] },
@@ -184,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cluster_says_of_itself_stays() {
+    fn keeps_conditions_and_images() {
         let object = json!({ "kind": "ClusterVersion", "metadata": { "name": "version" }, "spec": { "clusterID": "c" },
             "status": { "conditions": [{ "type": "Failing", "message": "could not find the token secret \"a\"" }],
                         "history": [{ "image": "quay.io/x@sha256:0123456789abcdef0123456789abcdef" }] } });

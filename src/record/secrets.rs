@@ -1,7 +1,7 @@
-//! Values of a live cluster's Secrets, which its runs print nowhere: neither in records nor in reports.
+//! Hides the values of a live cluster's Secrets in records and reports.
 //!
-//! A printed Secret loses all its values. Anywhere else values are found by their text, so only those are looked for that
-//! are long enough to be nothing else, and not those that are public wherever they come from, such as certificates.
+//! A printed Secret loses all its values. In other texts, values are found by their text. That search leaves
+//! out short values, which could be ordinary words, and public values such as certificates.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -13,24 +13,25 @@ use windtunnel_core::Object;
 
 use super::{Event, Record, WriteEvent};
 
-/// Stands where a value was.
+/// The replacement for a value.
 const REDACTED: &str = "REDACTED";
-/// Values shorter than this, in bytes, are not looked for in texts: they may be ordinary words and numbers.
+/// The minimum length in bytes of values that are searched in texts; shorter ones may be ordinary words and
+/// numbers.
 const SHORTEST: usize = 8;
 /// Entries that are public by convention.
 const PUBLIC: [&str; 5] = ["ca.crt", "namespace", "service-ca.crt", "tls.crt", "username"];
-/// The annotation in which kubectl keeps what was applied.
+/// The annotation with the last applied configuration of kubectl.
 const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What must not be printed.
+/// The values to hide.
 #[derive(Debug, Default)]
 pub struct Secrets {
-    /// Longest first, so that a value goes as a whole.
+    /// Longest first, so that a value is replaced as a whole.
     values: Mutex<BTreeSet<(std::cmp::Reverse<usize>, String)>>,
 }
 
 impl Secrets {
-    /// Learns from what an API server answered: a Secret, a token, or a list of these.
+    /// Learns the values in an answer of an API server: a Secret, a token, or a list of these.
     pub fn learn(&self, answer: &Value) {
         match answer["kind"].as_str() {
             Some("Secret") => self.learn_secret(answer),
@@ -59,14 +60,14 @@ impl Secrets {
     }
 
     fn add_encoded(&self, encoded: &str, decoded: Option<&str>) {
-        // A value too short to look for in plain text is too short in base64 as well.
+        // A value that is too short in plain text is too short in base64 as well.
         if decoded.is_some_and(|text| text.trim().len() < SHORTEST) {
             return;
         }
         self.add(encoded);
         if let Some(text) = decoded {
             self.add(text);
-            // As it stands in JSON, in quotes.
+            // The form in a JSON string.
             let quoted = json!(text.trim()).to_string();
             self.add(quoted.trim_matches('"'));
         }
@@ -80,7 +81,7 @@ impl Secrets {
         }
     }
 
-    /// A text without the values.
+    /// Returns a text without the values.
     pub fn hide(&self, text: &str) -> String {
         let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         let found = values.iter().filter(|(_, value)| value.len() <= text.len());
@@ -89,7 +90,7 @@ impl Secrets {
         })
     }
 
-    /// Takes the values out of a record.
+    /// Removes the values from a record.
     pub fn hide_in(&self, record: &mut Record) {
         for entry in &mut record.entries {
             match &mut entry.event {
@@ -119,7 +120,7 @@ impl Secrets {
         }
     }
 
-    /// Takes the values out of the texts of an object; tells whether there were any.
+    /// Removes the values from the texts of an object; returns whether there were any.
     fn hide_in_value(&self, value: &mut Value) -> bool {
         match value {
             Value::String(text) => {
@@ -139,7 +140,7 @@ impl Secrets {
     }
 }
 
-/// Takes all values out of the Secrets that an API server answered with, whatever they are.
+/// Removes all values from the Secrets in an answer of an API server.
 pub fn redact_secrets(answer: &mut Value) {
     match answer["kind"].as_str() {
         Some("Secret") => redact_secret(answer),
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn values_go_in_either_form_and_the_longest_first() {
+    fn hides_plain_and_encoded_values_longest_first() {
         let secrets = secrets(&[("password", "correct horse"), ("more", "correct horse battery\n")]);
         let text = format!("a {} b correct horse battery c correct horse", STANDARD.encode("correct horse"));
         assert_eq!(secrets.hide(&text), "a REDACTED b REDACTED c REDACTED");
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_words_stay() {
+    fn keeps_ordinary_words_and_public_values() {
         let secrets = secrets(&[
             ("enabled", "true"),
             ("replicas", "1"),
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_printed_loses_values_of_any_length() {
+    fn redacts_values_of_any_length_in_a_printed_secret() {
         let mut answer = json!({ "kind": "Secret", "data": { "on": "MQ==" }, "metadata": { "name": "s",
             "annotations": { APPLIED: "{\"stringData\":{\"on\":\"1\"}}", "a": "b" } } });
         redact_secrets(&mut answer);
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_of_other_kinds_lose_what_was_copied_into_them() {
+    fn hides_values_that_were_copied_into_other_objects() {
         let secrets = secrets(&[("password", "correct horse")]);
         let mut value = json!({ "spec": { "args": ["--password=correct horse"] } });
         assert!(secrets.hide_in_value(&mut value));

@@ -46,7 +46,7 @@ fn states(record: &Record) -> Vec<(Option<Object>, Option<Object>)> {
     writes.collect()
 }
 
-/// Writes, reads and writes again; gives the lines.
+/// Writes, parses and writes again; returns the lines.
 fn check_round_trip(record: &Record) -> String {
     let lines = record.to_lines();
     let read = Record::parse(&lines).unwrap();
@@ -108,13 +108,13 @@ fn a_parsed_record_shares_its_objects() {
     }
 }
 
-/// A small random value with everything in it that JSON has.
+/// Returns a small random value with every type of JSON.
 fn value(stream: &mut Stream, depth: u64) -> Value {
     match stream.between(0, if depth == 0 { 3 } else { 6 }) {
         0 => Value::Null,
         1 => json!(stream.between(0, 2)),
         2 => json!(stream.suffix(1)),
-        // Fractions with few digits: with many, serde_json reads the last one only nearly right.
+        // Fractions with few digits: for many digits, serde_json does not parse the last one exactly.
         3 => json!(f64::from(u32::try_from(stream.between(0, 9)).unwrap()) + 0.25),
         4 => (0..stream.between(0, 2)).map(|_| value(stream, depth - 1)).collect(),
         _ => object(stream, depth - 1),

@@ -1,4 +1,4 @@
-//! A record line by line, while it happens: what was written is a record, whenever the writing ends.
+//! Writes a record line by line during a run: the output is a valid record at any time.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,7 +8,7 @@ use windtunnel_core::{Key, Object};
 use super::lines::{push_entry, push_header};
 use super::{Entry, Event, Header};
 
-/// Writes a record as it grows.
+/// Writes a growing record.
 #[derive(Debug)]
 pub struct Writer<W> {
     to: W,
@@ -17,10 +17,10 @@ pub struct Writer<W> {
 }
 
 impl<W: io::Write> Writer<W> {
-    /// Begins a record.
+    /// Writes the header.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The output cannot be written.
     pub fn begin(mut to: W, header: &Header) -> io::Result<Self> {
         let mut line = String::new();
         push_header(&mut line, header);
@@ -28,10 +28,10 @@ impl<W: io::Write> Writer<W> {
         Ok(Self { to, states: BTreeMap::new() })
     }
 
-    /// Adds what happened.
+    /// Writes an entry.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The output cannot be written.
     pub fn add(&mut self, entry: &Entry) -> io::Result<()> {
         let mut line = String::new();
         let Event::Write(write) = &entry.event else {
@@ -46,15 +46,15 @@ impl<W: io::Write> Writer<W> {
         self.to.write_all(line.as_bytes())
     }
 
-    /// The last state of every object.
+    /// Returns the last state of every object.
     pub fn states(&self) -> &BTreeMap<Key, Object> {
         &self.states
     }
 
-    /// Hands everything on that is still held back.
+    /// Flushes buffered output.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The output cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }

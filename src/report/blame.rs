@@ -1,5 +1,5 @@
-//! Who is to blame for updates that failed, as a suite of JUnit that has the same test cases in every run: one for each who
-//! may be to blame, all of which pass where nobody is.
+//! A JUnit suite that names the causes of failed updates. It has one test case for each possible cause;
+//! without failures all of them pass, so that every run has the same test cases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -13,13 +13,13 @@ use windtunnel_core::{Object, View};
 use super::ScenarioResult;
 use crate::record::Record;
 
-/// The suite and the class of its cases.
+/// The name of the suite and the class of its cases.
 const SUITE: &str = "cluster upgrade";
-/// Whoever else may be to blame: all together, and the cluster-version operator itself.
+/// The causes that are neither operators nor ids: the update as a whole, and the cluster-version operator.
 const OVERALL: &str = "overall";
 const OPERATOR: &str = "cvo";
 
-/// What ClusterVersion says while it waits for operators.
+/// The messages of ClusterVersion that name the operators it waits for.
 #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
 static WAITS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -28,10 +28,10 @@ static WAITS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("pattern")
 });
 
-/// The suite `cluster upgrade`: results with their records.
+/// Renders the suite `cluster upgrade` from results and their records.
 ///
 /// # Errors
-/// Only what the XML writer gives, which writes to memory.
+/// An error of the XML writer, which writes to memory.
 pub fn render(told: &[(&ScenarioResult, Option<&Record>)]) -> Result<String, SerializeError> {
     let mut failures: BTreeMap<String, Vec<&ScenarioResult>> = BTreeMap::new();
     let mut known: BTreeSet<String> = [OVERALL, OPERATOR].map(str::to_owned).into();
@@ -72,8 +72,8 @@ fn case(blame: &str, failures: Option<&Vec<&ScenarioResult>>) -> TestCase {
     case
 }
 
-/// Who is to blame for a result: the operators that ClusterVersion waits for at the end, or its own operator; the ids of the
-/// scenario, and the whole.
+/// Returns the causes of a failure: the operators that ClusterVersion waits for at the end, or else the
+/// cluster-version operator; the ids of the scenario; and the update as a whole.
 fn blames(view: &View, result: &ScenarioResult) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = result.ids.iter().cloned().chain([OVERALL.to_owned()]).collect();
     let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version");
@@ -85,7 +85,7 @@ fn blames(view: &View, result: &ScenarioResult) -> BTreeSet<String> {
     found
 }
 
-/// The operators that the messages of Progressing and Failing name, of those that there are.
+/// Returns the existing operators that the messages of Progressing and Failing name.
 fn waited_for(view: &View, cluster_version: &Object) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for kind in ["Failing", "Progressing"] {
@@ -106,7 +106,8 @@ mod tests {
 
     use super::*;
 
-    /// Whom these messages of Failing and Progressing name in a cluster with three operators.
+    /// Compares the operators that these messages of Failing and Progressing name, in a cluster with three
+    /// operators.
     fn check(messages: [&str; 2], expected: &[&str]) {
         let mut view = View::default();
         for name in ["dns", "etcd", "kube-apiserver"] {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_are_read_from_what_the_cluster_version_says() {
+    fn finds_operators_in_messages_of_the_cluster_version() {
         check(
             ["", "Working towards 4.14.8: 9 of 860 done (1% complete), waiting on etcd, kube-apiserver"],
             &["etcd", "kube-apiserver"],

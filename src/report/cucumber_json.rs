@@ -1,11 +1,12 @@
-//! Results as Cucumber's JSON has them: a list of features with their scenarios and steps. Durations are virtual.
+//! Results in Cucumber's JSON format: a list of features with their scenarios and steps. Durations are
+//! virtual.
 
 use serde_json::{Value, json};
 
 use super::ScenarioResult;
 use super::steps::{Outcome, StepResult};
 
-/// The report; the results of one feature stand together.
+/// Renders the report. Consecutive results of the same feature form one entry.
 pub fn render(results: &[ScenarioResult]) -> String {
     let mut features: Vec<Value> = Vec::new();
     for result in results {
@@ -47,7 +48,7 @@ fn element(result: &ScenarioResult) -> Value {
 
 fn step(result: &ScenarioResult, step: &StepResult) -> Value {
     let (status, error) = match &step.outcome {
-        // A canary has to fail there.
+        // A canary must fail at this step.
         Outcome::Failed(_) if result.must_fail.is_some() => ("passed", None),
         Outcome::Passed => ("passed", None),
         Outcome::Failed(why) => ("failed", Some(why)),
@@ -69,7 +70,7 @@ fn step(result: &ScenarioResult, step: &StepResult) -> Value {
     })
 }
 
-/// A name as part of an id: `A z-stream update` is `a-z-stream-update`.
+/// Returns a name as part of an id: `A z-stream update` becomes `a-z-stream-update`.
 fn id(name: &str) -> String {
     name.to_lowercase().replace(' ', "-")
 }
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scenarios_of_a_feature_stand_together_with_their_steps() {
+    fn groups_the_scenarios_of_a_feature_with_their_steps() {
         let step = |text: &str, outcome| StepResult {
             keyword: "When ".to_owned(),
             text: text.to_owned(),

@@ -1,4 +1,4 @@
-//! Insights as the update status controller publishes them, in words.
+//! Published insights as text.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,17 +13,17 @@ use windtunnel_update_status::insight::{documents, published};
 
 use crate::record::{Event, Record};
 
-/// Whether this is the ConfigMap that insights are published in.
+/// Returns whether this is the ConfigMap that insights are published in.
 pub(super) fn is_home(key: &Key) -> bool {
     key.is(&resources::CONFIG_MAPS) && key.namespace == NAMESPACE && key.name == CONFIG_MAP
 }
 
-/// Whether this is the UpdateStatus, which tells the same.
+/// Returns whether this is the UpdateStatus, which contains the same insights.
 pub(super) fn is_update_status(key: &Key) -> bool {
     key.is(&resources::UPDATE_STATUSES)
 }
 
-/// An insight as it stands where it is published.
+/// An insight in its published form.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Told<'a> {
     /// A YAML document of the ConfigMap.
@@ -33,7 +33,7 @@ pub(super) enum Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// The insight; `None` where it is no YAML.
+    /// Parses the insight; `None` for invalid YAML.
     pub(super) fn read(self) -> Option<Insight<'a>> {
         match self {
             Self::Document(text) => documents::read(text).map(Insight::Read),
@@ -41,7 +41,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// It as a YAML document.
+    /// Returns the insight as a YAML document.
     fn document(self) -> Cow<'a, str> {
         match self {
             Self::Document(text) => Cow::Borrowed(text),
@@ -50,11 +50,11 @@ impl<'a> Told<'a> {
     }
 }
 
-/// What an insight says.
+/// The content of an insight.
 pub(super) enum Insight<'a> {
-    /// A document that was read.
+    /// A parsed document.
     Read(Rc<Value>),
-    /// A part of the UpdateStatus, as it stands there.
+    /// A part of the UpdateStatus.
     Part(&'a Value),
 }
 
@@ -69,7 +69,8 @@ impl Deref for Insight<'_> {
     }
 }
 
-/// The insights of the ConfigMap or of the UpdateStatus, by their data keys; none for any other object.
+/// Returns the insights of the ConfigMap or of the UpdateStatus, by their data keys; empty for any other
+/// object.
 pub(super) fn of(object: &Value) -> BTreeMap<Cow<'_, str>, Told<'_>> {
     let in_data = published::documents(object).map(|(key, text)| (Cow::Borrowed(key), Told::Document(text)));
     let in_status = published::in_status(&object["status"])
@@ -77,8 +78,8 @@ pub(super) fn of(object: &Value) -> BTreeMap<Cow<'_, str>, Told<'_>> {
     in_data.chain(in_status).collect()
 }
 
-/// An insight in a few words: its `Updating` condition, what is not as expected and how far it is, or the impact of a
-/// health insight.
+/// Returns an insight in a few words: its conditions that are not as expected, including `Updating`, its
+/// progress, or the impact of a health insight.
 pub(super) fn in_short(told: Told<'_>) -> String {
     let Some(insight) = told.read() else { return "is no YAML".to_owned() };
     let Some((_, content)) = published::content(&insight) else { return "is no insight".to_owned() };
@@ -101,7 +102,8 @@ pub(super) fn in_short(told: Told<'_>) -> String {
     parts.join(" ")
 }
 
-/// Whether an insight about an operator or a node tells of nothing: it is not updating, and all else is as expected.
+/// Returns whether an insight about an operator or a node has no news: it is not updating, and everything
+/// else is as expected.
 pub(super) fn is_all_well(told: Told<'_>) -> bool {
     let Some(insight) = told.read() else { return false };
     let Some((kind, content)) = published::content(&insight) else { return false };
@@ -113,7 +115,7 @@ pub(super) fn is_all_well(told: Told<'_>) -> bool {
         && content["conditions"].as_array().is_some_and(|conditions| conditions.iter().all(is_quiet))
 }
 
-/// Whether an insight about an operator or a node tells of no trouble: whatever it does, or waits for, stands in a few words.
+/// Returns whether an insight about an operator or a node has no problem, so that a few words describe it.
 fn is_in_order(told: Told<'_>) -> bool {
     let Some(insight) = told.read() else { return false };
     let Some((kind, content)) = published::content(&insight) else { return false };
@@ -122,8 +124,8 @@ fn is_in_order(told: Told<'_>) -> bool {
         && content["conditions"].as_array().is_some_and(|conditions| conditions.iter().all(is_quiet))
 }
 
-/// The insights that stood at the end of a run, one YAML document after the other under its data key, operators and nodes
-/// without trouble in a few words; empty where none were published.
+/// Returns the insights at the end of a run, one YAML document after the other under its data key; operators
+/// and nodes without a problem take one line. Empty if none were published.
 pub fn at_the_end(record: &Record) -> String {
     let last = |is_it: fn(&Key) -> bool| {
         let writes = record.entries.iter().rev().filter_map(|entry| match &entry.event {
@@ -157,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_operators_and_nodes_that_rest_tell_of_nothing() {
+    fn only_idle_operators_and_nodes_have_no_news() {
         let check = |kind: &str, conditions: &str, expected: bool| {
             let member = kind[..1].to_lowercase() + &kind[1..];
             let document =

@@ -1,4 +1,4 @@
-//! Results for machines, as one JSON document. The same results give the same bytes: it holds no wall time.
+//! Results as one JSON document. It contains no wall time, so the same results give the same bytes.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::ScenarioResult;
 use super::steps::{Outcome, StepResult};
 use crate::record::Record;
 
-/// All results with the hashes of their records, and how many came out how.
+/// Renders all results with the hashes of their records, and the counts by outcome.
 pub fn render(command: &str, told: &[(&ScenarioResult, Option<&Record>)]) -> String {
     let count = |wanted: &str| told.iter().filter(|(result, _)| outcome(result) == wanted).count();
     let document = json!({

@@ -1,4 +1,4 @@
-//! `JUnit` XML, for CI. The same results give the same bytes: it holds no wall time and no random ids.
+//! `JUnit` XML, for CI. It contains no wall time and no random ids, so the same results give the same bytes.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use quick_junit::{NonSuccessKind, Property, Report, SerializeError, TestCase, Te
 use super::ScenarioResult;
 use super::steps::Outcome;
 
-/// One test suite of this name with a test case for each result. Times are virtual seconds; the seed and the ids
-/// stand as properties.
+/// Renders a test suite of this name with a test case for each result. Times are virtual seconds; seed and
+/// ids are properties.
 ///
 /// # Errors
-/// Only what the XML writer gives, which writes to memory.
+/// An error of the XML writer, which writes to memory.
 pub fn render(suite: &str, results: &[ScenarioResult], per: Per) -> Result<String, SerializeError> {
     let mut cases = TestSuite::new(suite);
     let of = match per {
@@ -24,7 +24,7 @@ pub fn render(suite: &str, results: &[ScenarioResult], per: Per) -> Result<Strin
     report.to_string()
 }
 
-/// What a test case is.
+/// The unit of a test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Per {
     /// A scenario.
@@ -33,7 +33,8 @@ pub enum Per {
     Step,
 }
 
-/// The test case of a result, and for a flake its twin: the same name failing and passing, as Prow knows flakes.
+/// Returns the test case of a result. A flake gets a second case with the same name that passes, which is how
+/// Prow recognizes flakes.
 fn attempts(result: &ScenarioResult) -> Vec<TestCase> {
     let mut cases = vec![case(result)];
     if let Some(seed) = result.passed_with.filter(|_| result.is_flake()) {
@@ -42,7 +43,7 @@ fn attempts(result: &ScenarioResult) -> Vec<TestCase> {
     cases
 }
 
-/// A test case for each step: its number keeps steps of the same words apart.
+/// Returns a test case for each step; its number distinguishes steps with the same text.
 fn of_steps(result: &ScenarioResult) -> Vec<TestCase> {
     if result.steps.is_empty() {
         return attempts(result);
@@ -66,7 +67,7 @@ fn of_steps(result: &ScenarioResult) -> Vec<TestCase> {
         case
     });
     let mut cases: Vec<TestCase> = cases.collect();
-    // What failed outside of any step must not get lost.
+    // A failure outside of the steps must not get lost.
     let told = result.steps.iter().any(|step| matches!(step.outcome, Outcome::Failed(_)));
     if result.failure.is_some() && !told {
         cases.push(case(result));
@@ -74,7 +75,7 @@ fn of_steps(result: &ScenarioResult) -> Vec<TestCase> {
     cases
 }
 
-/// A failure with its first line as the message.
+/// Returns a failure with its first line as the message.
 fn failed(failure: &str, place: Option<String>) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     status.set_message(failure.lines().next().unwrap_or_default());

@@ -1,5 +1,5 @@
-//! A record to text that people and machines read: a timeline, a summary, `JUnit` XML. A parsed record file is enough
-//! for all of them; nothing here writes a file.
+//! Reports of records for people and machines: a timeline, a summary, `JUnit` XML and others. A parsed record
+//! file is enough for all of them; nothing here writes a file.
 
 pub mod blame;
 pub mod cucumber_json;
@@ -19,44 +19,44 @@ use jiff::SignedDuration;
 use self::steps::{Outcome, StepResult, Written};
 use crate::record::{Event, Record};
 
-/// The tag of scenarios that must fail: where one passes, whoever plays them would notice nothing.
+/// The tag of scenarios that must fail. If one passes, the suite would not notice real failures.
 pub const CANARY: &str = "canary";
 
-/// What came of one scenario.
+/// The result of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScenarioResult {
     /// Name of the scenario.
     pub name: String,
-    /// The file it stands in, as the user named it; may be empty.
+    /// The path of its file, as the user typed it; may be empty.
     pub file: String,
     /// Issue and test-case ids.
     pub ids: Vec<String>,
     /// The seed of the run.
     pub seed: u64,
-    /// How much virtual time the run covered.
+    /// The virtual time of the run.
     pub virtual_time: SignedDuration,
-    /// The step that failed, and why; `None`: all passed.
+    /// The failed step and the reason; `None` if all steps passed.
     pub failure: Option<String>,
-    /// Line and column in the file of the step that failed, where known.
+    /// Line and column of the failed step in the file, if known.
     pub failed_at: Option<(usize, usize)>,
-    /// Why it was not played; `None`: it was.
+    /// Why it did not run; `None` if it ran.
     pub skipped: Option<String>,
-    /// Name of the feature; empty where there is none.
+    /// Name of the feature; empty if there is none.
     pub feature: String,
-    /// Line of the scenario in its file, from 1; 0: not known.
+    /// Line of the scenario in its file, from 1; 0 if unknown.
     pub line: usize,
     /// Tags, without `@`.
     pub tags: Vec<String>,
-    /// Its steps, in order, also those that were not reached.
+    /// Its steps in order, including those that were not reached.
     pub steps: Vec<StepResult>,
-    /// The seed with which it passed after it had failed: a flake.
+    /// The seed with which it passed after a failure: a flake.
     pub passed_with: Option<u64>,
-    /// How it failed where it must fail ([`CANARY`]).
+    /// The failure of a scenario that must fail ([`CANARY`]).
     pub must_fail: Option<String>,
 }
 
 impl ScenarioResult {
-    /// Reads the result from the record of a run; `file` is where the scenario stands.
+    /// Returns the result from the record of a run; `file` is the path of the scenario.
     pub fn of(record: &Record, file: &str) -> Self {
         let end = record.entries.last().map_or(record.header.epoch, |entry| entry.at);
         let failure = record.entries.iter().find_map(|entry| match &entry.event {
@@ -74,13 +74,14 @@ impl ScenarioResult {
         }
     }
 
-    /// The same with what is written in the scenario's file: its tags and its steps.
+    /// Returns the result with tags and steps from the scenario's file.
     #[must_use]
     pub fn of_scenario(self, record: Option<&Record>, tags: &[String], written: &[Written]) -> Self {
         Self { tags: tags.to_vec(), steps: steps::results(record, written), ..self }
     }
 
-    /// The same, judged by what it must do: a canary passes when one of its steps failed.
+    /// Returns the result with failure and success swapped for a canary: it passes if one of its steps
+    /// failed.
     #[must_use]
     pub fn judged(mut self) -> Self {
         if self.skipped.is_some() || !self.tags.iter().any(|tag| tag == CANARY) {
@@ -93,33 +94,33 @@ impl ScenarioResult {
                     Some("this canary must fail, and passed: who plays it notices nothing".to_owned());
             }
             Some(failure) if failed_step => self.must_fail = Some(failure),
-            // What fails before its steps do shows nothing of these.
+            // A failure before the steps proves nothing about them.
             Some(other) => self.failure = Some(other),
         }
         self
     }
 
-    /// Whether it failed at first, and then passed with another seed.
+    /// Returns whether it failed at first, and then passed with another seed.
     pub fn is_flake(&self) -> bool {
         self.failure.is_some() && self.passed_with.is_some()
     }
 
-    /// The result of a scenario of which there is no record, since no cluster could be installed for it.
+    /// Returns the result of a scenario without a record, because no cluster could be installed.
     pub fn unplayed(name: &str, file: &str, ids: &[String], seed: u64) -> Self {
         Self { name: name.to_owned(), file: file.to_owned(), ids: ids.to_vec(), seed, ..Self::default() }
     }
 
-    /// The result of a scenario that was not begun, and why not.
+    /// Returns the result of a scenario that did not start, with the reason.
     pub fn skipped(name: &str, file: &str, ids: &[String], seed: u64, why: &str) -> Self {
         Self { skipped: Some(why.to_owned()), ..Self::unplayed(name, file, ids, seed) }
     }
 
-    /// Whether it was played and all steps passed.
+    /// Returns whether it ran and all steps passed.
     pub fn passed(&self) -> bool {
         self.failure.is_none() && self.skipped.is_none()
     }
 
-    /// Whether a step failed, and it never passed.
+    /// Returns whether a step failed, and no other seed passed.
     pub fn failed(&self) -> bool {
         self.failure.is_some() && self.passed_with.is_none()
     }

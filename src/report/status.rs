@@ -1,4 +1,4 @@
-//! What `oc adm upgrade status` would have printed at a moment of a run.
+//! The output of `oc adm upgrade status` at a moment of a run.
 
 use windtunnel_core::clock::Time;
 use windtunnel_update_status::status;
@@ -6,7 +6,7 @@ use windtunnel_update_status::status::{Alerts, Details, Inputs, Moment};
 
 use crate::record::Record;
 
-/// What `oc` would have read at that moment; `None` without a ClusterVersion.
+/// Returns the objects and alerts that `oc` would read at that moment; `None` without a ClusterVersion.
 pub fn inputs(record: &Record, at: Time) -> Option<Inputs> {
     let view = record.view_at(at);
     let mut inputs = Inputs::gather(|resource| view.list(resource).cloned().collect()).ok()?;
@@ -14,7 +14,7 @@ pub fn inputs(record: &Record, at: Time) -> Option<Inputs> {
     Some(inputs)
 }
 
-/// The text at that moment; `None` where `oc` refuses the cluster.
+/// Returns the output at that moment; `None` if `oc` would report an error.
 pub fn of(record: &Record, at: Time, details: Details) -> Option<String> {
     let report = status::render(&inputs(record, at)?, Moment::at(at), details).ok()?;
     Some(report.text)

@@ -1,38 +1,38 @@
-//! What came of each step of a scenario.
+//! The results of a scenario's steps.
 
 use jiff::SignedDuration;
 
 use crate::record::{Event, Record};
 
-/// A step as it is written.
+/// A step in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// `Given `, `When ` ... with its blank; empty in scenarios of YAML.
+    /// The keyword with its blank, such as `Given `; empty for YAML scenarios.
     pub keyword: String,
     /// The step in one line.
     pub text: String,
     /// Its line in the file, from 1.
     pub line: usize,
-    /// Whether a record tells of it. One that only plans the cluster is done before there is a record.
+    /// Whether the record contains it. A step that only plans the cluster precedes the record.
     pub recorded: bool,
 }
 
-/// What came of a step.
+/// The result of a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StepResult {
-    /// `Given `, `When ` ... with its blank; empty in scenarios of YAML.
+    /// The keyword with its blank, such as `Given `; empty for YAML scenarios.
     pub keyword: String,
     /// The step in one line.
     pub text: String,
-    /// Its line in the file, from 1; 0: not known.
+    /// Its line in the file, from 1; 0 if unknown.
     pub line: usize,
-    /// How much virtual time it took.
+    /// The virtual time that it took.
     pub took: SignedDuration,
-    /// How it came out.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// How a step came out.
+/// The outcome of a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// It passed.
@@ -40,11 +40,11 @@ pub enum Outcome {
     Passed,
     /// It failed, for this reason.
     Failed(String),
-    /// It was not played.
+    /// It did not run.
     Skipped,
 }
 
-/// The results of steps as they are written.
+/// Returns the results of steps, in the order of the file.
 pub fn results(record: Option<&Record>, written: &[Written]) -> Vec<StepResult> {
     let mut played = record.map(played).unwrap_or_default().into_iter();
     let step = |step: &Written| {
@@ -60,7 +60,7 @@ pub fn results(record: Option<&Record>, written: &[Written]) -> Vec<StepResult> 
     written.iter().map(step).collect()
 }
 
-/// How long each step took that a record tells of, and how it came out.
+/// Returns the duration and the outcome of each step in a record.
 fn played(record: &Record) -> Vec<(SignedDuration, Outcome)> {
     let mut began = record.header.epoch;
     let outcomes = record.entries.iter().filter_map(|entry| match &entry.event {

@@ -1,4 +1,4 @@
-//! The result of each scenario in one line, and that of a run.
+//! One-line results of scenarios, and the summary of a run.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use windtunnel_core::text::clock_time;
 
 use super::ScenarioResult;
 
-/// The result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`; ends with a line break.
+/// Returns the result in a line: `PASS  name  (1:15:00 of cluster time)`, or `FAIL`, `FLAKE` or `SKIP`; ends
+/// with a line break.
 pub fn line(result: &ScenarioResult) -> String {
     if let Some(why) = &result.skipped {
         return format!("SKIP  {}  ({why})\n", result.name);
@@ -24,7 +25,7 @@ pub fn line(result: &ScenarioResult) -> String {
     format!("{word}  {}  ({time} of cluster time{canary})\n", result.name)
 }
 
-/// The [`line`] of a result and, below it, where and why the scenario failed; ends with a line break.
+/// Returns the [`line`] of a result and, below it, place and reason of a failure; ends with a line break.
 pub fn scenario(result: &ScenarioResult) -> String {
     let mut lines = Vec::new();
     if let Some(seed) = result.passed_with.filter(|_| result.is_flake()) {
@@ -41,8 +42,8 @@ pub fn scenario(result: &ScenarioResult) -> String {
     lines.iter().fold(line(result), |text, line| text + line + "\n")
 }
 
-/// The failures and flakes of a run of several scenarios, each with its place and reason; empty if there are none.
-/// `command` is how one of these scenarios is run, such as `windtunnel run`.
+/// Returns the failures and flakes of a run, each with its place and reason; empty if there are none.
+/// `command` is the command that runs a scenario, such as `windtunnel run`.
 pub fn recap(results: &[ScenarioResult], command: &str) -> String {
     let failures: Vec<&ScenarioResult> = results.iter().filter(|result| result.failure.is_some()).collect();
     if failures.is_empty() {
@@ -59,8 +60,7 @@ pub fn recap(results: &[ScenarioResult], command: &str) -> String {
     text
 }
 
-/// How many passed and failed, how much cluster time they covered in how much `wall` time, and the ratio of both;
-/// ends with a line break.
+/// Returns the counts by outcome, the cluster time, the `wall` time and their ratio; ends with a line break.
 pub fn run(results: &[ScenarioResult], wall: Duration) -> String {
     let passed = results.iter().filter(|result| result.passed()).count();
     let failed = results.iter().filter(|result| result.failed()).count();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_why_where_and_with_which_seed() {
+    fn a_failure_has_its_place_seed_and_reason() {
         assert_eq!(scenario(&result("a", None)), "PASS  a  (1:15:00 of cluster time)\n");
         assert_eq!(
             scenario(&result("b", Some("expect x:\nnot so"))),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_leaves_the_reason_to_the_recap() {
+    fn only_the_recap_contains_the_reason() {
         let results = [result("a", None), result("b", Some("expect x:\nnot so"))];
         assert_eq!(line(&results[1]), "FAIL  b  (1:15:00 of cluster time)\n");
         assert_eq!(
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_counted_and_its_speed_told() {
+    fn summarizes_counts_and_speed_of_a_run() {
         let results = [result("a", None), result("b", Some("x"))];
         assert_eq!(
             run(&results, Duration::from_millis(1500)),

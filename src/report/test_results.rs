@@ -1,11 +1,11 @@
-//! `test-results.yaml`: how a suite came out, in the few lines that CI steps put into the report of a job.
+//! `test-results.yaml`: a short summary of a suite, which CI steps add to the report of a job.
 
 use serde_json::json;
 use windtunnel_core::yaml;
 
 use super::ScenarioResult;
 
-/// The counts of a suite of this name, and which scenarios failed.
+/// Renders the counts of a suite and the names of its failed scenarios.
 pub fn render(suite: &str, kind: &str, results: &[ScenarioResult]) -> String {
     let count = |wanted: fn(&ScenarioResult) -> bool| results.iter().filter(|result| wanted(result)).count();
     let failing: Vec<&str> =
@@ -15,7 +15,7 @@ pub fn render(suite: &str, kind: &str, results: &[ScenarioResult]) -> String {
             "type": kind,
             "total": results.len(),
             "failures": failing.len(),
-            // What cannot be read is told before anything is played.
+            // Invalid files are reported before anything runs.
             "errors": 0,
             "skipped": count(|result| result.skipped.is_some()),
             "flakes": count(ScenarioResult::is_flake),
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_suite_is_counted_and_failing_scenarios_are_named() {
+    fn counts_results_and_names_failing_scenarios() {
         let failed = ScenarioResult {
             name: "b".to_owned(),
             failure: Some("x".to_owned()),

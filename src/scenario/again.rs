@@ -1,4 +1,4 @@
-//! `keep` and `retry`: what later steps know of earlier ones, and steps that are played again until they pass.
+//! `keep` and `retry`: values for later steps, and steps that are repeated until they pass.
 
 use semver::Version;
 use windtunnel_core::yaml::Node;
@@ -9,8 +9,8 @@ use super::step;
 use crate::plan::path;
 use crate::plan::{Keep, Kept, Retry};
 
-/// `keep: {as: image, object: ClusterVersion/version, field: status.desired.image}`; without an object, what the command that
-/// was run last printed.
+/// Parses `keep: {as: image, object: ClusterVersion/version, field: status.desired.image}`. Without `object`
+/// and `field`, it keeps the output of the last command.
 pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
     let map = reader.map(node, "what is kept", &["as", "object", "field"])?;
     let name = map.required(reader, "as", "a name for it");
@@ -35,7 +35,7 @@ pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
     Some(Keep { name: name?, what })
 }
 
-/// `retry: {within: 10m, steps: [...]}`.
+/// Parses `retry: {within: 10m, steps: [...]}`.
 pub(super) fn retry(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Retry> {
     let map = reader.map(node, "steps to play again", &["within", "steps"])?;
     let within = map.required(reader, "within", "how long, such as `10m`");

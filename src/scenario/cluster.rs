@@ -1,4 +1,4 @@
-//! `cluster` and `releases`: what a run begins with, and what lies outside.
+//! `cluster` and `releases`: the initial cluster and the releases that exist in the run.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -36,11 +36,11 @@ pub(super) const KEYS: &[&str] = &[
     "objects",
 ];
 
-/// What a payload may be that lies in no folder.
+/// The values of `payload` that are not a folder.
 pub(super) const PAYLOADS: &[&str] =
     &["complete", "corrupt", "no-image-references", "other-image-references", "unreadable-metadata", "none"];
 
-/// The versions that exist in a run: the cluster's own last.
+/// Returns the versions that exist in a run, the cluster's own last.
 pub(super) fn versions(cluster: &ClusterPlan) -> Vec<Version> {
     let others = cluster.releases.iter().map(|plan| plan.release.version.clone());
     others.chain([cluster.release.version.clone()]).collect()
@@ -106,7 +106,7 @@ pub(super) fn read(
     })
 }
 
-/// How many nodes of either role there are, of what architecture some are, and whether their kubelets renew Leases.
+/// Node counts by role, architectures of single nodes, and whether kubelets renew Leases.
 struct Nodes {
     control_plane: u32,
     workers: u32,
@@ -132,7 +132,7 @@ impl Nodes {
         nodes
     }
 
-    /// Machines of another architecture, which only a release for several has something for.
+    /// Parses architectures of single nodes, which only a multi-architecture release supports.
     fn read_architectures(&mut self, reader: &mut Reader<'_>, node: &Node, release: Architecture) {
         if release != Architecture::Multi {
             let own = release.name();
@@ -157,7 +157,7 @@ impl Nodes {
     }
 }
 
-/// A platform's name, or a map with its name and region.
+/// Parses a platform's name, or a map with its name and region.
 fn platform(reader: &mut Reader<'_>, node: &Node) -> Option<Platform> {
     let map = match node.kind {
         Kind::Map(_) => Some(reader.map(node, "a platform", &["type", "region"])?),
@@ -178,7 +178,7 @@ fn platform(reader: &mut Reader<'_>, node: &Node) -> Option<Platform> {
     Some(Platform { kind, region })
 }
 
-/// A channel; an empty text is a cluster without one.
+/// Parses a channel; the empty text means none.
 fn channel(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     if node.scalar() == Some("") {
         return Some(String::new());
@@ -186,7 +186,7 @@ fn channel(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     reader.text(node, "a channel such as `stable-4.14`, or `\"\"` for none")
 }
 
-/// `1.33`: the minor of the kube-apiserver.
+/// Parses the minor of the kube-apiserver, such as `1.33`.
 fn kubernetes(reader: &mut Reader<'_>, node: &Node) -> Option<u32> {
     let minor = node.scalar().and_then(|text| text.strip_prefix("1."));
     let minor = minor.and_then(|digits| digits.parse::<u32>().ok());
@@ -202,7 +202,8 @@ fn kubernetes(reader: &mut Reader<'_>, node: &Node) -> Option<u32> {
     minor
 }
 
-/// `baseline-capability-set` and `additional-enabled-capabilities`, of those that the release knows with this feature set.
+/// Parses `baseline-capability-set` and `additional-enabled-capabilities`; accepts those that the release has
+/// with this feature set.
 fn capabilities(
     reader: &mut Reader<'_>,
     map: &Map<'_>,
@@ -235,13 +236,13 @@ fn capabilities(
     (baseline.unwrap_or_default(), additional)
 }
 
-/// `releases`: what exists beside the cluster's own.
+/// Parses `releases`: those that exist in addition to the cluster's own.
 fn releases(reader: &mut Reader<'_>, node: &Node) -> Vec<ReleasePlan> {
     let entries = reader.entries(node, "releases by version").unwrap_or_default();
     entries.iter().filter_map(|(version, facts)| release(reader, version, facts)).collect()
 }
 
-/// Adds releases that exist without being named.
+/// Adds the releases that exist in every scenario.
 fn add_others(reader: &Reader<'_>, releases: &mut Vec<ReleasePlan>, own: &Release) {
     for other in reader.releases_everywhere() {
         let named = |plan: &ReleasePlan| plan.release.version == other.version;

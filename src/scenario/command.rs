@@ -1,4 +1,4 @@
-//! `run`: a command as it is typed, and what must come of it.
+//! `run`: a command line and its expected result.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use windtunnel_update_status::status::Details;
 use super::reader::Reader;
 use crate::plan::{CommandCheck, CommandLine, Program, Run, places};
 
-/// Environment variables that a command may begin with.
+/// Environment variables that a command line may start with.
 const VARIABLES: [&str; 2] = ["OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS", "OC_ENABLE_CMD_UPGRADE_ROLLBACK"];
 
 /// `$(image 4.16.5)`: the image of that release.
@@ -20,7 +20,7 @@ const VARIABLES: [&str; 2] = ["OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS", "OC_ENABLE_C
 static IMAGE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\$\(\s*image\s+([^\s)]+)\s*\)").expect("pattern"));
 
-/// Reads `run: oc adm upgrade ...` or `run: {command: ..., prints: ...}`.
+/// Parses `run: oc adm upgrade ...` or `run: {command: ..., prints: ...}`.
 pub(super) fn run(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Run> {
     let Kind::Map(_) = node.kind else {
         let command = command(reader, node, versions)?;
@@ -43,7 +43,8 @@ pub(super) fn run(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) ->
     sensible(reader, node, Run { command: command?, checks })
 }
 
-/// A command whose words the client refuses by themselves is only run to see that. Words that are not known yet may be any.
+/// Rejects a command whose arguments the client itself always rejects, unless the step expects that.
+/// Arguments with a placeholder are accepted, because their value is unknown here.
 fn sensible(reader: &mut Reader<'_>, node: &Node, run: Run) -> Option<Run> {
     if run.command.words.iter().any(|word| places::has_place(word)) {
         return Some(run);
@@ -69,7 +70,7 @@ fn command(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
     let mut image_of = |text: &str| {
         let version =
             text.parse().map_err(|_| format!("expected a version such as `4.14.8`, found `{text}`"))?;
-        // Without a cluster nothing is known of versions, and that is a problem already.
+        // Without a cluster no versions are known, and the missing cluster is already a problem.
         if versions.is_empty() || versions.contains(&version) {
             return reader.image_of(&version);
         }
@@ -80,7 +81,6 @@ fn command(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
     parse(&line, &mut image_of).map_err(|message| reader.problem(node, message)).ok()
 }
 
-/// Reads a command line.
 pub(super) fn parse(
     line: &str,
     image_of: &mut dyn FnMut(&str) -> Result<String, String>,
@@ -124,7 +124,7 @@ pub(super) fn parse(
     Ok(CommandLine { line: line.to_owned(), program, words, gates: Gates::of(variables) })
 }
 
-/// The flags of `oc adm upgrade status`: which sections it shows in detail.
+/// Parses the flags of `oc adm upgrade status`, which choose the sections to show in detail.
 fn details(flags: &[&str]) -> Result<Details, String> {
     let name = match flags {
         [] => return Ok(Details::None),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_read_as_a_shell_does() {
+    fn splits_a_command_line_as_a_shell_does() {
         check("oc adm upgrade", Ok(""));
         check("oc adm  upgrade --to '4.16.5' \"--force\"", Ok("--to|4.16.5|--force"));
         check("oc adm upgrade --to-image $(image 4.16.5)", Ok("--to-image|quay.io/a/b@sha256:5"));

@@ -1,4 +1,4 @@
-//! `expect`: what must hold, and when.
+//! `expect`: conditions that must hold, and when.
 
 use windtunnel_core::resources::PODS;
 use windtunnel_core::text::did_you_mean;
@@ -73,7 +73,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> 
     Some(Expectation { what: what?, when: when? })
 }
 
-/// `within`, `throughout`, or now.
+/// Parses `within` or `throughout`; without either, the expectation must hold now.
 fn when(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<When> {
     match (map.get("within"), map.get("throughout")) {
         (None, None) => Some(When::Now),
@@ -86,7 +86,8 @@ fn when(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<When> {
     }
 }
 
-/// `{node: worker-0, phase: Draining}`, or `phases` for all since the run began, or how many `reboots`.
+/// Parses an expectation about a node: `phase`, all `phases` since the start of the run, or the number of
+/// `reboots`.
 fn of_node(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<What> {
     let name = reader.text(node, "the name of a node such as `worker-0`");
     let mut phase = |at: &Node| reader.word(at, PHASES).and_then(Phase::named);
@@ -172,7 +173,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
     }
 }
 
-/// Whether it is said that it never was; `None` where that makes no sense.
+/// Returns whether `never: true` is set; `None` for a subject that does not support it.
 fn never(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) -> Option<bool> {
     let Some(at) = map.get("never") else { return Some(false) };
     if !["object", "insight", "alert"].contains(&subject) {
@@ -189,7 +190,7 @@ fn never(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) -> Option<bool> 
     Some(true)
 }
 
-/// Reports checks, and what else makes no sense beside `subject`.
+/// Rejects checks and the keys `else_refused`, which do not apply to `subject`.
 fn no_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, else_refused: &[&str]) {
     for key in CHECKS.iter().chain(else_refused) {
         if let Some(at) = map.get(key) {
@@ -198,7 +199,7 @@ fn no_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, else_refused
     }
 }
 
-/// All checks of an object, an insight or a write.
+/// Parses the checks of an object, an insight or a write.
 fn checks(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
     let mut found = Vec::new();
     if let (Some(_), Some(second)) = (map.get("condition"), map.get("conditions")) {
@@ -247,7 +248,7 @@ fn condition(reader: &mut Reader<'_>, node: &Node) -> Option<Check> {
     Some(Check::Condition { kind: kind?, status, reason, message })
 }
 
-/// A condition's status; YAML's `true` is Kubernetes' `True`.
+/// Parses the status of a condition. YAML's `true` means Kubernetes' `True`.
 fn status(reader: &mut Reader<'_>, node: &Node) -> Option<TextMatch> {
     let text = match reader.text_match(node)? {
         TextMatch::Equals(text) => text,
@@ -269,7 +270,7 @@ fn status_word(reader: &mut Reader<'_>, node: &Node, text: &str) -> Option<Strin
     known.map(str::to_owned)
 }
 
-/// `statuses: {object: .., condition: Updating, statuses: [..]}`.
+/// Parses `statuses: {object: .., condition: Updating, statuses: [..]}`.
 fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<What> {
     let map = reader.map(node, "`statuses`", &["object", "insight", "condition", "statuses"])?;
     let of = match (map.get("object"), map.get("insight")) {
@@ -292,7 +293,7 @@ fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<What> {
     Some(What::Statuses { of: of?, condition: condition?, statuses })
 }
 
-/// One item of `writes`.
+/// Parses one item of `writes`.
 fn write(reader: &mut Reader<'_>, node: &Node) -> Option<WriteMatch> {
     const KEYS: &[&str] =
         &["by", "verb", "object", "subresource", "code", "message", "condition", "conditions", "fields"];

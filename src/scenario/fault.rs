@@ -1,4 +1,4 @@
-//! `fault` and `heal`: what goes wrong, and well again.
+//! `fault` and `heal`: the start and the end of faults.
 
 use jiff::SignedDuration;
 use windtunnel_controllers::faults::{Fault, FaultKind};
@@ -19,7 +19,7 @@ const WEBHOOK: &str = "writes such as `{verb: update, kind: ClusterOperator}`";
 
 const CRD: &str = "the name of a CustomResourceDefinition such as `backups.config.openshift.io`";
 
-/// Who can fail, with an example of each.
+/// The targets of faults, with an example of each.
 const WHO: [(&str, &str); 9] = [
     ("operator", "the name of a ClusterOperator such as `etcd`"),
     ("node", "the name of a node such as `worker-0`"),
@@ -32,31 +32,32 @@ const WHO: [(&str, &str); 9] = [
     ("crd", CRD),
 ];
 
-/// What every fault may say.
+/// The keys that every fault may have.
 const ALWAYS: [&str; 3] = ["is", "after", "for"];
 
-/// What some faults may say.
+/// The keys that some faults may have.
 const DETAILS: [&str; 7] = ["reason", "message", "times", "by", "nth", "retry-after", "write"];
 
-/// How a pool can fail.
+/// The faults of a MachineConfigPool.
 const OF_POOLS: [&str; 1] = ["render-flips"];
 
-/// How a webhook can fail.
+/// The faults of a webhook.
 const OF_WEBHOOKS: [&str; 1] = ["unreachable"];
 
-/// The verbs of requests that webhooks are asked about.
+/// The verbs that a webhook can cover.
 const WRITES: [&str; 4] = ["create", "update", "patch", "delete"];
 
-/// The most that a fault may strike.
+/// The highest value of `times` and `nth`.
 const TIMES_MAX: u32 = 1000;
 
-/// Seconds of `Retry-After` where nothing is said of them.
+/// Default seconds in `Retry-After`.
 const RETRY_AFTER: u32 = 1;
 
-/// How long a Lease is held by somebody else where nothing is said of it.
+/// Default time for which another holder has the Lease.
 const LEASE_LOST: SignedDuration = SignedDuration::from_mins(3);
 
-/// `fault: {operator: etcd, is: degraded}`, `fault: {api: {kind: ClusterVersion}, is: conflict, times: 3}` and so on.
+/// Parses `fault: {operator: etcd, is: degraded}`,
+/// `fault: {api: {kind: ClusterVersion}, is: conflict, times: 3}` and so on.
 pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let shape = "a fault such as `{operator: etcd, is: degraded}` or `{node: worker-0, is: not-ready}`";
     let keys: Vec<&str> = WHO.iter().map(|(who, _)| *who).chain(ALWAYS).chain(DETAILS).collect();
@@ -77,7 +78,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
         Some(Faulty::Operator(_)) | None => &FaultKind::OF_OPERATORS,
     };
     let known = format!("one of `{}`", words.join("`, `"));
-    // How somebody may fail depends on who it is.
+    // The valid values of `is` depend on the target, so an unknown target leaves `is` unchecked.
     let who_fails = faulty.is_some();
     let word = map.required(reader, "is", &known).filter(|_| who_fails);
     let word = word.and_then(|node| reader.word(node, words));
@@ -96,7 +97,7 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
         Faulty::Api(requests) => (details.requests(requests.unwrap_or_default(), word?)?, lasts),
         Faulty::Process(name) => {
             let fault = details.program(word?)?;
-            // The Lease itself says how long.
+            // The fault itself contains the duration.
             let lasts = lasts.filter(|_| !matches!(fault, ProgramFault::LosesLease(_)));
             (Disturbance::Process(name, fault), lasts)
         }
@@ -108,13 +109,13 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     Some(Action::Fault { fault, after: after?, lasts })
 }
 
-/// `heal: {operator: etcd}`, `heal: {node: worker-0}`, `heal: {api: all}` and so on.
+/// Parses `heal: {operator: etcd}`, `heal: {node: worker-0}`, `heal: {api: all}` and so on.
 pub(super) fn heal(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let map = reader.map(node, "what to heal, such as `{operator: etcd}`", &WHO.map(|(who, _)| who))?;
     Some(Action::Heal(faulty(reader, node, &map)?))
 }
 
-/// What may be said of a fault of this name beside who fails, and when. What nobody would act on is not taken.
+/// Returns the detail keys that a fault supports. All others are rejected, because they would have no effect.
 fn details(who: &Faulty, word: &str) -> &'static [&'static str] {
     match (who, word) {
         (Faulty::Operator(_), "degraded" | "unavailable" | "flapping" | "not-upgradeable" | "stalled") => {
@@ -135,7 +136,7 @@ fn details(who: &Faulty, word: &str) -> &'static [&'static str] {
     }
 }
 
-/// Tells of what is said of a fault and would be lost on it.
+/// Reports detail keys that have no effect on this fault.
 fn refuse_others(reader: &mut Reader<'_>, map: &Map<'_>, who: &Faulty, word: &str) {
     let own = details(who, word);
     for key in DETAILS.into_iter().filter(|key| !own.contains(key)) {
@@ -167,7 +168,7 @@ fn of(who: &Faulty) -> &'static str {
     }
 }
 
-/// Who it is: one of [`WHO`].
+/// Parses the target: exactly one of [`WHO`].
 fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<Faulty> {
     let mut found = WHO.iter().filter_map(|(who, what)| Some((*who, *what, map.get(who)?)));
     let Some((who, what, node)) = found.next() else {
@@ -195,7 +196,7 @@ fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<Faulty> {
     }
 }
 
-/// `namespace/name`, or all pods that begin so.
+/// Parses `namespace/name`; a trailing `*` matches any ending.
 fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
     let text = reader.text(node, POD)?;
     match object::parse(&format!("Pod/{text}"), Star::Allowed) {
@@ -207,7 +208,7 @@ fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
     }
 }
 
-/// The writes that a webhook is asked about.
+/// Parses the writes that a webhook covers.
 fn guarded(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
     let map = reader.map(node, WEBHOOK, &["verb", "kind", "name", "subresource"])?;
     if let Some(verb) = map.get("verb") {
@@ -216,7 +217,7 @@ fn guarded(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
     requests(reader, node).map(Faulty::Webhook)
 }
 
-/// The name of a definition: its plural and its group.
+/// Parses the name of a CustomResourceDefinition, `<plural>.<group>`.
 fn definition(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
     let name = reader.text(node, CRD)?;
     if name.contains('.') {
@@ -226,6 +227,7 @@ fn definition(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
     None
 }
 
+/// Parses
 /// `{verb: update, kind: ClusterVersion, name: version, subresource: status, by: cluster-version-operator}`.
 fn requests(reader: &mut Reader<'_>, node: &Node) -> Option<Requests> {
     let keys = ["verb", "kind", "name", "subresource", "by"];
@@ -249,7 +251,7 @@ fn requests(reader: &mut Reader<'_>, node: &Node) -> Option<Requests> {
     Some(requests)
 }
 
-/// What a fault says beside who fails and how.
+/// Parser of the keys of a fault other than its target and `is`.
 struct Details<'a, 'r, 'n> {
     reader: &'a mut Reader<'r>,
     node: &'n Node,
@@ -262,7 +264,7 @@ impl Details<'_, '_, '_> {
         self.map.get(key).and_then(|node| self.reader.text(node, what)).unwrap_or_default()
     }
 
-    /// A number from 1, or what it is where nothing is said.
+    /// Parses a number from 1; a missing key gives `otherwise`.
     fn number(&mut self, key: &str, otherwise: u32) -> Option<u32> {
         match self.map.get(key) {
             Some(node) => self.reader.number(node, 1, TIMES_MAX),
@@ -270,7 +272,7 @@ impl Details<'_, '_, '_> {
         }
     }
 
-    /// A fault that an operator or a node is told.
+    /// Parses a fault of an operator, a node or pods.
     fn told(&mut self, word: &str) -> Option<Fault> {
         let kind = FaultKind::named(word)?;
         let (reason, message) = (self.text("reason", "a reason"), self.text("message", "a message"));
@@ -287,7 +289,7 @@ impl Details<'_, '_, '_> {
         Some(Fault { reason, message, times, by: by.unwrap_or_default(), ..Fault::of(kind) })
     }
 
-    /// Which of the things that match are hit. Where only the first is named, it is that one alone.
+    /// Parses which of the matching requests fail. `nth` without `times` means that one alone.
     fn hits(&mut self, otherwise: Option<u32>) -> Option<Hits> {
         let otherwise = if self.map.get("nth").is_some() { Some(1) } else { otherwise };
         let (nth, times) = (self.number("nth", 1)?, self.number("times", 0)?);

@@ -1,6 +1,7 @@
-//! `graph-data`: a folder in the layout of cincinnati-graph-data, from which an OpenShift update service makes its graph.
+//! `graph-data`: a folder in the layout of cincinnati-graph-data, the input of an OpenShift update service.
 //!
-//! `channels/*.yaml` say which releases a channel lists, `blocked-edges/*.yaml` which updates have a risk, or are not to be.
+//! `channels/*.yaml` list the releases of a channel. `blocked-edges/*.yaml` give an update a risk or remove
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,8 @@ const CHANNEL_KEYS: &[&str] = &["name", "versions", "feeder", "tombstones"];
 const BLOCK_KEYS: &[&str] =
     &["to", "from", "url", "name", "message", "matchingRules", "fixedIn", "autoExtend"];
 
-/// Reads the folder that `node` names into a service; `versions` are those that exist in the run. Others that the data tells
-/// of are not in the registry, so no graph has them.
+/// Loads the folder that `node` names into a service. `versions` are those that exist in the run; other
+/// versions in the data are dropped, since the registry lacks them.
 pub(super) fn read_into(
     reader: &mut Reader<'_>,
     node: &Node,
@@ -45,7 +46,7 @@ pub(super) fn read_into(
     service.blocked = blocked.collect();
 }
 
-/// Names and texts of the YAML files of a folder.
+/// Returns names and texts of the YAML files in a folder.
 fn files(reader: &mut Reader<'_>, node: &Node, folder: &str, needed: bool) -> Vec<(String, String)> {
     match reader.folder(folder) {
         Ok(files) if files.is_empty() && needed => {
@@ -61,7 +62,7 @@ fn files(reader: &mut Reader<'_>, node: &Node, folder: &str, needed: bool) -> Ve
     }
 }
 
-/// The document of a file.
+/// Returns the document of a file.
 fn whole(reader: &mut Reader<'_>, text: &str) -> Option<Node> {
     let (tree, error) = match yaml::tree(text) {
         Ok((tree, twice)) => (Some(tree), twice),
@@ -83,13 +84,15 @@ fn channel(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
     Some((name?, Channel::Lists(listed)))
 }
 
-/// A version that exists, maybe with the architecture that it is told of for (`4.14.1+amd64`).
+/// Parses a version and returns it if it exists in the run. It may have an architecture suffix
+/// (`4.14.1+amd64`).
 fn version(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
     let version = reader.version(node)?;
     versions.iter().any(|known| known.cmp_precedence(&version).is_eq()).then_some(version)
 }
 
-/// Updates to one release. A risk has all of its four parts; without any the updates are not to be at all.
+/// Parses the blocked updates to one release. A risk needs all four keys; without any of them the updates are
+/// removed.
 fn blocked_edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<BlockedEdge> {
     let map = reader.map(node, "a blocked edge", BLOCK_KEYS)?;
     let to = map.required(reader, "to", "the release that the updates lead to");
@@ -126,7 +129,8 @@ fn pattern(reader: &mut Reader<'_>, node: &Node) -> Option<Regex> {
     pattern.ok()
 }
 
-/// `{type: Always}` or `{type: PromQL, promql: {promql: expression}}`. What is not needed is not looked into.
+/// Parses `{type: Always}` or `{type: PromQL, promql: {promql: expression}}`. Rules of releases that do not
+/// exist in the run are not parsed as PromQL.
 fn rule(reader: &mut Reader<'_>, node: &Node, needed: bool) -> Option<Rule> {
     let map = reader.map(node, "a rule", &["type", "promql"])?;
     let kind = map.required(reader, "type", "`Always` or `PromQL`")?;
@@ -153,7 +157,7 @@ mod tests {
     const STABLE: (&str, &str) =
         ("data/channels/s.yaml", "name: s\nversions: [4.16.1, 4.16.5+amd64, 4.16.9]\n");
 
-    /// Reads a scenario beside these files.
+    /// Parses the scenario with these files next to it.
     fn read(files: &[(&str, &str)]) -> Result<Plan, Problems> {
         let folder = |_: &str, folder: &str| {
             let within = files.iter().filter(|(name, _)| name.starts_with(&format!("{folder}/")));
@@ -169,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_list_what_exists_and_edges_have_their_risks() {
+    fn loads_channels_of_existing_releases_and_risks_of_edges() {
         let risky = "to: 4.16.5\nfrom: 4[.]16[.]1[+]amd64\nurl: u\nname: R\nmessage: m\nmatchingRules: [{type: Always}]\n";
         let service = read(&[STABLE, ("data/blocked-edges/a.yaml", risky)]).unwrap().cluster.update_service;
         let versions = vec!["4.16.1".parse().unwrap(), "4.16.5+amd64".parse().unwrap()];
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_data_is_told_by_its_files() {
+    fn reports_problems_with_the_file_of_the_graph_data() {
         check(&[], "s.yaml:4:30: data/channels: no such folder");
         check(
             &[
@@ -210,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_release_of_the_run_needs_is_not_evaluated() {
+    fn ignores_promql_of_releases_that_do_not_exist_in_the_run() {
         let other = "to: 4.16.7\nfrom: .*\nurl: u\nname: R\nmessage: m\nmatchingRules:\n- type: PromQL\n  promql: {promql: 'rate(x[5m])'}\n";
         assert!(
             read(&[STABLE, ("data/blocked-edges/a.yaml", other)])

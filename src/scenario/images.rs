@@ -1,14 +1,14 @@
-//! `images`: what the registry does about those that belong to no release.
+//! `images`: the registry's behavior for images that belong to no release.
 
 use windtunnel_controllers::registry::{Containers, Pull, Workloads};
 use windtunnel_core::yaml::Node;
 
 use super::reader::Reader;
 
-/// The key of all images that are not named.
+/// The key for all images without an entry of their own.
 const OTHERS: &str = "*";
 
-/// Reads the images by their pull specifications.
+/// Parses images by pull specification.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Workloads {
     let mut workloads = Workloads::default();
     for (name, facts) in reader.entries(node, "images by pull specification").unwrap_or_default() {
@@ -26,13 +26,13 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Workloads {
     workloads
 }
 
-/// What a pull comes to.
+/// Parses the result of a pull.
 pub(super) fn pull(reader: &mut Reader<'_>, node: Option<&Node>) -> Pull {
     let word = node.and_then(|node| reader.word(node, &Pull::NAMES));
     word.and_then(Pull::named).unwrap_or_default()
 }
 
-/// What becomes of containers.
+/// Parses the behavior of containers.
 pub(super) fn containers(reader: &mut Reader<'_>, node: Option<&Node>) -> Containers {
     const CONTAINERS: &[&str] = &["run", "crash", "out-of-memory", "cannot-be-created"];
     match node.and_then(|node| reader.word(node, CONTAINERS)) {

@@ -1,4 +1,4 @@
-//! `include`: steps that several scenarios have in common, from a file of their own.
+//! `include`: steps from another file, which several scenarios share.
 
 use semver::Version;
 use windtunnel_core::yaml;
@@ -9,11 +9,11 @@ use super::reader::Reader;
 use super::step;
 use crate::plan::PlannedStep;
 
-/// How deep files may include others: enough for who groups steps, and an end for those that include themselves.
+/// The maximum depth of includes. It is enough to group steps, and it stops files that include themselves.
 const DEPTH_MAX: usize = 4;
 
-/// The steps of `include: FILE` or `include: {steps: FILE, with: {name: value}}`. They are told of at the place where they
-/// are included; what is wrong in the file itself, at its place there.
+/// Parses `include: FILE` or `include: {steps: FILE, with: {name: value}}`. The steps get the position of the
+/// include; problems inside the file keep their position there.
 pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
     let Some((file, values)) = asked(reader, node) else { return Vec::new() };
     if reader.depth() >= DEPTH_MAX {
@@ -44,7 +44,7 @@ pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) 
     steps.into_iter().map(at).collect()
 }
 
-/// Which file is asked for, and with which values.
+/// Parses the file name and the values to fill in.
 fn asked<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<(String, parameters::Row<'n>)> {
     let what = "a file with a list of steps, such as `steps/rollback.yaml`";
     if !matches!(node.kind, Kind::Map(_)) {

@@ -1,4 +1,4 @@
-//! `insight`: what the update status controller publishes, or does not, or never did.
+//! `insight`: expectations about what the update status controller publishes.
 
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::Node;
@@ -21,7 +21,7 @@ const IMPACTS: &[&str] = &[
     "Update Stalled",
 ];
 
-/// What health insights are asked for by, and where it stands in them.
+/// The keys for health insights, with the field that each compares.
 const IMPACT: &[(&str, &str)] = &[
     ("level", "impact.level"),
     ("impact", "impact.type"),
@@ -29,7 +29,7 @@ const IMPACT: &[(&str, &str)] = &[
     ("description", "impact.description"),
 ];
 
-/// An expectation about the insight that `node` names.
+/// Parses an expectation about the insight that `node` names.
 pub(super) fn expected(
     reader: &mut Reader<'_>,
     map: &Map<'_>,
@@ -54,7 +54,7 @@ pub(super) fn expected(
     })
 }
 
-/// Reports what only stands beside insights.
+/// Rejects keys that only apply to insights.
 pub(super) fn refuse(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
     let keys = ["about"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
     for (key, at) in keys.filter_map(|key| Some((key, map.get(key)?))) {
@@ -79,16 +79,16 @@ fn impact(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
     checks
 }
 
-/// `ClusterVersion/version`, or `Health` for any.
+/// Parses `ClusterVersion/version`, or `Health` for any health insight.
 pub(super) fn reference(reader: &mut Reader<'_>, node: &Node) -> Option<InsightRef> {
     let text = reader.text(node, "an insight such as `ClusterVersion/version` or `Health`")?;
     parse(&text).map_err(|message| reader.problem(node, message)).ok()
 }
 
-/// Reads `ClusterVersion/version`, or `Health` for any.
+/// Parses `ClusterVersion/version`, or `Health` for any health insight.
 ///
 /// # Errors
-/// There are no such insights; what was expected, and the nearest kind.
+/// The expected syntax, and the nearest kind, if the kind is unknown or the name is malformed.
 pub(super) fn parse(text: &str) -> Result<InsightRef, String> {
     let (kind, name) = text.split_once('/').unwrap_or((text, ""));
     if INSIGHTS.contains(&kind) && (!name.is_empty() || kind.len() == text.len()) && !name.contains('/') {

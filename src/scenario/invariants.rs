@@ -1,4 +1,4 @@
-//! `invariants`: what must hold in every run and is checked, unless the scenario says otherwise.
+//! `invariants`: the rules that every run must keep, and which of them the scenario skips.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::plan::Invariant;
 /// Keys of `invariants`.
 pub(super) const KEYS: &[&str] = &["except"];
 
-/// Those that are checked.
+/// Returns the invariants to check.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> BTreeSet<Invariant> {
     match node.kind {
         Kind::Bool(true) => return Invariant::all(),

@@ -1,4 +1,4 @@
-//! `metrics`: what others export than components of ours.
+//! `metrics`: samples that no component of windtunnel exports.
 
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_openshift::promql;
@@ -6,7 +6,7 @@ use windtunnel_openshift::promql::{Expr, Sample};
 
 use super::reader::Reader;
 
-/// Reads samples by the series that they are of.
+/// Parses samples by series.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Sample> {
     let mut samples: Vec<Sample> = Vec::new();
     for (series, value) in reader.entries(node, "values by series").unwrap_or_default() {

@@ -1,6 +1,7 @@
-//! The scenario language: YAML text in, a [`plan::Plan`] or all of its problems out. Nothing here runs anything.
+//! The scenario language: parses YAML into a [`plan::Plan`], or reports all problems. Nothing here runs
+//! anything.
 //!
-//! The language is described in `docs/scenario-language.md`, whose examples are read by a test of this module.
+//! `docs/scenario-language.md` describes the language; a test of this module parses its examples.
 
 use jiff::SignedDuration;
 use semver::Version;
@@ -61,16 +62,17 @@ const KEYS: &[&str] = &[
     "timeline",
 ];
 
-/// Reads a scenario; `file_name` is what problems and the plan call the file. Where the text has a table of parameters, this is
-/// its first row.
+/// Parses a scenario. Problems and the plan refer to the file as `file_name`. For a text with a table of
+/// parameters, this returns the first row's scenario.
 ///
 /// # Errors
-/// All problems of the text, in its order.
+/// All problems, in the order of the text.
 pub fn read(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan, Problems> {
     read_all(file_name, text, releases).map(|mut plans| plans.swap_remove(0))
 }
 
-/// Reads all scenarios that a text is: as many as its table of parameters has rows, or one; never none.
+/// Parses all scenarios of a text: one for each row of its table of parameters, or one without a table; never
+/// none.
 ///
 /// # Errors
 /// As [`read`].
@@ -89,7 +91,7 @@ pub fn read_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<
         }
     };
     let trees = parameters::expand(&mut reader, &tree);
-    // With a table that is none, nothing else can be told.
+    // After a malformed table, further problems would mislead.
     let trees = if reader.is_content() || tree.get(parameters::KEY).is_none() { trees } else { Vec::new() };
     let plans: Vec<Plan> =
         trees.iter().filter_map(|tree| reader.again(|reader| plan(reader, tree))).collect();
@@ -97,31 +99,32 @@ pub fn read_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<
     if problems.0.is_empty() { Ok(plans) } else { Err(problems) }
 }
 
-/// The shape of a scenario as a JSON Schema (draft 2020-12), for editors.
+/// Returns the JSON Schema (draft 2020-12) of scenarios, for editors.
 pub fn schema() -> Value {
     yaml::from_str(include_str!("schema.yaml")).unwrap_or_else(|error| panic!("schema.yaml:{error}"))
 }
 
-/// Reads `Kind/name` or `Kind/namespace/name`; `star` tells whether the name may end in `*`.
+/// Parses `Kind/name` or `Kind/namespace/name`; `star` decides whether the name may end in `*`.
 ///
 /// # Errors
-/// What was expected, and the nearest kind.
+/// The expected syntax, and the nearest kind.
 pub fn object_ref(text: &str, star: Star) -> Result<plan::ObjectRef, String> {
     object::parse(text, star)
 }
 
-/// Reads `Kind/name` of what an insight is about, or a kind alone.
+/// Parses a reference to an insight: `Kind/name` of its resource, or a kind alone.
 ///
 /// # Errors
-/// What was expected, and the nearest kind.
+/// The expected syntax, and the nearest kind.
 pub fn insight_ref(text: &str) -> Result<plan::InsightRef, String> {
     insight::parse(text)
 }
 
-/// Reads a command such as `oc adm upgrade --to-latest`. `image_of` answers `$(image 4.16.5)`: the image of that release.
+/// Parses a command such as `oc adm upgrade --to-latest`. `image_of` returns the image of a release, for
+/// `$(image 4.16.5)`.
 ///
 /// # Errors
-/// What was expected, and the nearest name.
+/// The expected syntax, and the nearest name.
 pub fn command_line(
     line: &str,
     image_of: &mut dyn FnMut(&str) -> Result<String, String>,
@@ -129,10 +132,10 @@ pub fn command_line(
     command::parse(line, image_of)
 }
 
-/// Reads a folder of graph data that a file names into an update service; `versions` are those that exist in the run.
+/// Loads a folder of graph data into an update service. `versions` are those that exist in the run.
 ///
 /// # Errors
-/// All problems of the folder's files; those of the folder itself are told at the start of the file.
+/// All problems of the folder's files. A problem with the folder itself has the position 1:1 of `file_name`.
 pub fn graph_data(
     file_name: &str,
     folder: &str,
@@ -149,10 +152,10 @@ pub fn graph_data(
     if problems.0.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// Reads a span of virtual time that a step may ask for; `example` is how one is written where the text stands.
+/// Parses a positive span of virtual time; `example` shows the syntax in the error message.
 ///
 /// # Errors
-/// What was expected, and what was found.
+/// The expected syntax, and the text found.
 pub fn duration(text: &str, example: &str) -> Result<SignedDuration, String> {
     match parse_duration(text).filter(SignedDuration::is_positive) {
         None => Err(format!("expected a duration such as {example}, found `{}`", truncate(text, 60))),
@@ -163,7 +166,8 @@ pub fn duration(text: &str, example: &str) -> Result<SignedDuration, String> {
     }
 }
 
-/// Reads a Kubernetes object from YAML: its kind must be known, and its metadata must say where it goes.
+/// Parses a Kubernetes object from YAML. Its kind must be known, and its metadata must have a name and, for a
+/// namespaced kind, a namespace.
 ///
 /// # Errors
 /// All problems, by lines and columns of `text`.
@@ -182,7 +186,7 @@ pub fn object(text: &str) -> Result<Value, Problems> {
     }
 }
 
-/// The plan; with problems in the reader it may have holes and must not be used.
+/// Parses a plan. If the reader has problems afterwards, the plan may be incomplete and must not be used.
 fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     let map = reader.map(tree, "a scenario", KEYS)?;
     let name =
@@ -218,8 +222,8 @@ fn plan(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Plan> {
     })
 }
 
-/// Whether this is the id of an issue or a test case, such as `OCP-22641`, or of a risk of the update graph, such as
-/// `risk#PreRelease`. `NODES-12` is a case of nodes and pools that `docs/coverage.md` tells.
+/// Returns whether this is the id of an issue or a test case, such as `OCP-22641`, or of a risk of the update
+/// graph, such as `risk#PreRelease`. `NODES-12` is a case of nodes and pools in `docs/coverage.md`.
 pub fn is_id(text: &str) -> bool {
     const NUMBERED: &[&str] = &["NODES-", "OCP-", "OTA-", "OCPBUGS-", "release#"];
     let number = NUMBERED.iter().find_map(|shape| text.strip_prefix(shape));
@@ -229,7 +233,6 @@ pub fn is_id(text: &str) -> bool {
             && risk.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// Issue and test-case ids.
 fn ids(reader: &mut Reader<'_>, node: &yaml::Node) -> Vec<String> {
     let mut found = Vec::new();
     for item in reader.list(node, "ids") {

@@ -1,4 +1,4 @@
-//! `alert` and `metric`: what Prometheus would answer.
+//! `alert` and `metric`: expectations about Prometheus.
 
 use windtunnel_core::alert::AlertState;
 use windtunnel_core::yaml::{Kind, Node};
@@ -7,7 +7,7 @@ use windtunnel_openshift::promql;
 use super::reader::Reader;
 use crate::plan::{AlertMatch, MetricMatch};
 
-/// `alert: {name: ClusterOperatorDown, state: firing, labels: {name: etcd}}`.
+/// Parses `alert: {name: ClusterOperatorDown, state: firing, labels: {name: etcd}}`.
 pub(super) fn alert(reader: &mut Reader<'_>, node: &Node) -> Option<AlertMatch> {
     let map = reader.map(node, "an alert", &["name", "state", "labels", "annotations"])?;
     let name = map.required(reader, "name", "such as `ClusterOperatorDown`");
@@ -26,7 +26,7 @@ pub(super) fn alert(reader: &mut Reader<'_>, node: &Node) -> Option<AlertMatch> 
     Some(AlertMatch { name: name?, state, labels, annotations })
 }
 
-/// `metric: {query: "cluster_version_available_updates", value: 2}`.
+/// Parses `metric: {query: "cluster_version_available_updates", value: 2}`.
 pub(super) fn metric(reader: &mut Reader<'_>, node: &Node) -> Option<MetricMatch> {
     let map = reader.map(node, "a metric", &["query", "value"])?;
     let at = map.required(reader, "query", "PromQL, such as `cluster_operator_up{name=\"etcd\"}`")?;

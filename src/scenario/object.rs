@@ -1,4 +1,4 @@
-//! Objects by name and in full: `Kind/name`, `Kind/namespace/name`, and plain Kubernetes YAML.
+//! Kubernetes objects: references such as `Kind/name` and `Kind/namespace/name`, and whole objects in YAML.
 
 use serde_json::Value;
 use windtunnel_core::text::did_you_mean;
@@ -11,13 +11,13 @@ use crate::plan::ObjectRef;
 /// Whether a name may end in `*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Star {
-    /// It may, and then means every name that begins so.
+    /// Allowed; it matches any ending.
     Allowed,
-    /// It may not: one object is meant.
+    /// Rejected; the reference must name one object.
     Refused,
 }
 
-/// `Kind/name` or `Kind/namespace/name`.
+/// Parses `Kind/name` or `Kind/namespace/name`.
 pub(super) fn reference(reader: &mut Reader<'_>, node: &Node, star: Star) -> Option<ObjectRef> {
     let text = reader.text(node, "an object such as `ClusterVersion/version`")?;
     parse(&text, star).map_err(|message| reader.problem(node, message)).ok()
@@ -61,7 +61,8 @@ fn resource(kind: &str) -> Result<&'static Resource, String> {
     })
 }
 
-/// A Kubernetes object in full: its kind must be known, and its metadata must say where it goes.
+/// Parses a whole Kubernetes object. Its kind must be known, and its metadata must have a name and, for a
+/// namespaced kind, a namespace.
 pub(super) fn whole(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     reader.entries(node, "a Kubernetes object")?;
     let version = field(reader, node, "apiVersion");
@@ -98,7 +99,7 @@ pub(super) fn whole(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     Some(node.to_json())
 }
 
-/// A text that must stand in a map, with its place.
+/// Returns a required text of a map, and its node.
 fn field<'n>(reader: &mut Reader<'_>, of: &'n Node, name: &str) -> Option<(&'n Node, String)> {
     let Some(value) = of.get(name) else {
         reader.problem(of, format!("a Kubernetes object needs `{name}`"));
@@ -107,7 +108,7 @@ fn field<'n>(reader: &mut Reader<'_>, of: &'n Node, name: &str) -> Option<(&'n N
     reader.text(value, &format!("a text as `{name}`")).map(|text| (value, text))
 }
 
-/// JSON has no keys that are lists or maps, or none at all.
+/// Rejects keys that are lists, maps or null, which JSON does not support.
 fn composite_keys(reader: &mut Reader<'_>, node: &Node) {
     match &node.kind {
         Kind::List(items) => items.iter().for_each(|item| composite_keys(reader, item)),

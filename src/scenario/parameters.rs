@@ -1,4 +1,5 @@
-//! `parameters`: a table of values makes a table of runs. Each row is put where `<name>` stands in the rest of the text.
+//! `parameters`: a table of values that turns one text into several scenarios. Each row's values replace
+//! `<name>` in the text.
 
 use windtunnel_core::yaml::{Kind, Node};
 
@@ -7,7 +8,7 @@ use super::reader::Reader;
 /// The key of the table.
 pub(super) const KEY: &str = "parameters";
 
-/// The scenarios that a text is: as many as the table has rows, or the text itself where there is none.
+/// Returns the scenarios of a text: one for each row of the table, or the text itself without a table.
 pub(super) fn expand(reader: &mut Reader<'_>, tree: &Node) -> Vec<Node> {
     let Some(table) = tree.get(KEY) else { return vec![tree.clone()] };
     let rows = rows(reader, table);
@@ -19,14 +20,14 @@ pub(super) fn expand(reader: &mut Reader<'_>, tree: &Node) -> Vec<Node> {
     expanded
 }
 
-/// Puts values where `<name>` stands in a tree of another file, and gives which of them were used.
+/// Replaces `<name>` in the tree of an included file, and returns which values were used.
 pub(super) fn fill_in(tree: &mut Node, values: Row<'_>) -> Vec<bool> {
     let mut used = vec![false; values.len()];
     fill(tree, values, &mut used);
     used
 }
 
-/// Each value must be used.
+/// Reports values that no `<name>` uses.
 pub(super) fn tell_unused(reader: &mut Reader<'_>, values: Row<'_>, used: &[bool]) {
     for ((name, _), _) in values.iter().zip(used).filter(|(_, used)| !**used) {
         let place = format!("<{}>", name.scalar().unwrap_or_default());
@@ -37,10 +38,10 @@ pub(super) fn tell_unused(reader: &mut Reader<'_>, values: Row<'_>, used: &[bool
     }
 }
 
-/// Names and values of one run.
+/// Names and values of one row.
 pub(super) type Row<'n> = &'n [(Node, Node)];
 
-/// All rows; each must have the names of the first.
+/// Parses the rows; each must have the names of the first.
 fn rows<'n>(reader: &mut Reader<'_>, table: &'n Node) -> Vec<Row<'n>> {
     let items = reader.list(table, "rows, each a map of values by name");
     if items.is_empty() && matches!(table.kind, Kind::List(_)) {
@@ -64,7 +65,7 @@ fn rows<'n>(reader: &mut Reader<'_>, table: &'n Node) -> Vec<Row<'n>> {
     rows
 }
 
-/// The scenario with the values of a row; `used` learns which of them stand somewhere.
+/// Returns the scenario with the values of a row, and marks in `used` those that occur in it.
 fn filled(tree: &Node, row: Row<'_>, used: &mut [bool]) -> Node {
     let mut tree = tree.clone();
     if let Kind::Map(entries) = &mut tree.kind {
@@ -80,7 +81,7 @@ fn filled(tree: &Node, row: Row<'_>, used: &mut [bool]) -> Node {
     tree
 }
 
-/// A name that is the same in all rows gets their values behind it.
+/// Appends the row's values to a name that contains no parameter, so that the names differ.
 fn tell_apart(name: &mut Node, row: Row<'_>) {
     if let Kind::Text(text) = &mut name.kind {
         let values: Vec<&str> = row.iter().filter_map(|(_, value)| value.scalar()).collect();
@@ -101,7 +102,8 @@ fn fill(node: &mut Node, row: Row<'_>, used: &mut [bool]) {
             for ((name, value), used) in row.iter().zip(used) {
                 let place = format!("<{}>", name.scalar().unwrap_or_default());
                 if *text == place {
-                    // The whole value: it stays what it is, a number or a list, and tells its own place.
+                    // A value that replaces the whole text keeps its type, such as number or list, and its
+                    // own position.
                     *used = true;
                     *node = value.clone();
                     return;

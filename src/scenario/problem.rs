@@ -1,18 +1,18 @@
-//! What is wrong with a file that a user gave, and where.
+//! Problems in a user's file, with their positions.
 
 use std::fmt;
 
-/// One thing that is wrong, and where; prints as `file:line:column: message`.
+/// One problem; prints as `file:line:column: message`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct Problem {
-    /// The file, as the user named it.
+    /// The path as the user typed it.
     pub file: String,
     /// Line, counted from 1.
     pub line: usize,
     /// Column, counted from 1.
     pub column: usize,
-    /// What was expected, what was found, and the nearest name where there is one.
+    /// The expected and the found text, with the nearest name if there is one.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Reads typed values from a YAML tree and collects every problem on the way.
+//! Parses typed values from a YAML tree and collects all problems.
 
 use jiff::SignedDuration;
 use semver::Version;
@@ -9,16 +9,16 @@ use windtunnel_openshift::release::{Architecture, Release};
 use super::{Problem, Problems, Releases};
 use crate::plan::{Snapshot, TextMatch};
 
-/// The problems found so far. What cannot be read is `None` or left out, with a problem that says why.
+/// The parser's state. A value that cannot be parsed is `None` or left out, and adds a problem.
 pub(super) struct Reader<'a> {
     file: &'a str,
     releases: &'a dyn Releases,
-    /// What the releases of the scenario are for, as far as it was read.
+    /// The architecture of the scenario's releases, once it is known.
     pub(super) architecture: Architecture,
     problems: Vec<Problem>,
-    /// Those of other files, which go last.
+    /// Problems of included files, which come last.
     others: Vec<Problem>,
-    /// How many files have led to this one.
+    /// The number of includes that lead to this file.
     depth: usize,
 }
 
@@ -29,12 +29,12 @@ pub(super) struct Map<'n> {
 }
 
 impl<'n> Map<'n> {
-    /// The value of a key, if it stands there.
+    /// Returns the value of a key, if the map has it.
     pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
         self.node.get(key)
     }
 
-    /// The value of a key that must stand there; `meaning` says what it is for.
+    /// Returns the value of a required key; `meaning` describes it in the problem.
     pub(super) fn required(&self, reader: &mut Reader<'_>, key: &str, meaning: &str) -> Option<&'n Node> {
         let found = self.get(key);
         if found.is_none() {
@@ -50,27 +50,27 @@ impl<'a> Reader<'a> {
         Self { file, releases, architecture, problems: Vec::new(), others: Vec::new(), depth: 0 }
     }
 
-    /// Names and texts of the YAML files in a folder that this file names.
+    /// Returns names and texts of the YAML files in a folder that this file names.
     pub(super) fn folder(&self, folder: &str) -> Result<Vec<(String, String)>, String> {
         self.releases.files(folder, self.file)
     }
 
-    /// Name and text of a file that this file names.
+    /// Returns name and text of a file that this file names.
     pub(super) fn text_of(&self, path: &str) -> Result<(String, String), String> {
         self.releases.text(path, self.file)
     }
 
-    /// How many files have led to this one by including it.
+    /// Returns the number of includes that lead to this file.
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
 
-    /// A file to compare with that this file names.
+    /// Returns the expected output from a file that this file names.
     pub(super) fn snapshot(&self, name: &str) -> Result<Snapshot, String> {
         self.releases.snapshot(name, self.file)
     }
 
-    /// Reads something of another file; its problems are told of by their place there.
+    /// Parses part of another file; its problems keep their position there.
     pub(super) fn in_file<T>(
         &mut self,
         file: &str,
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Reads another scenario of the same file: nothing that was read before counts.
+    /// Parses another scenario of the same file, without state from the one before.
     pub(super) fn again<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         self.architecture = Architecture::default();
         read(self)
@@ -92,12 +92,12 @@ impl<'a> Reader<'a> {
         self.file
     }
 
-    /// Whether there was no problem so far.
+    /// Returns whether there are no problems so far.
     pub(super) fn is_content(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// All problems, in the order of the text.
+    /// Returns all problems, in the order of the text.
     pub(super) fn into_problems(mut self) -> Problems {
         self.problems.sort_by_key(|problem| (problem.line, problem.column));
         self.problems.dedup();
@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn problem_at(&mut self, line: usize, column: usize, message: impl Into<String>) {
-        // Where the library knows no place, the start of the file is as good as any.
+        // If the YAML library reports no position, the problem is at the start of the file.
         let (line, column) = (line.max(1), column.max(1));
         self.problems.push(Problem { file: self.file.to_owned(), line, column, message: message.into() });
     }
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         self.problem(node, format!("expected {what}, found {}", node.describe()));
     }
 
-    /// A map that may have only `known` keys.
+    /// Checks that the node is a map with only `known` keys.
     pub(super) fn map<'n>(&mut self, node: &'n Node, what: &'static str, known: &[&str]) -> Option<Map<'n>> {
         for (key, _) in self.entries(node, what)? {
             let name = key.scalar().unwrap_or_default();
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         Some(Map { node, what })
     }
 
-    /// The keys and values of a map whose keys are free.
+    /// Returns the entries of a map with arbitrary keys.
     pub(super) fn entries<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n [(Node, Node)]> {
         if let Kind::Map(entries) = &node.kind {
             return Some(entries);
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// The items of a list.
+    /// Returns the items of a list.
     pub(super) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
         if let Kind::List(items) = &node.kind {
             return items;
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         &[]
     }
 
-    /// A text that is not empty; booleans and numbers are taken as they are written.
+    /// Parses a text that is not empty; booleans and numbers count as the text that the user wrote.
     pub(super) fn text(&mut self, node: &Node, what: &str) -> Option<String> {
         match node.scalar() {
             Some(text) if !text.trim().is_empty() => Some(text.to_owned()),
@@ -162,13 +162,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list of texts.
+    /// Parses a list of texts.
     pub(super) fn texts(&mut self, node: &Node, what: &str) -> Vec<String> {
         let items = self.list(node, &format!("texts, each {what}"));
         items.iter().filter_map(|item| self.text(item, what)).collect()
     }
 
-    /// One word out of a few.
+    /// Parses one of a few words.
     pub(super) fn word<'w>(&mut self, node: &Node, words: &[&'w str]) -> Option<&'w str> {
         let text = node.scalar().unwrap_or_default();
         let found = words.iter().find(|word| **word == text);
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
         found.copied()
     }
 
-    /// `true` or `false`.
+    /// Parses `true` or `false`.
     pub(super) fn flag(&mut self, node: &Node) -> Option<bool> {
         if let Kind::Bool(value) = node.kind {
             return Some(value);
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// A whole number in `low..=high`.
+    /// Parses a whole number in `low..=high`.
     pub(super) fn number(&mut self, node: &Node, low: u32, high: u32) -> Option<u32> {
         let number = match &node.kind {
             Kind::Number(number) => number.as_u64().and_then(|number| u32::try_from(number).ok()),
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
         number
     }
 
-    /// A span of virtual time, longer than none.
+    /// Parses a positive span of virtual time.
     pub(super) fn duration(&mut self, node: &Node) -> Option<SignedDuration> {
         const EXAMPLE: &str = "`45s`, `10m` or `1h30m`";
         let Some(text) = node.scalar() else {
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
         super::duration(text, EXAMPLE).map_err(|message| self.problem(node, message)).ok()
     }
 
-    /// A version with three numbers.
+    /// Parses a version of three numbers.
     pub(super) fn version(&mut self, node: &Node) -> Option<Version> {
         let version = node.scalar().and_then(|text| Version::parse(text).ok());
         if version.is_none() {
@@ -222,13 +222,14 @@ impl<'a> Reader<'a> {
         version
     }
 
-    /// A release that there are facts for.
+    /// Parses the version of a release that windtunnel has facts for.
     pub(super) fn release(&mut self, node: &Node) -> Option<Release> {
         let version = self.version(node)?;
         self.releases.find(&version).map_err(|unknown| self.problem(node, unknown.to_string())).ok()
     }
 
-    /// The release by its payload in a folder, which is named beside the scenario; all mistakes in it are problems.
+    /// Loads the release from a payload folder next to the scenario; all mistakes in the payload become
+    /// problems.
     pub(super) fn extracted(&mut self, node: &Node, release: &Release) -> Option<Release> {
         let folder = self.text(node, "the folder of a payload")?;
         let found = self.releases.extracted(&release.version, &folder, self.file);
@@ -243,12 +244,12 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Releases that exist whether the scenario names them or not.
+    /// Returns the releases that exist in every scenario.
     pub(super) fn releases_everywhere(&self) -> Vec<Release> {
         self.releases.everywhere()
     }
 
-    /// One text to compare with, or a list of them. Line breaks at the end do not count.
+    /// Parses one text pattern or a list of them. Trailing line breaks are ignored.
     pub(super) fn text_matches(&mut self, node: &Node) -> Vec<TextMatch> {
         let items = match &node.kind {
             Kind::List(items) => items.as_slice(),
@@ -262,13 +263,13 @@ impl<'a> Reader<'a> {
         matches.collect()
     }
 
-    /// The image of a release of this version.
+    /// Returns the image of the release of this version.
     pub(super) fn image_of(&self, version: &Version) -> Result<String, String> {
         let found = self.releases.find(version).map_err(|unknown| unknown.to_string())?;
         Ok(found.of(self.architecture).image)
     }
 
-    /// Plain text, `/regular expression/`, `{contains: text}` or `{lacks: text}`.
+    /// Parses a text pattern: plain text, `/regular expression/`, `{contains: text}` or `{lacks: text}`.
     pub(super) fn text_match(&mut self, node: &Node) -> Option<TextMatch> {
         if let Kind::Map(_) = node.kind {
             let map = self.map(node, "a text to compare with", &["contains", "lacks"])?;

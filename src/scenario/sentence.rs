@@ -1,4 +1,4 @@
-//! Steps in one line each, for reports.
+//! One-line texts of steps, for reports.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::plan::{
     StatusMatch, Step, Subject, Target, TextMatch, What, When, WriteMatch,
 };
 
-/// The step in one line.
+/// Returns the step as one line.
 pub(super) fn of(step: &Step) -> String {
     match step {
         Step::Act(action) => act(action),

@@ -1,61 +1,62 @@
-//! Where a scenario's releases come from.
+//! The source of a scenario's releases and files.
 
 use semver::Version;
 use windtunnel_openshift::release::{Release, UnknownRelease};
 
 use crate::plan::Snapshot;
 
-/// Finds releases: by the facts of the model, as `Release::find` does, or by payloads that lie in folders.
+/// Finds releases: from the facts of the model, as `Release::find` does, or from payload folders.
 pub trait Releases {
-    /// The release of this version.
+    /// Returns the release of this version.
     ///
     /// # Errors
-    /// Nothing is known of it.
+    /// No facts exist for it.
     fn find(&self, version: &Version) -> Result<Release, UnknownRelease>;
 
-    /// The release of this version by the payload in `folder`, as the scenario `file` names it.
+    /// Returns the release of this version from the payload in `folder`, a path in the scenario `file`.
     ///
     /// # Errors
-    /// All that is wrong with the payload.
+    /// All problems of the payload.
     fn extracted(&self, version: &Version, folder: &str, file: &str) -> Result<Release, Vec<String>> {
         let _ = (version, file);
         Err(vec![format!("{folder}: payloads in folders are not read here")])
     }
 
-    /// Names and texts of the YAML files in `folder`, as the scenario or feature `file` names it.
+    /// Returns names and texts of the YAML files in `folder`, a path in the scenario or feature `file`.
     ///
     /// # Errors
-    /// Why the folder cannot be read.
+    /// The reason why the folder cannot be read.
     fn files(&self, folder: &str, file: &str) -> Result<Vec<(String, String)>, String> {
         let _ = file;
         Err(format!("{folder}: folders are not read here"))
     }
 
-    /// Name and text of the file at `path`, as the scenario `file` names it.
+    /// Returns name and text of the file at `path`, a path in the scenario `file`.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The reason why the file cannot be read.
     fn text(&self, path: &str, file: &str) -> Result<(String, String), String> {
         let _ = file;
         Err(format!("{path}: other files are not read here"))
     }
 
-    /// The file `name` to compare a status with, as the scenario or feature `file` names it.
+    /// Returns the file `name` with the expected status text, a path in the scenario or feature `file`.
     ///
     /// # Errors
-    /// Why the file cannot be read.
+    /// The reason why the file cannot be read.
     fn snapshot(&self, name: &str, file: &str) -> Result<Snapshot, String> {
         let _ = file;
         Err(format!("{name}: files are not read here"))
     }
 
-    /// Releases that exist in every scenario, whether it names them or not.
+    /// Returns the releases that exist in every scenario.
     fn everywhere(&self) -> Vec<Release> {
         Vec::new()
     }
 }
 
-/// The facts of the model, and folders that a function reads: from the file that names one, and the folder.
+/// A source with the facts of the model, and a function that reads folders: it gets the referring file and
+/// the folder.
 #[derive(Debug, Clone, Copy)]
 pub struct Folders<F>(pub F);
 

@@ -1,4 +1,4 @@
-//! `expect: {status: ...}`: what `oc adm upgrade status` would print.
+//! `expect: {status: ...}`: the expected output of `oc adm upgrade status`.
 
 use windtunnel_core::yaml::Node;
 use windtunnel_update_status::status::Details;
@@ -8,14 +8,14 @@ use crate::plan::{StatusMatch, TextMatch};
 
 const KEYS: &[&str] = &["contains", "matches", "details"];
 
-/// Reads `node`, the value of `status` in the expectation `around`.
+/// Parses `node`, the value of `status` in the expectation `around`.
 pub(super) fn read(reader: &mut Reader<'_>, around: &Map<'_>, node: &Node) -> Option<StatusMatch> {
     let map = reader.map(node, "`status`", KEYS)?;
     let details = match map.get("details") {
         None => Some(Details::None),
         Some(at) => reader.word(at, Details::NAMES).and_then(Details::named),
     };
-    // A plain text is a part as well: nobody writes all of it down in one line.
+    // A plain text also means `contains`, since the output has many lines.
     let has = map.get("contains").map(|at| reader.text_matches(at)).unwrap_or_default();
     let has = has.into_iter().map(|wanted| match wanted {
         TextMatch::Equals(part) => TextMatch::Contains(part),

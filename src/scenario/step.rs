@@ -1,4 +1,4 @@
-//! `timeline`: the steps.
+//! `timeline`: the steps of a scenario.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::reader::Reader;
 use super::{again, command, expectation, fault, include, sentence};
 use crate::plan::{Action, Attempt, PlannedStep, Step, Target};
 
-/// What a step may do.
+/// The keys of steps.
 pub(super) const ACTIONS: &[&str] = &[
     "run",
     "update",
@@ -32,7 +32,7 @@ pub(super) const ACTIONS: &[&str] = &[
     "include",
 ];
 
-/// All steps that can be read; `versions` are those that exist in the run.
+/// Returns all valid steps; `versions` are those that exist in the run.
 pub(super) fn timeline(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Vec<PlannedStep> {
     let items = reader.list(node, "steps");
     if items.is_empty() && matches!(node.kind, Kind::List(_)) {
@@ -114,7 +114,7 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
     }
 }
 
-/// A request to the API server: `update`, `apply` or `delete`.
+/// Parses a request to the API server: `update`, `apply` or `delete`.
 fn request(reader: &mut Reader<'_>, name: &str, value: &Node, versions: &[Version]) -> Option<Action> {
     match name {
         "update" => update(reader, value, versions),
@@ -123,7 +123,7 @@ fn request(reader: &mut Reader<'_>, name: &str, value: &Node, versions: &[Versio
     }
 }
 
-/// `delete: Kind/name` or `delete: {object: Kind/name, cascade: orphan}`.
+/// Parses `delete: Kind/name` or `delete: {object: Kind/name, cascade: orphan}`.
 fn delete(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     if !matches!(node.kind, Kind::Map(_)) {
         let object = object::reference(reader, node, Star::Refused)?;
@@ -140,7 +140,7 @@ fn delete(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     Some(Action::Delete { object: object?, cascade })
 }
 
-/// `join: worker-3` or `join: {node: worker-3, labels: {topology.kubernetes.io/zone: a}}`.
+/// Parses `join: worker-3` or `join: {node: worker-3, labels: {topology.kubernetes.io/zone: a}}`.
 fn join(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     if !matches!(node.kind, Kind::Map(_)) {
         return Some(Action::Join { node: new_node(reader, node)?, labels: BTreeMap::new() });
@@ -152,7 +152,6 @@ fn join(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     Some(Action::Join { node: name?, labels })
 }
 
-/// Texts by name.
 fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
     let entries = reader.entries(node, "labels by name").unwrap_or_default();
     let texts = entries
@@ -161,7 +160,7 @@ fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
     texts.flatten().collect()
 }
 
-/// The name of a node that is none yet.
+/// Parses the name of a new node.
 fn new_node(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let what = "the name of a new node, such as `worker-3`";
     let name = reader.text(node, what)?;
@@ -183,7 +182,7 @@ fn cascade(reader: &mut Reader<'_>, node: &Node) -> Option<Propagation> {
     found
 }
 
-/// `try: {apply: ..., refused: ...}`.
+/// Parses `try: {apply: ..., refused: ...}`.
 fn attempt(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Attempt> {
     const REQUESTS: [&str; 3] = ["update", "apply", "delete"];
     let map = reader.map(node, "what is tried", &["update", "apply", "delete", "refused"])?;
@@ -200,7 +199,7 @@ fn attempt(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
     Some(Attempt { action: action?, refused: refused? })
 }
 
-/// `update: {to: 4.14.8}` or `update: {image: ...}`.
+/// Parses `update: {to: 4.14.8}` or `update: {image: ...}`.
 fn update(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Action> {
     let shape = "an update such as `{to: 4.14.8}` or `{image: quay.io/...@sha256:..., force: true}`";
     let map = reader.map(node, shape, &["to", "image", "force"])?;
@@ -220,15 +219,16 @@ fn update(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<
     Some(Action::Update { to, force })
 }
 
-/// A version that exists in the run. (One that nobody offers is written as `recommended: false`.)
+/// Parses a version that exists in the run. (A release that the update service does not offer has
+/// `recommended: false`.)
 pub(super) fn existing(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
     let version = reader.version(node)?;
     exists(reader, node, &version, versions).then_some(version)
 }
 
-/// Whether a release of this version exists in the run; it is a problem if not.
+/// Returns whether a release of this version exists in the run; reports a problem if not.
 pub(super) fn exists(reader: &mut Reader<'_>, node: &Node, version: &Version, versions: &[Version]) -> bool {
-    // Without a cluster nothing is known of versions, and that is a problem already.
+    // Without a cluster no versions are known, and the missing cluster is already a problem.
     if versions.is_empty() || versions.contains(version) {
         return true;
     }

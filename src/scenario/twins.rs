@@ -1,5 +1,5 @@
-//! The twins of a scenario, for runs in two phases between which somebody else updates the cluster: what prepares, and what is
-//! checked after the update.
+//! Splits a scenario into a pre-upgrade and a post-upgrade scenario, for environments where something else
+//! updates the cluster between the two runs.
 
 use std::collections::BTreeSet;
 
@@ -14,19 +14,22 @@ use crate::plan::{Action, Check, CommandCheck, Plan, PlannedStep, Program, Step,
 /// The scenarios of both phases.
 #[derive(Debug)]
 pub struct Twins {
-    /// To be played before the update.
+    /// The scenario to run before the update.
     pub prepare: String,
-    /// To be played after it.
+    /// The scenario to run after the update.
     pub check: String,
 }
 
-/// Makes the twins of a scenario, or of each row of its table of parameters. The steps before the update prepare; those on its
-/// way, up to the expectation that tells of its end, are nobody's; what stands after that and before another update is checked,
-/// but for what looks back at the whole run.
+/// Splits a scenario, or each row of its table of parameters.
+///
+/// * The steps before the update go to the first scenario.
+/// * The steps from the update to the expectation of its end are dropped.
+/// * The steps after that, up to the next update, go to the second scenario, except those that look back at
+///   the whole run.
 ///
 /// # Errors
-/// The scenario cannot be read; or a row does not update the cluster, does not wait for the end, expects nothing after it, or
-/// needs something that was kept before it.
+/// The scenario is invalid; or a row does not update the cluster, does not wait for the end, expects nothing
+/// after it, or uses a value that was kept before it.
 pub fn twins(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Twins>, Problems> {
     let plans = read_all(file, text, releases)?;
     let (tree, _) = yaml::tree(text).map_err(|error| {
@@ -89,7 +92,7 @@ fn twins_of(tree: &Node, plan: &Plan) -> Result<Twins, (usize, String)> {
     })
 }
 
-/// The steps as they are written, with what they are planned to do: an include stands for several.
+/// Pairs each step of the file with its planned steps; an include has several.
 fn steps<'p, 't>(tree: &'t Node, plan: &'p Plan) -> Vec<(&'t Node, Vec<&'p PlannedStep>)> {
     let Some(Kind::List(items)) = tree.get("timeline").map(|node| &node.kind) else { return Vec::new() };
     let planned = |item: &Node| {
@@ -113,7 +116,7 @@ fn is_refusal(check: &CommandCheck) -> bool {
     matches!(check, CommandCheck::Refused(_) | CommandCheck::Fails)
 }
 
-/// Where the update goes, if that is told.
+/// Returns the version that the update targets, if the step names it.
 fn target(step: &PlannedStep, plan: &Plan) -> Option<Version> {
     match &step.step {
         Step::Act(Action::Update { to: Target::Version(version), .. }) => Some(version.clone()),
@@ -128,7 +131,7 @@ fn target(step: &PlannedStep, plan: &Plan) -> Option<Version> {
     }
 }
 
-/// Whether a step tells that the ClusterVersion is where it should be.
+/// Returns whether a step expects that the update is completed.
 fn completes(step: &PlannedStep) -> bool {
     let expectation = match &step.step {
         Step::Expect(expectation) => expectation,
@@ -148,12 +151,12 @@ fn completes(step: &PlannedStep) -> bool {
     object.resource == CLUSTER_VERSIONS && checks.iter().any(told)
 }
 
-/// Whether a step is about the run from its beginning, of which the second phase knows nothing.
+/// Returns whether a step is about the run from its start, which the second phase has not seen.
 fn looks_back(step: &PlannedStep) -> bool {
     let expectation = match &step.step {
         Step::Expect(expectation) => expectation,
         Step::Retry(retry) => return retry.steps.iter().any(looks_back),
-        // A moment is counted from the beginning.
+        // `at` counts from the start of the run.
         step => return matches!(step, Step::At(_)),
     };
     matches!(
@@ -169,7 +172,7 @@ fn looks_back(step: &PlannedStep) -> bool {
     )
 }
 
-/// Two runs have nothing in common that the first could keep.
+/// Rejects uses of values that were kept before the update: the second run does not have them.
 fn kept_before(
     before: &[(&Node, Vec<&PlannedStep>)],
     after: &[&(&Node, Vec<&PlannedStep>)],
@@ -192,7 +195,7 @@ fn kept_before(
     Ok(())
 }
 
-/// The cluster as it is before and after: nothing is on its way.
+/// Returns the expectation that the cluster runs this version and is not progressing.
 fn settled(version: &Version) -> Option<Node> {
     let text = format!(
         "expect: {{object: ClusterVersion/version, condition: {{type: Progressing, status: \"False\", message: Cluster version is {version}}}}}"
@@ -200,7 +203,7 @@ fn settled(version: &Version) -> Option<Node> {
     yaml::tree(&text).ok().map(|(node, _)| node)
 }
 
-/// The scenario with the cluster at the target, and its old release among those that exist.
+/// Returns the scenario with the cluster at the target version, and the old release under `releases`.
 fn moved(tree: &Node, own: &Version, target: &Version) -> Node {
     if own == target {
         return tree.clone();
@@ -222,7 +225,7 @@ fn moved(tree: &Node, own: &Version, target: &Version) -> Node {
     with(with(tree.clone(), "cluster", Some(at_target)), "releases", Some(others))
 }
 
-/// The scenario with the name and the tag of its phase.
+/// Returns the scenario with the name and the tag of its phase.
 fn named(tree: Node, phase: &str) -> Node {
     let name = tree.get("name").map(|node| {
         let suffix = if phase == "prepare" { " - prepare" } else { "" };
@@ -237,7 +240,7 @@ fn named(tree: Node, phase: &str) -> Node {
     with(with(tree, "name", name), "tags", Some(tags))
 }
 
-/// A map with another value of a key, or without it.
+/// Returns the map with a new value for a key, or without the key.
 fn with(mut map: Node, key: &str, value: Option<Node>) -> Node {
     let named = map.holding(Kind::Text(key.to_owned()));
     if let Kind::Map(entries) = &mut map.kind {
@@ -246,7 +249,7 @@ fn with(mut map: Node, key: &str, value: Option<Node>) -> Node {
             (Some(at), Some(value)) => entries[at].1 = value,
             (Some(at), None) => drop(entries.remove(at)),
             (None, Some(value)) => {
-                // The timeline comes last.
+                // `tags` goes before `cluster`, `releases` right after it, so that the timeline stays last.
                 let at = entries.iter().position(|(name, _)| {
                     ["cluster", "timeline"].contains(&name.scalar().unwrap_or_default())
                 });

@@ -1,4 +1,4 @@
-//! `update-service`: what its channels list, and which updates it knows.
+//! `update-service`: channels, edges and risks of the update service.
 
 use semver::{BuildMetadata, Version};
 use windtunnel_core::text::did_you_mean;
@@ -15,7 +15,7 @@ use crate::plan::ClusterPlan;
 /// Keys of `update-service`.
 pub(super) const KEYS: &[&str] = &["graph-data", "channels", "edges", "conditional-edges"];
 
-/// Reads it; `versions` are those that exist in the run.
+/// Parses an update service; `versions` are those that exist in the run.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<UpdateService> {
     let map = reader.map(node, "the update service", KEYS)?;
     let mut service = UpdateService::default();
@@ -37,13 +37,13 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -
     Some(service)
 }
 
-/// Reads it into a plan.
+/// Parses an update service into a plan.
 pub(super) fn read_into(reader: &mut Reader<'_>, node: &Node, cluster: &mut ClusterPlan) {
     let versions = super::cluster::versions(cluster);
     cluster.update_service = read(reader, node, &versions).unwrap_or_default();
 }
 
-/// The releases that a channel lists, or how asking for it fails.
+/// Parses the releases of a channel, or the failure of requests for it.
 fn channel(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Channel> {
     if let Kind::List(items) = &node.kind {
         let listed = items.iter().filter_map(|item| self::listed(reader, item, versions));
@@ -57,7 +57,7 @@ fn channel(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
     Some(Channel::Fails(fault))
 }
 
-/// A release, for the architecture that stands behind its version (`4.14.1+arm64`), or for all.
+/// Parses a release, either for one architecture (`4.14.1+arm64`) or for all.
 fn listed(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
     let version = reader.version(node)?;
     let build = version.build.as_str();
@@ -107,7 +107,7 @@ fn risk(reader: &mut Reader<'_>, node: &Node) -> Option<Risk> {
     Some(Risk { name: name?, url: url?, message: message?, rules })
 }
 
-/// `Always`, or `{PromQL: expression}`.
+/// Parses `Always`, or `{PromQL: expression}`.
 fn rule(reader: &mut Reader<'_>, node: &Node) -> Option<Rule> {
     let Kind::Map(_) = node.kind else {
         return reader.word(node, &["Always"]).map(|_| Rule::Always);
@@ -118,7 +118,7 @@ fn rule(reader: &mut Reader<'_>, node: &Node) -> Option<Rule> {
     promql(reader, expression)
 }
 
-/// An expression that can be evaluated.
+/// Parses an expression and checks that windtunnel can evaluate it.
 pub(super) fn promql(reader: &mut Reader<'_>, expression: &Node) -> Option<Rule> {
     let text = reader.text(expression, "a PromQL expression")?;
     match promql::parse(&text) {

@@ -1,17 +1,17 @@
-//! The words that conditions are made of: which types objects and insights have, and which reasons they give for them.
+//! The condition types of objects and insights, and the reasons that components set.
 //!
-//! Who writes a word out says it by itself; this is what a reader may expect to meet, so that one that nobody says is noticed.
+//! Each component defines its own words; this list lets lint notice words that no component uses.
 
-/// The types of the conditions of a kind.
+/// The condition types of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Types {
     /// The types.
     pub(super) known: &'static [&'static str],
-    /// Whether nobody may add others.
+    /// Whether the list is complete; otherwise other components may add types.
     pub(super) closed: bool,
 }
 
-/// The types of conditions of the objects of a kind; `None` where nothing is known of them.
+/// Returns the condition types of objects of a kind; `None` for a kind that is not listed.
 pub(super) fn of_objects(kind: &str) -> Option<Types> {
     let (known, closed): (&[&str], bool) = match kind {
         "ClusterVersion" => (
@@ -66,7 +66,7 @@ pub(super) fn of_objects(kind: &str) -> Option<Types> {
     Some(Types { known, closed })
 }
 
-/// The types of conditions of the insights of a kind; `None` where they have none, or it is none of theirs.
+/// Returns the condition types of insights of a kind; `None` if they have none or the kind is unknown.
 pub(super) fn of_insights(kind: &str) -> Option<Types> {
     let known: &[&str] = match kind {
         "ClusterVersion" => &["Updating"],
@@ -77,7 +77,7 @@ pub(super) fn of_insights(kind: &str) -> Option<Types> {
     Some(Types { known, closed: true })
 }
 
-/// The reasons that insights of a kind give for a condition; none where they can be anything.
+/// Returns the reasons that insights of a kind have for a condition; empty if any reason is possible.
 pub(super) fn reasons_of_insights(kind: &str, condition: &str) -> &'static [&'static str] {
     match (kind, condition) {
         ("ClusterVersion", "Updating") => {
@@ -92,8 +92,9 @@ pub(super) fn reasons_of_insights(kind: &str, condition: &str) -> &'static [&'st
     }
 }
 
-/// The reasons that the cluster-version operator gives for a condition of ClusterVersion; none where they can be anything:
-/// `Upgradeable` has those of operators and of risks, and what an update waits for has those of ClusterOperators.
+/// Returns the reasons that the cluster-version operator sets for a condition of ClusterVersion; empty if any
+/// reason is possible. `Upgradeable` takes reasons from operators and risks, and a waiting update those of
+/// ClusterOperators.
 pub(super) fn reasons_of_cluster_version(condition: &str) -> &'static [&'static str] {
     match condition {
         "ReleaseAccepted" => {
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_type_and_no_reason_stands_twice() {
+    fn lists_no_type_and_no_reason_twice() {
         let kinds = ["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node"];
         let lists = kinds.iter().flat_map(|kind| [of_objects(kind), of_insights(kind)]).flatten();
         let reasons =

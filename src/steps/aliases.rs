@@ -1,4 +1,4 @@
-//! Given, When or Then: sentences of verification-tests, as they are said there
+//! Given, When or Then: the steps of verification-tests
 
 use std::sync::LazyLock;
 
@@ -19,13 +19,13 @@ use crate::plan::{
     What, When,
 };
 
-/// How long a pod is waited for where the sentence does not say.
+/// The time limit for a pod to become ready, if the step names none.
 const PODS_READY: SignedDuration = SignedDuration::from_mins(15);
 
-/// What is kept for a comparison within one step.
+/// The name of a value that is kept for a comparison within one step.
 const CURRENT: &str = "current-cluster-version";
 
-/// Steps in a doc string, which are played again and again in cluster time until all of them pass.
+/// Repeats the steps of the doc string in cluster time until all of them pass.
 ///
 /// ```gherkin
 /// When I wait up to 300 seconds for the steps to pass:
@@ -39,7 +39,7 @@ async fn wait_for_steps(world: &mut ClusterWorld, seconds: i64, step: &Step) -> 
     world.retry(&step.value, SignedDuration::from_secs(seconds), &steps).await
 }
 
-/// Says who acts from here on: whoever acts here is an administrator.
+/// Has no effect: all steps run as the cluster administrator.
 ///
 /// ```gherkin
 /// Given I switch to cluster admin pseudo user
@@ -47,7 +47,7 @@ async fn wait_for_steps(world: &mut ClusterWorld, seconds: i64, step: &Step) -> 
 #[given(regex = r"^I switch to cluster admin pseudo user$")]
 fn administrator(_: &mut ClusterWorld) {}
 
-/// The namespace that is meant from here on where none is named.
+/// Sets the default namespace of the steps that follow.
 ///
 /// ```gherkin
 /// Given I use the "openshift-cluster-version" project
@@ -57,8 +57,8 @@ fn use_project(world: &mut ClusterWorld, project: String) {
     world.project = project;
 }
 
-/// Runs `oc get` with the flags of the table: `resource`, `resource_name`, `n` or `namespace`, `o` or `output`, `l`, and
-/// `all_namespaces`. Whether it succeeds only the steps after it ask.
+/// Runs `oc get` with the flags of the table: `resource`, `resource_name`, `n` or `namespace`, `o` or
+/// `output`, `l`, and `all_namespaces`. A failure fails only the later steps that check the outcome.
 ///
 /// ```gherkin
 /// When I run the :get admin command with:
@@ -96,7 +96,8 @@ async fn run_get(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError>
     run(world, step, &line).await
 }
 
-/// Runs `oc adm upgrade` with the flags of the table, which must succeed: `to` or `to_image`, and those that are `true`.
+/// Runs `oc adm upgrade` with the flags of the table, and requires success. The flags are `to` or `to_image`,
+/// and `allow_explicit_upgrade`, `allow_upgrade_with_warnings` and `force` with the value `true`.
 ///
 /// ```gherkin
 /// Given I upgrade my cluster to:
@@ -134,7 +135,7 @@ async fn run(world: &mut ClusterWorld, step: &Step, line: &str) -> Result<(), St
     world.play(&step.value, plan::Step::Run(Run { command, checks: Vec::new() })).await
 }
 
-/// Whether the command that was run last succeeded.
+/// The last command succeeded or failed.
 ///
 /// ```gherkin
 /// Then the step should succeed
@@ -149,7 +150,7 @@ async fn outcome(world: &mut ClusterWorld, how: String, step: &Step) -> Result<(
     command(world, vec![check], step).await
 }
 
-/// A part of what the command that was run last printed, or what must be no part of it.
+/// The output of the last command contains a text, or does not contain it.
 ///
 /// ```gherkin
 /// Then the output should contain "Cluster version is"
@@ -166,7 +167,7 @@ async fn output_part(
     command(world, vec![check], step).await
 }
 
-/// Parts of what the command that was run last printed, or what must be no part of it: a row each.
+/// The output of the last command contains the texts of the table, or none of them.
 ///
 /// ```gherkin
 /// Then the output should contain:
@@ -178,7 +179,7 @@ async fn output_parts(world: &mut ClusterWorld, not: String, step: &Step) -> Res
     command(world, checks, step).await
 }
 
-/// A pattern that is found in what the command that was run last printed.
+/// The output of the last command matches a regular expression.
 ///
 /// ```gherkin
 /// Then the output should match "Progressing .*False"
@@ -189,8 +190,8 @@ async fn output_matches(world: &mut ClusterWorld, pattern: String, step: &Step) 
     command(world, vec![CommandCheck::Says(pattern)], step).await
 }
 
-/// Keeps what the command that was run last printed, or the version of the cluster; `<%= cb.name %>` stands for it in the
-/// steps of this topic that follow.
+/// Keeps the output of the last command, or the version of the cluster. Later steps of this topic refer to it
+/// as `<%= cb.name %>`.
 ///
 /// ```gherkin
 /// When evaluation of `cluster_version('version').version` is stored in the :version clipboard
@@ -221,7 +222,7 @@ async fn operator_condition(
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
-/// The same, in the words of Ruby.
+/// A condition of a ClusterOperator, as a Ruby expression.
 ///
 /// ```gherkin
 /// Then the expression should be true> cluster_operator("etcd").condition(type: 'Available')['status'] == "True"
@@ -239,7 +240,7 @@ async fn operator_expression(
     operator_condition(world, kind, operator, status, step).await
 }
 
-/// Whether an operator tells the version that the cluster has.
+/// A ClusterOperator reports the current version of the cluster.
 ///
 /// ```gherkin
 /// Then the "machine-config" operator version matches the current cluster version
@@ -258,7 +259,7 @@ async fn operator_version(world: &mut ClusterWorld, operator: String, step: &Ste
     world.play(&step.value, plan::Step::Retry(Retry { within: SignedDuration::ZERO, steps })).await
 }
 
-/// A pod of the project that has the labels of the table is ready within a quarter of an hour.
+/// A pod in the project with the labels of the table becomes ready within 15 minutes.
 ///
 /// ```gherkin
 /// Then a pod becomes ready with labels:
@@ -279,7 +280,7 @@ async fn pod_ready(world: &mut ClusterWorld, step: &Step) -> Result<(), StepErro
     world.expect(&step.value, expectation).await
 }
 
-/// Merges the JSON in the table into an object, which must succeed.
+/// Merges the JSON in the table into an object, and requires success.
 ///
 /// ```gherkin
 /// When as admin I successfully merge patch resource "machineconfigpool/worker" with:
@@ -313,7 +314,7 @@ async fn merge_patch(
     world.act(&step.value, Action::Apply(patch)).await
 }
 
-/// Where ClusterVersion tells the version that the cluster has, or is on its way to.
+/// The ClusterVersion field with the current version, or with the target of an update in progress.
 const VERSION: &str = "status.history[0].version";
 
 fn cluster_version() -> ObjectRef {
@@ -334,7 +335,7 @@ fn part(not: &str, text: &str) -> TextMatch {
     if not.is_empty() { TextMatch::Contains(text) } else { TextMatch::Lacks(text) }
 }
 
-/// A text with clipboards as this engine names them.
+/// Replaces references to clipboards by the engine's placeholders.
 pub(super) fn filled(text: &str) -> String {
     #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
     static CLIPBOARD: LazyLock<Regex> =

@@ -1,4 +1,4 @@
-//! Then: what came of the command that was run last.
+//! Then: the result of the last command.
 
 use cucumber::gherkin::Step;
 use cucumber::then;
@@ -7,7 +7,7 @@ use super::phrase::{Timing, docstring, printed};
 use super::world::{ClusterWorld, StepError};
 use crate::plan::{CommandCheck, TextMatch, What};
 
-/// What the command that was run last printed: all of it, a pattern, or a part.
+/// The output of the last command: the whole text, a pattern, or a part.
 ///
 /// ```gherkin
 /// Then it prints "Requested update to 4.14.8"
@@ -24,7 +24,7 @@ async fn command_prints(
     command(world, check, step).await
 }
 
-/// What the command that was run last printed, as the doc string has it.
+/// The output of the last command equals the doc string.
 ///
 /// ```gherkin
 /// Then it warns:
@@ -37,7 +37,7 @@ async fn command_prints_lines(world: &mut ClusterWorld, how: String, step: &Step
     command(world, check, step).await
 }
 
-/// The error that the command that was run last ended with, or the refusal of what was tried after it.
+/// The error message of the last command, or of the last request that was tried.
 ///
 /// ```gherkin
 /// Then it is refused with a text with "is not one of the possible targets"
@@ -47,7 +47,7 @@ async fn command_refused(world: &mut ClusterWorld, text: String, step: &Step) ->
     command(world, CommandCheck::Refused(printed(&text)?), step).await
 }
 
-/// The exit code of the command that was run last.
+/// The exit code of the last command.
 ///
 /// ```gherkin
 /// Then it exits with code 1

@@ -1,5 +1,6 @@
-//! A session on a thread that it has to itself as long as it lasts, driven by messages: simulated time never blocks the features
-//! beside it. What a session draws from thread-local randomness follows from its seed, whoever had the thread before.
+//! Runs each session on a thread of its own and controls it by messages, so that simulated time never blocks
+//! other scenarios. Thread-local randomness depends only on the session's seed, not on earlier users of the
+//! thread.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
@@ -12,8 +13,8 @@ use crate::record::Record;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads whose sessions have ended. The next session has the one that ended last: what the allocator keeps for that thread is
-/// still in the processor's caches.
+/// Idle threads. The next session uses the thread that became idle last, because that thread's allocator
+/// caches are still in the processor's caches.
 static IDLE: Mutex<Vec<mpsc::Sender<Job>>> = Mutex::new(Vec::new());
 
 type Answer = oneshot::Sender<Result<(), SessionError>>;
@@ -23,13 +24,13 @@ enum Command {
     Finish(oneshot::Sender<Ended>),
 }
 
-/// What is left of a session.
+/// The results of a finished session.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// Everything that happened. The session's thread lets go of it last, if it can: the allocator takes longer for what another
-    /// thread made.
+    /// The record of the run. The session's thread drops it last if possible, because freeing memory of
+    /// another thread is slower.
     pub(super) record: Arc<Record>,
-    /// Texts to be kept, with their files.
+    /// Snapshot texts to write, with their files.
     pub(super) snapshots: Vec<Snapshot>,
 }
 
@@ -40,7 +41,7 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// Installs the planned cluster on a thread that has nothing else to do.
+    /// Installs the planned cluster on an idle or new thread.
     pub(super) async fn start(
         backend: Arc<dyn Backend>,
         cluster: ClusterPlan,
@@ -62,7 +63,7 @@ impl Driver {
         Ok(Self { commands })
     }
 
-    /// Plays one step; `text` is how the record names it.
+    /// Runs one step; `text` is its name in the record.
     pub(super) async fn play(&self, text: &str, step: Step) -> Result<(), SessionError> {
         let (answer, outcome) = oneshot::channel();
         let command = Command::Play(text.to_owned(), Box::new(step), answer);
@@ -70,7 +71,7 @@ impl Driver {
         outcome.await.unwrap_or(Err(SessionError::Ended))
     }
 
-    /// Ends the session and gives what is left of it.
+    /// Ends the session and returns its results.
     pub(super) async fn finish(&self) -> Option<Ended> {
         let (answer, ended) = oneshot::channel();
         self.commands.send(Command::Finish(answer)).ok()?;
@@ -78,11 +79,11 @@ impl Driver {
     }
 }
 
-/// Does a job on an idle thread, or on a new one if there is none.
+/// Runs a job on an idle thread, or on a new one if none is idle.
 fn on_a_thread(job: Job) {
     let idle = || IDLE.lock().unwrap_or_else(PoisonError::into_inner);
     let job = match idle().pop() {
-        // One that is listed waits for a job.
+        // A thread in the list is waiting for a job.
         Some(thread) => match thread.send(job) {
             Ok(()) => return,
             Err(mpsc::SendError(job)) => job,
@@ -107,14 +108,14 @@ fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
                 session.begin_step(&text);
                 let outcome = session.play(&step);
                 session.end_step(&text, &outcome);
-                // Nobody listens when the feature was given up meanwhile.
+                // The receiver is gone if the feature was cancelled meanwhile.
                 let _ = answer.send(outcome);
             }
             Command::Finish(answer) => {
                 let snapshots = session.take_snapshots();
                 let record = Arc::new(session.into_record());
                 let _ = answer.send(Ended { record: Arc::clone(&record), snapshots });
-                // Comes to nothing as soon as nobody has the driver any more.
+                // Returns an error once the driver is dropped.
                 let _ = inbox.recv();
                 return;
             }

@@ -1,4 +1,4 @@
-//! When: what goes wrong, and well again.
+//! When: faults of operators, nodes, pods and the API server, and their recovery.
 
 use cucumber::gherkin::Step;
 use cucumber::when;
@@ -12,9 +12,10 @@ use super::world::{ClusterWorld, StepError};
 use crate::plan::Action;
 use crate::plan::{Disturbance, Faulty};
 
-/// Tells an operator, by the name of its ClusterOperator, to fail or to be well again. `degrades` is `Degraded=True`,
-/// `becomes unavailable` `Available=False`, `flaps` `Available` changing every half a minute, `becomes not upgradeable`
-/// `Upgradeable=False`; one that `stalls` never ends a rollout, one that `falls silent` has an empty status.
+/// Starts a fault of an operator, named by its ClusterOperator, or ends its faults.
+/// `degrades` sets `Degraded=True`, `becomes unavailable` sets `Available=False`, `flaps` changes `Available`
+/// every 30 seconds, `becomes not upgradeable` sets `Upgradeable=False`. An operator that `stalls` never
+/// finishes a rollout, and one that `falls silent` has an empty status.
 ///
 /// ```gherkin
 /// When operator etcd degrades with reason "EtcdMembersDegraded" and message "2 of 3 members are available"
@@ -49,12 +50,13 @@ async fn operator_fails(
     world.act(&step.value, action).await
 }
 
-/// Tells a node to fail or to be well again. `becomes not ready` and `comes under disk pressure` are its kubelet's, which does not run on a
-/// node that `loses its kubelet`; `drifts` is a
-/// file on its disk that is not what the MachineConfig says, `drifts unseen` one that its daemon finds when it starts anew; one that
-/// `cannot be reconciled`, `cannot update its system`, `cannot pull its system` or `degrades` is so for its machine-config daemon,
-/// with the message; one that `cannot be rebooted` stays up though it is to reboot, one that `does not return` stays away after its next
-/// reboot. A pod that may not be evicted is what `cannot be drained`.
+/// Starts a fault of a node, or ends its faults.
+/// The kubelet reports `becomes not ready` and `comes under disk pressure`; it does not run on a node that
+/// `loses its kubelet`. On a node that `drifts`, a file differs from the MachineConfig; after
+/// `drifts unseen`, the machine-config daemon notices that only when it restarts. For `cannot be reconciled`,
+/// `cannot update its system`, `cannot pull its system` and `degrades`, the machine-config daemon reports the
+/// message. A node that `cannot be rebooted` stays up when it should reboot, and one that `does not return`
+/// stays away after its next reboot. A pod that cannot be evicted is the cause of `cannot be drained`.
 ///
 /// ```gherkin
 /// When node worker-0 becomes not ready
@@ -98,7 +100,7 @@ async fn node_fails(
     world.act(&step.value, action).await
 }
 
-/// Has the next reboot of a node be followed by others, before it stays up.
+/// Adds further reboots after the next reboot of a node.
 ///
 /// ```gherkin
 /// When node worker-0 reboots 3 times more than it should
@@ -114,7 +116,7 @@ async fn reboot_loop(
     world.act(&step.value, Action::fault(Disturbance::Node(node, fault))).await
 }
 
-/// Has the clock of a node's machine go ahead or behind, and with it what its kubelet and its machine-config daemon write.
+/// Sets the clock of a node's machine ahead or behind. Its kubelet and machine-config daemon use that clock.
 ///
 /// ```gherkin
 /// When the clock of node worker-0 is 10 minutes ahead
@@ -132,8 +134,8 @@ async fn clock(
     world.act(&step.value, Action::fault(Disturbance::Node(node, fault))).await
 }
 
-/// Has the configuration that a pool is rendered to be another one, and what it was again, so many times: a MachineConfig comes
-/// and goes each minute.
+/// Changes the rendered MachineConfig of a pool this many times and back: a MachineConfig is added and
+/// removed each minute.
 ///
 /// ```gherkin
 /// When the configuration of pool worker flips 3 times
@@ -148,8 +150,9 @@ async fn render_flips(
     world.act(&step.value, Action::fault(Disturbance::RenderFlips(pool, number(&times)?))).await
 }
 
-/// Has the API server answer chosen requests with trouble: `too-many-requests`, `internal-error`, `etcd-timed-out`, `unavailable`,
-/// `timeout` or `conflict`. It does so until it recovers, or for a while.
+/// Makes the API server fail certain requests: `too-many-requests`, `internal-error`, `etcd-timed-out`,
+/// `unavailable`, `timeout` or `conflict`. The fault lasts for the given time or until the API server
+/// recovers.
 ///
 /// ```gherkin
 /// When the API server answers conflict to the next 3 updates of ClusterVersion by cluster-version-operator
@@ -189,7 +192,7 @@ async fn api_fails(
     world.act(&step.value, Action::Fault { fault, after, lasts }).await
 }
 
-/// Has the API server answer all requests as it should again.
+/// Ends all faults of the API server.
 ///
 /// ```gherkin
 /// When the API server recovers
@@ -199,8 +202,8 @@ async fn api_recovers(world: &mut ClusterWorld, step: &Step) -> Result<(), StepE
     world.act(&step.value, Action::Heal(Faulty::Api(None))).await
 }
 
-/// Has a component die at its next write of this kind, or at a later one: its memory is gone, and who watches over it starts it
-/// again.
+/// Crashes a component at its next matching write, or at a later one. The component loses its memory and
+/// restarts.
 ///
 /// ```gherkin
 /// When cluster-version-operator crashes before its next update of ClusterVersion
@@ -226,7 +229,7 @@ async fn crash(
     world.act(&step.value, Action::fault(Disturbance::Process(process, fault))).await
 }
 
-/// Has the watches of a component be silent for a while, after which it lists anew.
+/// Silences the watches of a component for a time, after which it lists again.
 ///
 /// ```gherkin
 /// When cluster-version-operator sees nothing new for 5 minutes
@@ -243,7 +246,7 @@ async fn watch_stale(
     world.act(&step.value, Action::Fault { fault, after, lasts }).await
 }
 
-/// Drops the watches of a component, which lists anew at once.
+/// Drops the watches of a component, which then lists again at once.
 ///
 /// ```gherkin
 /// When the watches of cluster-version-operator are dropped
@@ -254,7 +257,7 @@ async fn watch_dropped(world: &mut ClusterWorld, process: String, step: &Step) -
     world.act(&step.value, Action::fault(Disturbance::Process(process, fault))).await
 }
 
-/// Has another candidate take the Lease of a component, and hold it for so long.
+/// Makes another holder take the Lease of a component for this time.
 ///
 /// ```gherkin
 /// When cluster-version-operator loses its lease for 5 minutes
@@ -270,7 +273,8 @@ async fn lease_lost(
     world.act(&step.value, Action::fault(Disturbance::Process(process, fault))).await
 }
 
-/// Requests by a verb (`request` and `write` are any), a kind and a name, each of which may be missing.
+/// Returns a pattern for requests by verb (`request` and `write` match any), kind and name. Empty texts match
+/// any.
 pub(super) fn requests(verb: &str, kind: &str, name: String) -> Result<Requests, StepError> {
     if !kind.is_empty() && resources::by_kind(kind).is_none() {
         let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
@@ -289,9 +293,10 @@ fn number(text: &str) -> Result<u32, StepError> {
     found.ok_or_else(|| StepError::Words(format!("expected a number from 1 to 1000, found {text}")))
 }
 
-/// Tells pods to fail or to be well again, for as long as they live: one `becomes unready` whose readiness probes fail, is `not live`
-/// whose liveness probes do, `does not start` whose startup probes do, and `crashes` whose programs end with an error again and
-/// again. A name that ends in `*` means all pods that begin so.
+/// Starts a fault of pods, or ends their faults. The fault lasts as long as the pod.
+/// A pod that `becomes unready` fails its readiness probes, one that `is not live` its liveness probes, one
+/// that `does not start` its startup probes. The containers of a pod that `crashes` exit with an error again
+/// and again. A name that ends in `*` matches any ending.
 ///
 /// ```gherkin
 /// When pod default/web-* becomes unready

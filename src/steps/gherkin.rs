@@ -1,4 +1,5 @@
-//! Gherkin text to a feature, or to what is wrong with it in words: the parser tells only where it gave up.
+//! Parses Gherkin into a feature, or into problems that say what is wrong: the parser itself only reports
+//! where it stopped.
 
 use cucumber::feature::Ext as _;
 use cucumber::gherkin::{Feature, GherkinEnv, Rule, Scenario, Step, Table};
@@ -6,10 +7,10 @@ use cucumber::gherkin::{Feature, GherkinEnv, Rule, Scenario, Step, Table};
 use super::{catalogue, layout};
 use crate::scenario::{Problem, is_id};
 
-/// Reads a feature and puts the rows of its examples into its scenarios.
+/// Parses a feature and expands its examples into scenarios.
 ///
 /// # Errors
-/// All problems that can be told apart; at least one.
+/// All problems that could be distinguished; at least one.
 pub(super) fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
     let problem = |(line, column, message)| Problem { file: file.to_owned(), line, column, message };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -53,20 +54,20 @@ pub(super) fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
     Ok(feature)
 }
 
-/// Hands the scenarios of the feature, and then those of each rule, to `change`.
+/// Passes the scenarios of the feature, and then those of each rule, to `change`.
 fn each_list(feature: &mut Feature, mut change: impl FnMut(&mut Vec<Scenario>)) {
     change(&mut feature.scenarios);
     feature.rules.iter_mut().for_each(|rule| change(&mut rule.scenarios));
 }
 
-/// Gives scenarios the ids that the comments above them name (`# @case_id OCP-22606`, `# OTA-1321`) as tags.
+/// Adds the ids in comments above scenarios (`# @case_id OCP-22606`, `# OTA-1321`) to their tags.
 fn tag_with_comments(scenarios: &mut [Scenario], lines: &[&str]) {
     for scenario in scenarios {
         scenario.tags.extend(ids_above(lines, scenario.position.line));
     }
 }
 
-/// The ids in the comments above a line, tags aside.
+/// Returns the ids in the comments above a line; tag lines may come between.
 fn ids_above(lines: &[&str], line: usize) -> Vec<String> {
     let above = lines.get(..line.saturating_sub(1)).unwrap_or_default();
     let above = above.iter().rev().take_while(|line| line.starts_with(['#', '@']));
@@ -77,8 +78,8 @@ fn ids(text: &str) -> Vec<String> {
     text.split([' ', ',', ':']).filter(|word| is_id(word)).map(str::to_owned).collect()
 }
 
-/// What becomes of scenarios with the rows of their examples: the line of each row, and the ids in comments above it or at its
-/// end. Nothing of a scenario that has none.
+/// Returns the future source of each scenario after the expansion of examples. For a row it is the line, and
+/// the ids in comments above it or at its end; `None` for a scenario without examples.
 fn rows_of(scenarios: &[Scenario], lines: &[&str]) -> Vec<Option<(usize, Vec<String>)>> {
     let of_scenario = |scenario: &Scenario| {
         let tables = scenario.examples.iter().filter_map(|examples| examples.table.as_ref());
@@ -96,7 +97,8 @@ fn rows_of(scenarios: &[Scenario], lines: &[&str]) -> Vec<Option<(usize, Vec<Str
     scenarios.iter().flat_map(of_scenario).collect()
 }
 
-/// Gives scenarios that were rows of examples the ids of these, and their lines, of which comments between them are none.
+/// Sets line and ids of scenarios that come from rows of examples. The parser's own lines are wrong if there
+/// are comments between rows.
 fn tag_rows(scenarios: &mut [Scenario], rows: Vec<Option<(usize, Vec<String>)>>) {
     for (scenario, row) in scenarios.iter_mut().zip(rows) {
         let Some((line, ids)) = row else { continue };
@@ -105,7 +107,7 @@ fn tag_rows(scenarios: &mut [Scenario], rows: Vec<Option<(usize, Vec<String>)>>)
     }
 }
 
-/// Gives scenarios the ids that stand in their names as tags: who asks for tags asks for these, too.
+/// Adds the ids in the names of scenarios to their tags, so that tag filters find them.
 fn tag_with_names(scenarios: &mut [Scenario]) {
     for scenario in scenarios {
         let mut own = ids(&scenario.name);
@@ -114,10 +116,10 @@ fn tag_with_names(scenarios: &mut [Scenario]) {
     }
 }
 
-/// The steps of a text without a feature around them, such as a doc string; the first may begin with any keyword.
+/// Parses steps without a feature around them, such as a doc string. The first step may have any keyword.
 ///
 /// # Errors
-/// What is wrong with them, by lines of the text.
+/// All problems, by lines of the text.
 pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
     const HEAD: &str = "Feature: f\n  Scenario: s\n    Given a\n";
     let feature = read("", &format!("{HEAD}{text}\n")).map_err(|problems| {
@@ -131,12 +133,12 @@ pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
     Ok(scenario.map(|scenario| scenario.steps.into_iter().skip(1).collect()).unwrap_or_default())
 }
 
-/// All scenarios, also those below a rule.
+/// Returns all scenarios, including those of rules.
 pub(super) fn scenarios(feature: &Feature) -> impl Iterator<Item = &Scenario> {
     feature.scenarios.iter().chain(feature.rules.iter().flat_map(|rule| &rule.scenarios))
 }
 
-/// All steps that a scenario plays, those of the backgrounds first; `rule` is the one that it stands below.
+/// Returns all steps of a scenario, those of the backgrounds first; `rule` is the scenario's rule.
 pub(super) fn steps_of<'f>(
     feature: &'f Feature,
     rule: Option<&'f Rule>,
@@ -146,7 +148,8 @@ pub(super) fn steps_of<'f>(
     backgrounds.flat_map(|background| &background.steps).chain(&scenario.steps)
 }
 
-/// What would pass because it checks nothing, and cells that the parser drops.
+/// Returns problems that the parser ignores: scenarios that check nothing, and rows with a wrong number of
+/// cells.
 fn holes(feature: &Feature, text: &str) -> Vec<layout::Fault> {
     let mut faults = Vec::new();
     if scenarios(feature).next().is_none() {
@@ -169,14 +172,14 @@ fn holes(feature: &Feature, text: &str) -> Vec<layout::Fault> {
     faults
 }
 
-/// Place and message of a parse error's own words. What was expected comes in any order, and most of it are the
-/// parser's inner names.
+/// Returns position and message of a parse error. The parser lists the expected tokens in any order, and most
+/// of them are internal names.
 fn in_words(error: &str) -> layout::Fault {
     let rest = error.strip_prefix("Error at ").unwrap_or(error);
     let mut parts = rest.splitn(3, ':');
     let mut number = || parts.next().and_then(|part| part.trim().parse().ok()).unwrap_or(1);
     let (line, column) = (number(), number());
-    // The rest is a set of quoted texts, like JSON but for its braces.
+    // The rest is a set of quoted texts, JSON except for its braces.
     let list = parts.next().unwrap_or_default().trim().trim_matches(['{', '}']);
     let mut expected: Vec<String> = serde_json::from_str(&format!("[{list}]")).unwrap_or_default();
     expected.retain(|what| what.starts_with('"') || what.contains("row"));
@@ -189,7 +192,7 @@ fn in_words(error: &str) -> layout::Fault {
 mod tests {
     use super::*;
 
-    /// Reads `text` and compares its problems, one per line, without the file's name.
+    /// Parses `text` and compares its problems, one per line, without the file's name.
     fn check(text: &str, expected: &str) {
         let found = match read("f", text) {
             Ok(_) => String::new(),
@@ -202,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_windows_line_ends_and_other_languages_are_read() {
+    fn parses_a_byte_order_mark_crlf_and_other_languages() {
         check("\u{feff}Feature: f\r\n  Scenario: s\r\n    Given a\r\n", "");
         check("# language: de\nFunktionalität: f\n  Szenario: s\n    Wenn a\n", "");
     }
 
     #[test]
-    fn what_checks_nothing_is_a_problem() {
+    fn rejects_features_without_scenarios_steps_or_rows() {
         check("Feature: f\n", "1:1: the feature has no scenario");
         check("Feature: f\n  Given a\n", "1:1: the feature has no scenario");
         check("Feature: f\n  Scenario: s\n  Scenario: t\n    When a\n", "2:3: scenario `s` has no steps");
@@ -222,7 +225,7 @@ mod tests {
         );
     }
 
-    /// The lines of scenarios with their tags.
+    /// Returns the lines of scenarios with their tags.
     fn tags(text: &str) -> Vec<String> {
         let feature = read("f", text).unwrap();
         let told = scenarios(&feature);
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_in_names_and_in_comments_are_tags_also_of_rows() {
+    fn ids_in_names_and_comments_become_tags_of_scenarios_and_rows() {
         let outline = "    Scenario Outline: <case>\n      When a\n      Examples:\n        | case |\n        | OCP-1:ota |\n\
                        \n        # @case_id OCP-2\n        | b |\n        # OTA-3 and OTA-4\n        | OTA-3: c |\n";
         let feature = format!(
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_with_other_cells_than_the_first_are_problems() {
+    fn rejects_rows_with_a_wrong_number_of_cells() {
         let feature = |row: &str| format!("Feature: f\n  Scenario: s\n    When a\n      | a | b |\n{row}\n");
         check(&feature("      | 1 | 2 |"), "");
         check(&feature("      | 1 | \\|2 |"), "");

@@ -1,4 +1,4 @@
-//! Given: the cluster to begin with, and what lies outside of it.
+//! Given: the initial cluster and its releases.
 
 #![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured texts over as owned strings")]
 
@@ -14,7 +14,7 @@ use super::phrase::{docstring_object, pulled};
 use super::world::{ClusterWorld, StepError};
 use crate::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, WORKER_NODES};
 
-/// An installed cluster: three control-plane nodes and three workers.
+/// An installed cluster with three control-plane nodes and three workers.
 ///
 /// ```gherkin
 /// Given a 4.14.1 cluster
@@ -24,7 +24,7 @@ fn cluster(world: &mut ClusterWorld, version: String) -> Result<(), StepError> {
     world.plan(&version).map(|_| ())
 }
 
-/// An installed cluster with as many nodes.
+/// An installed cluster with these numbers of nodes.
 ///
 /// ```gherkin
 /// Given a 4.14.1 cluster with 3 control-plane nodes and 3 workers
@@ -43,7 +43,7 @@ fn cluster_with_nodes(
     Ok(())
 }
 
-/// The feature set of the cluster, such as `DevPreviewNoUpgrade`, with which the update status controller runs.
+/// The feature set of the cluster. With `DevPreviewNoUpgrade` the update status controller runs.
 ///
 /// ```gherkin
 /// Given the feature set "DevPreviewNoUpgrade"
@@ -57,8 +57,8 @@ fn feature_set(world: &mut ClusterWorld, name: String) -> Result<(), StepError> 
     Ok(())
 }
 
-/// The update status controller runs and publishes from the start, whatever the feature set is. A Background may say so
-/// before scenarios name their clusters.
+/// The update status controller runs and publishes from the start, with any feature set. A Background may
+/// contain this step before the scenarios name their clusters.
 ///
 /// ```gherkin
 /// Given insights are published
@@ -68,7 +68,7 @@ fn insights(world: &mut ClusterWorld) -> Result<(), StepError> {
     world.publish_insights()
 }
 
-/// Has what must hold in every run go unchecked: all of it, or what is named.
+/// Turns off the checks of the named invariants, or of all.
 ///
 /// ```gherkin
 /// Given invariants are not checked
@@ -87,7 +87,8 @@ fn invariants(world: &mut ClusterWorld, names: String) -> Result<(), StepError> 
     Ok(())
 }
 
-/// The architecture of the cluster's machines, or of a payload for several. It is said before other releases are.
+/// The architecture of the cluster's machines, or `multi` for a multi-architecture release. Put this step
+/// before those that name other releases.
 ///
 /// ```gherkin
 /// Given the architecture "arm64"
@@ -101,7 +102,7 @@ fn architecture(world: &mut ClusterWorld, name: String) -> Result<(), StepError>
     Ok(())
 }
 
-/// Keeps the kube-apiserver at one Kubernetes minor, whatever is rolled out.
+/// Pins the kube-apiserver at a Kubernetes minor, whatever release is installed.
 ///
 /// ```gherkin
 /// Given the kube-apiserver stays at Kubernetes 1.33
@@ -137,7 +138,7 @@ fn channel(world: &mut ClusterWorld, name: String) -> Result<(), StepError> {
     Ok(())
 }
 
-/// A release that can be updated to; the update service offers it.
+/// A release that the update service recommends as an update.
 ///
 /// ```gherkin
 /// Given release 4.14.8 exists
@@ -147,7 +148,7 @@ fn release(world: &mut ClusterWorld, version: String) -> Result<(), StepError> {
     world.release(&version).map(|_| ())
 }
 
-/// A release that can be updated to by image, but that the update service does not offer.
+/// A release that the update service does not offer; updates to its image are possible.
 ///
 /// ```gherkin
 /// Given release 4.14.8 exists but is not recommended
@@ -158,7 +159,7 @@ fn release_not_recommended(world: &mut ClusterWorld, version: String) -> Result<
     Ok(())
 }
 
-/// A release whose image lacks a signature.
+/// A release whose image has no signature of this kind.
 ///
 /// ```gherkin
 /// Given release 4.20.3 has no Sigstore signature
@@ -174,7 +175,8 @@ fn signature(world: &mut ClusterWorld, version: String, kind: String) -> Result<
     Ok(())
 }
 
-/// A release whose OpenPGP signature is elsewhere, is of another key, or cannot be asked for.
+/// A release whose OpenPGP signature is by another key, is only in a ConfigMap, or cannot be downloaded
+/// because the signature stores never answer.
 ///
 /// ```gherkin
 /// Given the OpenPGP signature of release 4.20.3 is only in a ConfigMap
@@ -193,7 +195,7 @@ fn signature_elsewhere(world: &mut ClusterWorld, version: String, how: String) -
     Ok(())
 }
 
-/// A release whose image arrives, but whose payload cannot be loaded.
+/// A release whose image can be pulled, but whose payload cannot be loaded.
 ///
 /// ```gherkin
 /// Given the payload of release 4.20.3 is corrupt
@@ -212,7 +214,7 @@ fn corrupt(world: &mut ClusterWorld, version: String, how: String) -> Result<(),
     Ok(())
 }
 
-/// A release whose image has the payload of another one.
+/// A release whose image contains the payload of another version.
 ///
 /// ```gherkin
 /// Given the payload of release 4.20.3 is of version 4.20.4
@@ -224,7 +226,7 @@ fn other_payload(world: &mut ClusterWorld, version: String, other: String) -> Re
     Ok(())
 }
 
-/// What the registry answers when the image of a release is pulled.
+/// The registry's answer to pulls of a release's image.
 ///
 /// ```gherkin
 /// Given pulling release 4.20.3 is unauthorized
@@ -237,7 +239,7 @@ fn pull(world: &mut ClusterWorld, version: String, answer: String) -> Result<(),
     Ok(())
 }
 
-/// What becomes of the containers of a release's image.
+/// A failure of the containers that run a release's image.
 ///
 /// ```gherkin
 /// Given the containers of release 4.20.3 cannot be made
@@ -252,7 +254,7 @@ fn containers(world: &mut ClusterWorld, version: String, fate: String) -> Result
     Ok(())
 }
 
-/// An object that is there from the start, as YAML in the doc string.
+/// An object that exists from the start, as YAML in the doc string.
 ///
 /// ```gherkin
 /// Given this object:
@@ -262,7 +264,7 @@ fn object(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.add_object(docstring_object(step.docstring.as_ref())?)
 }
 
-/// Whether a number is one of those that are supported.
+/// Checks that a number is supported.
 fn within(allowed: &RangeInclusive<u32>, found: u32, what: &str) -> Result<(), StepError> {
     if allowed.contains(&found) {
         return Ok(());
@@ -271,7 +273,7 @@ fn within(allowed: &RangeInclusive<u32>, found: u32, what: &str) -> Result<(), S
     Err(StepError::Words(format!("expected {low} to {high} {what}, found {found}")))
 }
 
-/// Whether a name is one of those there are.
+/// Checks that a name exists.
 fn known<'a>(name: &str, names: impl Iterator<Item = &'a str>, what: &str) -> Result<(), StepError> {
     let names: Vec<&str> = names.collect();
     if names.contains(&name) {

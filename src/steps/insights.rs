@@ -1,4 +1,4 @@
-//! Then: what the update status controller publishes, and what `oc adm upgrade status` prints.
+//! Then: published insights, and the output of `oc adm upgrade status`.
 
 use cucumber::gherkin::Step;
 use cucumber::then;
@@ -46,7 +46,8 @@ async fn insight_field(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// A published health insight, by what it is about and what it tells: it is there, it is not, or it never was.
+/// A published health insight with this subject and content exists, does not exist, or never existed since
+/// the start.
 ///
 /// ```gherkin
 /// Then within 5 minutes there is a health insight with level "Critical" and summary /status/
@@ -74,7 +75,7 @@ async fn health_insight(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// No status insight about an object.
+/// No status insight about an object exists.
 ///
 /// ```gherkin
 /// Then within 5 minutes there is no insight about Node/worker-0
@@ -89,7 +90,7 @@ async fn no_insight(
     world.expect(&step.value, timing.expectation(What::NoInsight(insight(&of)?, Vec::new()))?).await
 }
 
-/// A part of what `oc adm upgrade status` would print, or a pattern that is found in it.
+/// The output of `oc adm upgrade status` contains a text or matches a pattern.
 ///
 /// ```gherkin
 /// Then within 30 minutes the status with details "operators" contains "Updating:        etcd"
@@ -112,7 +113,7 @@ async fn status_contains(
     world.expect(&step.value, timing.expectation(What::Status(wanted))?).await
 }
 
-/// All that `oc adm upgrade status` would print, as a file beside the feature has it.
+/// The output of `oc adm upgrade status` equals the content of a file next to the feature.
 ///
 /// ```gherkin
 /// Then the status is as in "resting.txt"

@@ -1,9 +1,9 @@
-//! The lines of a feature, looked at one by one to say what is wrong with a text that the Gherkin parser refuses.
+//! Finds out, line by line, what is wrong with a feature that the Gherkin parser rejects.
 
 use cucumber::gherkin::GherkinEnv;
 use windtunnel_core::text::truncate;
 
-/// Line and column, counted from 1, and what is wrong there.
+/// Line and column, counted from 1, and the message of a problem.
 pub(super) type Fault = (usize, usize, String);
 
 const HEADS: &[&str] = &[
@@ -19,18 +19,18 @@ const HEADS: &[&str] = &[
 
 const STEPS: &[&str] = &["Given ", "When ", "Then ", "And ", "But ", "* "];
 
-/// What the lines before this one lead to.
+/// The context of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// No feature yet.
+    /// Before the feature.
     Top,
-    /// Below a head, where free text may stand.
+    /// Below a heading, where free text is allowed.
     Description,
-    /// Below a step, where no free text may stand.
+    /// Below a step, where free text is not allowed.
     Steps,
 }
 
-/// The faults of a text in English; none where the language is another, or where all lines look right.
+/// Returns the problems of an English text. Empty for a text in another language, or if all lines look right.
 pub(super) fn faults(text: &str) -> Vec<Fault> {
     if let Some((line, language)) = language(text) {
         let known = GherkinEnv::new(language).is_ok();
@@ -40,7 +40,7 @@ pub(super) fn faults(text: &str) -> Vec<Fault> {
     for (line, column, content) in lines(text) {
         scan.line((line, column), content);
         if scan.place == Place::Top && !scan.faults.is_empty() && !content.starts_with('@') {
-            return scan.faults; // What is no feature at all is told once.
+            return scan.faults; // A text without a feature is one problem.
         }
     }
     if let Some((quote, (line, column))) = scan.doc_string {
@@ -52,12 +52,12 @@ pub(super) fn faults(text: &str) -> Vec<Fault> {
     scan.faults
 }
 
-/// The lines so far.
+/// The state after the lines so far.
 struct Scan {
     place: Place,
-    /// The mark of an open doc string, and where it stands.
+    /// The quotes of an open doc string, and their position.
     doc_string: Option<(&'static str, (usize, usize))>,
-    /// Cells of the first row of the table that the last line belongs to.
+    /// The number of cells in the first row of the current table.
     first_row: Option<usize>,
     faults: Vec<Fault>,
 }
@@ -88,7 +88,7 @@ impl Scan {
         }
     }
 
-    /// A line that is no table and no doc string: what is wrong with it.
+    /// Returns the problem of a line that belongs to no table and no doc string.
     fn sentence(&mut self, content: &str) -> Option<String> {
         let starts = |words: &[&str]| words.iter().any(|word| content.starts_with(word));
         if content.starts_with('@') {
@@ -117,7 +117,7 @@ impl Scan {
     }
 }
 
-/// Rows of the table at a line that do not have as many cells as its first.
+/// Returns problems for rows of the table at a line that have more or fewer cells than its first row.
 pub(super) fn ragged_rows(text: &str, line: usize) -> Vec<Fault> {
     let rows = lines(text)
         .skip(line.saturating_sub(1))
@@ -135,7 +135,7 @@ fn ragged(expected: usize, found: usize) -> Option<String> {
     (expected != found).then(|| format!("expected {expected} cells as in the first row, found {found}"))
 }
 
-/// How many cells a row has: bars that no backslash escapes, less one.
+/// Returns the number of cells of a row: unescaped bars less one.
 fn cells(row: &str) -> usize {
     let mut escaped = false;
     let bars = row.chars().filter(|&char| {
@@ -146,7 +146,7 @@ fn cells(row: &str) -> usize {
     bars.count().saturating_sub(1)
 }
 
-/// The language that a comment at the top names, and its line.
+/// Returns the language that a comment at the top names, and its line.
 fn language(text: &str) -> Option<(usize, &str)> {
     let comments = lines(text).take_while(|(_, _, content)| content.is_empty() || content.starts_with('#'));
     comments.into_iter().find_map(|(line, _, content)| {
@@ -155,7 +155,7 @@ fn language(text: &str) -> Option<(usize, &str)> {
     })
 }
 
-/// Line, column and content of each line, without the blanks around it.
+/// Returns line, column and trimmed content of each line.
 fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
     text.lines().enumerate().map(|(index, line)| {
         let content = line.trim_start();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_a_feature_is_told_at_its_first_line() {
+    fn reports_a_missing_feature_at_the_first_line() {
         check("", "1:1 expected `Feature:` and its name, found nothing");
         check("# a comment\n", "1:1 expected `Feature:` and its name, found nothing");
         check("\nname: x\n", "2:1 expected `Feature:` and its name before all else, found `name: x`");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_stand_nowhere_are_told_each() {
+    fn reports_each_misplaced_line() {
         let head = "@a b\nFeature: f\n  free text\n  Scenario: s\n    more of it\n    Given a\n";
         check(
             &format!("{head}    Whenn b\n    Given\n    \"\"\"\n    free\n    \"\"\"\nFeature: g\n"),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_doc_string_that_does_not_end_is_told_where_it_begins() {
+    fn reports_an_unclosed_doc_string_at_its_start() {
         check(
             "Feature: f\n  Scenario: s\n    Given a\n      \"\"\"\n      kind: x\n",
             "4:7 the doc string is not closed: expected `\"\"\"` below",

@@ -1,5 +1,5 @@
-//! The Gherkin vocabulary, by kind of step: what is given, what is done, what must hold. A step turns its words into
-//! one call of the engine and holds no logic of its own.
+//! The Gherkin steps, by topic: Given, When and Then. A step function translates its text into one call of
+//! the engine and has no logic of its own.
 
 mod aliases;
 pub mod catalogue;
@@ -33,13 +33,14 @@ pub use suite::{Playing, Suite, tagged};
 /// Names and texts of files.
 pub type Files = Vec<(String, String)>;
 
-/// Reads what lies beside features: each function is given the feature's file and a name as they are written.
+/// Functions that load files next to a feature. Each gets the feature's path and a name as written in the
+/// feature.
 #[derive(Debug, Clone, Copy)]
 pub struct Beside {
-    /// Names and texts of the YAML files in a folder.
+    /// Returns names and texts of the YAML files in a folder.
     pub folder: fn(&str, &str) -> Result<Files, String>,
-    /// The text of a file.
+    /// Returns the text of a file.
     pub text: fn(&str, &str) -> Result<String, String>,
-    /// A file to compare with.
+    /// Returns a file with an expected output.
     pub snapshot: fn(&str, &str) -> Result<Snapshot, String>,
 }

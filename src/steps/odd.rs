@@ -1,4 +1,4 @@
-//! What is odd about a feature that can be played.
+//! Warnings about valid features that probably do not mean what their author intends.
 
 use cucumber::gherkin::{Feature, StepType};
 use cucumber::step::Collection;
@@ -8,10 +8,10 @@ use super::world::ClusterWorld;
 use super::{Beside, rehearsal};
 use crate::scenario::{Problem, is_id};
 
-/// What stands in a comment before the id of a test case.
+/// The marker before the id of a test case in a comment.
 const CASE: &str = "@case_id";
 
-/// What is odd about a feature, whose text is this; its steps must be of the vocabulary.
+/// Returns the warnings about a feature and its text. All its steps must be known.
 pub(super) fn warnings(
     steps: &Collection<ClusterWorld>,
     feature: &Feature,
@@ -30,11 +30,11 @@ pub(super) fn warnings(
     let found = idle(feature).chain(malformed_ids(text)).chain(odd);
     let mut found: Vec<Problem> = found.map(problem).collect();
     found.sort();
-    found.dedup(); // Rows of examples stand where their scenario does.
+    found.dedup(); // Rows of examples share the position of their scenario.
     found
 }
 
-/// Scenarios that expect nothing.
+/// Returns warnings about scenarios that expect nothing.
 fn idle(feature: &Feature) -> impl Iterator<Item = (usize, usize, String)> {
     let expects = |step: &cucumber::gherkin::Step| {
         let runs = ["I run ", "I try to "].iter().any(|begin| step.value.starts_with(begin));
@@ -47,7 +47,7 @@ fn idle(feature: &Feature) -> impl Iterator<Item = (usize, usize, String)> {
     })
 }
 
-/// Ids of test cases, in comments, that are none.
+/// Returns warnings about malformed test-case ids in comments.
 fn malformed_ids(text: &str) -> impl Iterator<Item = (usize, usize, String)> {
     let comments = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with('#'));
     comments.filter_map(|(index, line)| {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_words_that_nobody_has_are_odd() {
+    fn warns_of_unknown_operators_and_condition_types() {
         let text = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    When operator etdc degrades\n    \
                     Then ClusterVersion condition Progresing is False\n    And throughout 5 minutes there is no health insight\n";
         assert_eq!(
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_nobody_has_and_an_end_before_the_beginning_are_odd() {
+    fn warns_of_unknown_pools_and_of_waiting_before_an_update_started() {
         let text = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    And release 4.20.8 exists\n    \
                     When I pause pool workers\n    And I update to 4.20.8\n    \
                     Then within 3 hours ClusterVersion condition Progressing is False\n";
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_expects_nothing_and_malformed_ids_are_odd() {
+    fn warns_of_scenarios_without_expectations_and_of_malformed_ids() {
         let text = "Feature: f\n  # @case_id OCP-22641\n  Scenario: s\n    Given a 4.20.1 cluster\n    When 5 minutes pass\n  \
                     # @case_id 22641\n  Scenario: t\n    Given a 4.20.1 cluster\n    Then ClusterVersion/version exists\n";
         assert_eq!(

@@ -1,4 +1,4 @@
-//! When: what goes wrong with releases outside of the cluster, and what others put into it that stands in an update's way.
+//! When: faults of releases in the registry, of webhooks and of CustomResourceDefinitions.
 
 use cucumber::gherkin::Step;
 use cucumber::when;
@@ -12,7 +12,7 @@ use super::world::{ClusterWorld, StepError, find};
 use crate::plan::Action;
 use crate::plan::{CrdFault, Disturbance, Faulty};
 
-/// Has pulls of a release that begin from now on come to something else than before, for a while, or until they succeed again.
+/// Changes the result of new pulls of a release, for a time or until `is as before`.
 ///
 /// ```gherkin
 /// When pulling release 4.20.3 finds the registry unavailable for 20 minutes
@@ -36,8 +36,8 @@ async fn pull(
     begin(world, step, fault, Faulty::Release(version), &time).await
 }
 
-/// Has the image of a release, or its signatures, be like this from now on, for a while, or until it recovers: what is under way
-/// and what a cluster has already stays as it is.
+/// Breaks the image or the signatures of a release, for a time or until it recovers. Pulls in progress and
+/// images that the cluster has already are not affected.
 ///
 /// ```gherkin
 /// When release 4.20.3 loses its OpenPGP signature
@@ -74,7 +74,7 @@ async fn release(
     begin(world, step, fault, Faulty::Release(version), &time).await
 }
 
-/// Has a webhook be there that must be asked about writes, and that nobody answers, for a while, or until it is removed.
+/// Adds an admission webhook that covers these writes and does not answer, for a time or until it is removed.
 ///
 /// ```gherkin
 /// When a webhook for updates of ClusterOperator/dns status is unreachable
@@ -101,8 +101,9 @@ async fn webhook(
     begin(world, step, fault, Faulty::Webhook(writes), &time).await
 }
 
-/// Has a definition clash with another one: objects of it were stored in a version that no release has, so that it cannot be changed
-/// any more; or another definition has its names, so that they are not accepted when it comes.
+/// Makes a CustomResourceDefinition conflict with another one. Either its objects were stored in a version
+/// that no release has, so that it cannot be changed; or another definition uses its names, so that the new
+/// definition is not accepted.
 ///
 /// ```gherkin
 /// When CustomResourceDefinition clusterversions.config.openshift.io has objects stored in another version
@@ -128,7 +129,7 @@ async fn definition(
     begin(world, step, fault, Faulty::Crd(name), &time).await
 }
 
-/// Has a fault begin, and end after a time if one is said; without a fault all is well again.
+/// Starts a fault, for `time` if it is not empty; without a fault, ends the faults of the target.
 async fn begin(
     world: &mut ClusterWorld,
     step: &Step,

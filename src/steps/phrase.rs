@@ -1,4 +1,4 @@
-//! Parts of sentences that many steps share: durations, objects, texts, and when something must hold.
+//! Parsers for parts that many steps share: durations, objects, texts and time limits.
 
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -13,17 +13,17 @@ use super::world::StepError;
 use crate::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, What, When};
 use crate::scenario::{self, Star};
 
-/// `40 minutes`, `1 hour`, `90s`.
+/// Parses `40 minutes`, `1 hour` or `90s`.
 pub(super) fn duration(text: &str) -> Result<SignedDuration, StepError> {
     scenario::duration(text, "`40 minutes`").map_err(StepError::Words)
 }
 
-/// When something must hold, as a sentence begins with it: `within 5 minutes `, `throughout 1 hour `, or nothing.
+/// The time at the start of a step: `within 5 minutes `, `throughout 1 hour ` or nothing.
 #[derive(Debug, Default)]
 pub(super) struct Timing(String);
 
 impl Timing {
-    /// That this must hold then.
+    /// Returns the expectation that `what` holds at that time.
     pub(super) fn expectation(&self, what: What) -> Result<Expectation, StepError> {
         let when = match self.0.trim().split_once(' ') {
             Some(("within", span)) => When::Within(duration(span)?),
@@ -42,23 +42,24 @@ impl FromStr for Timing {
     }
 }
 
-/// `Kind/name` or `Kind/namespace/name`, where the name may end in `*`; `ClusterVersion` alone means the one there is.
+/// Parses `Kind/name` or `Kind/namespace/name`, where the name may end in `*`. `ClusterVersion` alone means
+/// `ClusterVersion/version`.
 pub(super) fn object(text: &str) -> Result<ObjectRef, StepError> {
     let text = if text == "ClusterVersion" { "ClusterVersion/version" } else { text };
     scenario::object_ref(text, Star::Allowed).map_err(StepError::Words)
 }
 
-/// `Kind/name` or `Kind/namespace/name` of one object.
+/// Parses `Kind/name` or `Kind/namespace/name` of one object.
 pub(super) fn one_object(text: &str) -> Result<ObjectRef, StepError> {
     scenario::object_ref(text, Star::Refused).map_err(StepError::Words)
 }
 
-/// `Kind/name` of what an insight is about, or a kind alone.
+/// Parses a reference to an insight: `Kind/name` of its resource, or a kind alone.
 pub(super) fn insight(text: &str) -> Result<InsightRef, StepError> {
     scenario::insight_ref(text).map_err(StepError::Words)
 }
 
-/// What a health insight tells: ` with level "Error" and summary /a pattern/`, in any order.
+/// Parses the content of a health insight: ` with level "Error" and summary /a pattern/`, in any order.
 pub(super) fn impact(text: &str) -> Result<Vec<Check>, StepError> {
     let mut checks = Vec::new();
     let mut rest = text.trim();
@@ -74,8 +75,8 @@ pub(super) fn impact(text: &str) -> Result<Vec<Check>, StepError> {
     Ok(checks)
 }
 
-/// Where a text in quotes, or a pattern in slashes, ends that others may follow. A pattern may hold slashes, and words that
-/// begin what follows: it ends at a slash before these.
+/// Returns the end of a quoted text or a pattern at the start of `value`. A pattern may contain slashes and
+/// the keywords; it ends at a slash before ` and <keyword> `.
 fn end_of(value: &str) -> Option<usize> {
     if let Some(quoted) = value.strip_prefix('"') {
         return quoted.find('"').map(|end| end + 2);
@@ -85,12 +86,12 @@ fn end_of(value: &str) -> Option<usize> {
     Some(ends.min().map_or(value.len(), |end| end + 2))
 }
 
-/// A text as a check writes it: `"exactly this"` or `/a pattern/`.
+/// Parses `"exactly this"` or `/a pattern/`.
 pub(super) fn text_match(text: &str) -> Result<TextMatch, StepError> {
     TextMatch::read(text.trim().trim_matches('"')).map_err(StepError::Words)
 }
 
-/// What a command printed: `"all of it"`, `/a pattern/` or `a text with "a part"`.
+/// Parses the expected output of a command: `"all of it"`, `/a pattern/` or `a text with "a part"`.
 pub(super) fn printed(text: &str) -> Result<TextMatch, StepError> {
     let unquoted = |text: &str| {
         let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
@@ -103,7 +104,8 @@ pub(super) fn printed(text: &str) -> Result<TextMatch, StepError> {
     }
 }
 
-/// A condition check. `with` holds parts such as `reason "X" and message matching /Y/`, or is empty.
+/// Returns a check of a condition. `with` consists of parts such as `reason "X" and message matching /Y/`, or
+/// is empty.
 pub(super) fn condition(kind: &str, status: &str, with: &str) -> Result<Check, StepError> {
     let (mut reason, mut message) = (None, None);
     let mut rest = with;
@@ -131,7 +133,7 @@ enum Part<'a> {
     Containing(&'a str),
 }
 
-/// The first part of a with-clause, and what follows its `and`.
+/// Splits off the first part of a with-clause; the rest starts after its `and`.
 fn next_part(text: &str) -> Option<(Part<'_>, &str)> {
     type Make = for<'a> fn(&'a str) -> Part<'a>;
     let forms: [(&str, char, Make); 4] = [
@@ -142,14 +144,14 @@ fn next_part(text: &str) -> Option<(Part<'_>, &str)> {
     ];
     for (start, end, make) in forms {
         let Some(rest) = text.strip_prefix(start) else { continue };
-        // A quoted text may itself hold quotes: the part ends at a quote before ` and `, or at the last one.
+        // A quoted text may contain quotes: it ends at a quote before ` and `, or at the last quote.
         let stop = format!("{end} and ");
         let (inner, after) = match rest.split_once(&stop) {
             Some((inner, after)) => (inner, after),
             None => (rest.strip_suffix(end)?, ""),
         };
         if end == '/' {
-            // Patterns keep their slashes: that is how they are told from plain texts.
+            // Patterns keep their slashes, which distinguish them from plain texts.
             let from = text.len() - rest.len() - 1;
             return Some((make(&text[from..=text.len() - rest.len() + inner.len()]), after));
         }
@@ -158,7 +160,7 @@ fn next_part(text: &str) -> Option<(Part<'_>, &str)> {
     None
 }
 
-/// Which sections of the status are shown in detail; none where nothing is said.
+/// Parses the sections of the status to show in detail; an empty text means none.
 pub(super) fn status_details(name: &str) -> Result<Details, StepError> {
     if name.is_empty() {
         return Ok(Details::None);
@@ -170,14 +172,14 @@ pub(super) fn status_details(name: &str) -> Result<Details, StepError> {
     })
 }
 
-/// The text below a step.
+/// Returns the doc string of a step.
 pub(super) fn docstring(text: Option<&String>) -> Result<&str, StepError> {
     let text = text.ok_or_else(|| StepError::Words("expected a text in a doc string".into()))?;
     // The parser keeps the line break after the opening quotes.
     Ok(text.strip_prefix('\n').unwrap_or(text))
 }
 
-/// A Kubernetes object written as YAML below a step.
+/// Parses the Kubernetes object in the doc string of a step.
 pub(super) fn docstring_object(text: Option<&String>) -> Result<Value, StepError> {
     if text.is_none() {
         return Err(StepError::Words("expected an object as YAML in a doc string".into()));
@@ -191,7 +193,7 @@ pub(super) fn docstring_object(text: Option<&String>) -> Result<Value, StepError
     })
 }
 
-/// What pulling a release comes to.
+/// Parses the result of a pull.
 pub(super) fn pulled(answer: &str) -> Result<Pull, StepError> {
     Ok(match answer {
         "is unauthorized" => Pull::Unauthorized,
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn with_clauses_read_reasons_and_messages_in_any_form() {
+    fn parses_reasons_and_messages_of_with_clauses() {
         check("", "Progressing=True");
         check("reason \"X\"", "Progressing=True X");
         check(
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_health_insights_may_hold_the_words_between_them() {
+    fn texts_of_health_insights_may_contain_keywords() {
         check_impact("", &[]);
         check_impact(
             " with level \"Error\" and summary \"low and level ground\" and description /a and level b/",
@@ -256,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn insights_of_kinds_that_nobody_publishes_are_told() {
+    fn rejects_unknown_kinds_of_insights() {
         let error = insight("Nod/worker-0").unwrap_err().to_string();
         assert!(error.ends_with("found `Nod/worker-0`; did you mean `Node`?"), "{error}");
         assert_eq!(insight("Node/worker-0").unwrap().name, "worker-0");
     }
 
     #[test]
-    fn a_with_clause_that_is_none_is_told() {
+    fn rejects_a_malformed_with_clause() {
         check(
             "mesage \"x\"",
             "expected `reason \"..\"`, `message \"..\"`, `message matching /../` or `message containing \"..\"`, found `mesage \"x\"`",

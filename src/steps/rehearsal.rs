@@ -1,5 +1,5 @@
-//! Speaks every step to a world without a cluster, so that what its words mean is checked before anything runs: releases,
-//! kinds, durations, patterns, doc strings, and whether there is a cluster at all.
+//! Dry run of a feature: calls every step without a cluster. This checks releases, kinds, durations,
+//! patterns, doc strings and the presence of a cluster before anything runs.
 
 use std::panic::AssertUnwindSafe;
 
@@ -14,7 +14,7 @@ use super::suite;
 use super::world::{ClusterWorld, no_cluster};
 use crate::plan::PlannedStep;
 
-/// Steps that cannot be played, and why, in the order of the text. The steps must be of the vocabulary.
+/// Returns steps that cannot run, and why, in the order of the text. All steps must be known.
 pub(super) fn problems<'f>(
     steps: &Collection<ClusterWorld>,
     feature: &'f Feature,
@@ -32,9 +32,9 @@ pub(super) fn problems<'f>(
             if why == no_cluster && std::mem::replace(&mut without_cluster, true) {
                 continue;
             }
-            // Whatever is wrong with the step that makes the cluster is wrong enough.
+            // If the step that defines the cluster fails, a missing cluster is not a further problem.
             without_cluster |= step.ty == StepType::Given;
-            // Backgrounds and examples say the same step again.
+            // Backgrounds and examples repeat the same step.
             if !found.iter().any(|(told, same)| told.position == step.position && *same == why) {
                 found.push((step, why));
             }
@@ -44,7 +44,7 @@ pub(super) fn problems<'f>(
     found
 }
 
-/// What is odd about steps that can be played, by their places.
+/// Returns warnings about the steps, with their positions.
 pub(super) fn odd(
     steps: &Collection<ClusterWorld>,
     feature: &Feature,
@@ -64,7 +64,7 @@ pub(super) fn odd(
     found
 }
 
-/// What a scenario would play.
+/// Returns the steps that a scenario would run.
 pub(super) fn planned(
     steps: &Collection<ClusterWorld>,
     feature: &Feature,
@@ -81,7 +81,7 @@ pub(super) fn planned(
     world.into_collected()
 }
 
-/// Why the step cannot be played.
+/// Returns why a step cannot run.
 pub(super) fn rehearse(
     steps: &Collection<ClusterWorld>,
     world: &mut ClusterWorld,
@@ -96,7 +96,7 @@ pub(super) fn rehearse(
 mod tests {
     use crate::steps::Suite;
 
-    /// Reads a feature whose scenario has these steps and compares its problems, without the file's name.
+    /// Parses a feature with a scenario of these steps and compares its problems, without the file's name.
     fn check(steps: &str, expected: &str) {
         let text = format!("Feature: f\n  Scenario: s\n{steps}");
         let found =
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_step_means_is_checked_before_anything_runs() {
+    fn checks_the_values_of_steps_before_anything_runs() {
         check(
             "Given a 4.20.1 cluster\nThen within 5 minutes ClusterVersion condition Failing is False\n",
             "",
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cluster_cannot_have_is_told_before_anything_runs() {
+    fn rejects_impossible_node_counts_and_objects() {
         check(
             "Given a 4.20.1 cluster with 6 control-plane nodes and 3 workers\n",
             "3:1: expected 1 to 5 control-plane nodes, found 6",
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_no_cluster_could_play_is_told_before_anything_runs() {
+    fn rejects_wildcards_in_deletes_and_durations_beyond_the_limit() {
         check(
             "Given a 4.20.1 cluster\nWhen I delete ConfigMap/a/b*\nAnd 2 days pass\nAnd 99999999 hours pass\n",
             "4:1: expected one object, without `*`, found `ConfigMap/a/b*`\n\
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_cluster_is_told_once_and_not_after_one_that_cannot_be() {
+    fn reports_a_missing_cluster_once_and_not_after_an_invalid_one() {
         check(
             "When I clear the update request\nAnd 5 minutes pass\n",
             "3:1: there is no cluster yet: begin with `Given a 4.14.1 cluster`",
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cluster_is_planned_before_it_runs() {
+    fn rejects_a_given_step_after_the_cluster_has_started() {
         check(
             "Given a 4.20.1 cluster\nWhen 5 minutes pass\nGiven release 4.20.3 exists\n",
             "5:1: the cluster runs already: say this before the first When",
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_under_another_keyword_is_told_its_own() {
+    fn reports_the_right_keyword_of_a_step() {
         check(
             "Given a 4.20.1 cluster\nAnd I update to 4.20.3\n",
             "4:1: `I update to 4.20.3` is said with `When`, found `Given`",
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_that_cannot_be_is_told_before_anything_runs() {
+    fn rejects_unknown_feature_sets_kubernetes_minors_and_capability_sets() {
         check(
             "Given a 4.14.1 cluster\nAnd the feature set \"TechPreview\"\n\
              And the kube-apiserver stays at Kubernetes 1.3\nAnd the baseline capability set \"v4.99\"\n",

@@ -1,4 +1,4 @@
-//! How the scenarios of features came out.
+//! The results of scenarios.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::plan::Snapshot;
 use crate::record::{Event as Entry, Record};
 use crate::scenario::is_id;
 
-/// How one scenario came out.
+/// The result of one scenario.
 #[derive(Debug, Clone)]
 pub struct ScenarioResult {
-    /// The feature's file, as the user named it.
+    /// The path of the feature, as the user typed it.
     pub file: String,
     /// Name of the feature.
     pub feature: String,
@@ -24,50 +24,50 @@ pub struct ScenarioResult {
     pub name: String,
     /// Line of the scenario in the file.
     pub line: usize,
-    /// Everything that happened; `None` when no cluster was installed.
+    /// The record of the run; `None` if no cluster was installed.
     pub record: Option<Arc<Record>>,
-    /// Texts to be kept, with their files.
+    /// Snapshot texts to write, with their files.
     pub snapshots: Vec<Snapshot>,
-    /// The step that failed, and why; `None`: it passed.
+    /// The failed step and the reason; `None` if the scenario passed.
     pub failure: Option<String>,
-    /// Line and column of the step that failed, where it was played.
+    /// Line and column of the failed step, if it ran.
     pub failed_at: Option<(usize, usize)>,
-    /// The step that its cluster cannot do, and why; those after it were not played.
+    /// The step that the cluster does not support, and the reason; later steps did not run.
     pub skipped: Option<String>,
-    /// Whether it was begun at all.
+    /// Whether the scenario started.
     pub begun: bool,
-    /// Its tags and those of its rule and its feature, without `@`.
+    /// The tags of the scenario, its rule and its feature, without `@`.
     pub tags: Vec<String>,
-    /// Ids of issues and test cases: in its name, in its tags, and in the comments above it, which are tags as well.
+    /// Ids of issues and test cases in its name, its tags and the comments above it, which count as tags.
     pub ids: Vec<String>,
-    /// All steps that it says, those of backgrounds first.
+    /// All steps, those of backgrounds first.
     pub steps: Vec<SaidStep>,
 }
 
-/// A step as it is said.
+/// A step in the words of the feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SaidStep {
-    /// `Given `, `And ` ... with its blank.
+    /// The keyword with its blank: `Given `, `And ` and so on.
     pub keyword: String,
-    /// The sentence.
+    /// The text.
     pub text: String,
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// Whether it plans the cluster and nothing else.
+    /// Whether it only plans the cluster.
     pub plans: bool,
 }
 
-/// Where a scenario stands. Rows of examples stand where their scenario does, and have other names.
+/// File, line and name of a scenario. Rows of examples can share a line and differ in their names.
 pub type Place = (String, usize, String);
 
 impl ScenarioResult {
-    /// Where it stands.
+    /// Returns the scenario's place.
     pub fn place(&self) -> Place {
         (self.file.clone(), self.line, self.name.clone())
     }
 }
 
-/// The result of a scenario of which nothing is known yet.
+/// Returns a result for a scenario that has not started.
 pub(super) fn of(feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> ScenarioResult {
     let tags = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
     let tags: Vec<String> = tags.cloned().collect();
@@ -94,14 +94,14 @@ pub(super) fn of(feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) ->
     }
 }
 
-/// The ids of a scenario: what its name begins with, and its tags.
+/// Returns the ids in the scenario's name and tags.
 fn ids(scenario: &Scenario, tags: &[String]) -> Vec<String> {
     let words = scenario.name.split([':', ' ', ',']).chain(tags.iter().map(String::as_str));
     let found: BTreeSet<&str> = words.filter(|word| is_id(word)).collect();
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// The result of a scenario that was played.
+/// Returns the result of a scenario that ran.
 pub(super) fn result(
     feature: &Feature,
     rule: Option<&Rule>,
@@ -138,7 +138,8 @@ pub(super) fn result(
     }
 }
 
-/// The step that was played last: each of them has left an outcome in the record, but for those that plan the cluster.
+/// Returns the step that ran last. Each step leaves an outcome in the record, except those that plan the
+/// cluster.
 fn last_step<'f>(
     feature: &'f Feature,
     rule: Option<&'f Rule>,

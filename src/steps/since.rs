@@ -1,4 +1,4 @@
-//! Then: what was since the start, whatever is now
+//! Then: the history since the start of the run
 
 use cucumber::gherkin::Step;
 use cucumber::then;
@@ -9,7 +9,7 @@ use super::then::alert_match;
 use super::world::{ClusterWorld, StepError};
 use crate::plan::{Check, Subject, What, WriteMatch};
 
-/// A condition that an object never had like this, at any moment since the start.
+/// A condition of an object has never been like this since the start.
 ///
 /// ```gherkin
 /// Then ClusterOperator/etcd condition Degraded was never True with reason "Broken"
@@ -27,7 +27,7 @@ async fn condition_never(
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
-/// A value that a field of an object never had.
+/// A field of an object has never had this value since the start.
 ///
 /// ```gherkin
 /// Then ClusterVersion field "status.history[0].version" was never "4.14.9"
@@ -44,7 +44,7 @@ async fn field_never(
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
-/// An object that was never there; its name may end in `*`.
+/// An object has never existed since the start; its name may end in `*`.
 ///
 /// ```gherkin
 /// Then Pod/openshift-cluster-version/version-* never existed
@@ -55,7 +55,7 @@ async fn object_never(world: &mut ClusterWorld, of: String, step: &Step) -> Resu
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
-/// An alert that never was in a state.
+/// An alert has never been in this state since the start.
 ///
 /// ```gherkin
 /// Then alert "ClusterOperatorDown" about "etcd" was never firing
@@ -72,7 +72,7 @@ async fn alert_never(
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
-/// All phases of a node since the start, none left out.
+/// All phases of a node since the start, in order.
 ///
 /// ```gherkin
 /// Then node worker-0 was Updated, Pending, Draining, Updating, Updated in turn
@@ -90,7 +90,7 @@ async fn node_phases(
     world.expect(&step.value, timing.expectation(What::Phases { node, phases })?).await
 }
 
-/// How often a node was rebooted since the start.
+/// The number of reboots of a node since the start.
 ///
 /// ```gherkin
 /// Then node worker-0 was rebooted 2 times
@@ -106,7 +106,7 @@ async fn node_reboots(
     world.expect(&step.value, timing.expectation(What::Reboots { node, times })?).await
 }
 
-/// The statuses that a condition went through since the start, none left out.
+/// All statuses of a condition since the start, in order.
 ///
 /// ```gherkin
 /// Then condition Updating of the insight about ClusterVersion/version was False, True, False in turn
@@ -130,8 +130,8 @@ async fn statuses_in_turn(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// Writes since the start, in this order; the table has the columns `by`, `verb`, `object`, `part`, `code` and
-/// `message`, and an empty cell stands for anything. `exactly`: of writes that are like any of these, there were these alone.
+/// Writes since the start, in this order. The table has the columns `by`, `verb`, `object`, `part`, `code`
+/// and `message`; an empty cell matches anything. With `exactly`, no other write matches a row.
 ///
 /// ```gherkin
 /// Then these writes were made in this order:

@@ -1,4 +1,4 @@
-//! Features as a suite: read with all problems at once, then played by cucumber, many at a time.
+//! A suite of features: parses them with all problems, then runs them with cucumber, many at a time.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -21,31 +21,31 @@ use crate::backends::Backend;
 use crate::plan::PlannedStep;
 use crate::scenario::{Problem, Problems};
 
-/// Features, ready to be played.
+/// Features that are ready to run.
 #[derive(Debug, Clone)]
 pub struct Suite {
     features: Vec<Feature>,
     beside: Option<Beside>,
 }
 
-/// How a suite is played.
+/// The settings of a suite's run.
 pub struct Playing {
-    /// Only scenarios whose tags fit.
+    /// Selects scenarios by their tags.
     pub tags: Option<TagOperation>,
-    /// Seed of everything that is drawn at random.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How many scenarios are played at a time.
+    /// The number of scenarios that run at a time.
     pub concurrency: usize,
-    /// Whether no other scenario is begun when one has failed.
+    /// Whether no further scenario starts after a failure.
     pub fail_fast: bool,
-    /// Where they are played.
+    /// The backend that runs the clusters.
     pub backend: Arc<dyn Backend>,
-    /// Set while they are played: no other scenario is begun from then on.
+    /// Set to stop the run: no further scenario starts.
     pub stop: Arc<AtomicBool>,
 }
 
 impl Suite {
-    /// Reads features, each given by its file name and text. Every step must be one of the vocabulary.
+    /// Parses features, given as file names and texts. Every step must be known.
     ///
     /// # Errors
     /// All problems of all features.
@@ -53,7 +53,7 @@ impl Suite {
         Self::read_beside(files, None)
     }
 
-    /// The same for features that may name folders and files.
+    /// Parses features that may name folders and files.
     ///
     /// # Errors
     /// As [`Suite::read`].
@@ -76,7 +76,8 @@ impl Suite {
         if problems.is_empty() { Ok(Self { features, beside }) } else { Err(Problems(problems)) }
     }
 
-    /// Drops the scenarios for whose number and place `keep` is false; they are counted from 0 in the order of the files.
+    /// Drops the scenarios for which `keep` returns false; it gets the number, from 0 in the order of the
+    /// files, and the place.
     pub fn retain(&mut self, mut keep: impl FnMut(usize, &Place) -> bool) {
         let mut number = 0..;
         for feature in &mut self.features {
@@ -90,19 +91,19 @@ impl Suite {
         }
     }
 
-    /// How many scenarios have tags that fit.
+    /// Returns the number of scenarios that the tags select.
     pub fn count(&self, tags: Option<&TagOperation>) -> usize {
         self.selected(tags).len()
     }
 
-    /// What is odd about its scenarios, whose text is this.
+    /// Returns warnings about the scenarios; `text` is their source.
     pub fn warnings(&self, text: &str) -> Vec<Problem> {
         let steps = ClusterWorld::collection();
         let warnings = |feature| odd::warnings(&steps, feature, text, self.beside);
         self.features.iter().flat_map(warnings).collect()
     }
 
-    /// What each scenario would play, in the order of the files, beside a result of which nothing is known yet.
+    /// Returns the steps of each scenario, in the order of the files, with a result that has not started.
     pub fn planned(&self) -> Vec<(ScenarioResult, Vec<PlannedStep>)> {
         let steps = ClusterWorld::collection();
         let planned = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
@@ -111,14 +112,14 @@ impl Suite {
         self.scenarios().map(planned).collect()
     }
 
-    /// The scenarios whose tags fit, as results of which nothing is known yet.
+    /// Returns the scenarios that the tags select, as results that have not started.
     fn selected(&self, tags: Option<&TagOperation>) -> Vec<ScenarioResult> {
         let wanted =
             self.scenarios().filter(|(feature, rule, scenario)| fits(tags, feature, *rule, scenario));
         wanted.map(|(feature, rule, scenario)| of(feature, rule, scenario)).collect()
     }
 
-    /// All scenarios with their features and rules.
+    /// Returns all scenarios with their features and rules.
     fn scenarios(&self) -> impl Iterator<Item = (&Feature, Option<&Rule>, &Scenario)> {
         self.features.iter().flat_map(|feature| {
             let own = feature.scenarios.iter().map(move |scenario| (feature, None, scenario));
@@ -127,13 +128,13 @@ impl Suite {
         })
     }
 
-    /// Plays the scenarios; the results are in the order of the files.
+    /// Runs the scenarios and returns the results in the order of the files.
     pub async fn run(self, playing: Playing) -> Vec<ScenarioResult> {
         self.run_giving(playing, |result| result).await
     }
 
-    /// The same; results are given to `take` as soon as there are any, those of scenarios that were not begun at the end, and what it
-    /// makes of them is kept.
+    /// Runs the scenarios and passes each result to `take` as soon as it exists, at the end also those of
+    /// scenarios that did not start. Returns the values of `take` in the order of the files.
     pub async fn run_giving<T: 'static>(
         self,
         playing: Playing,
@@ -201,18 +202,18 @@ impl Suite {
     }
 }
 
-/// Whether these tags, without `@`, are those that are wanted.
+/// Returns whether the filter `wanted` selects these tags, without `@`.
 pub fn tagged<'t>(wanted: &TagOperation, tags: impl Iterator<Item = &'t String> + Clone) -> bool {
     wanted.eval(tags)
 }
 
-/// Whether the tags of a scenario, its rule and its feature are those that are wanted.
+/// Returns whether the filter selects a scenario by its tags and those of its rule and feature.
 fn fits(tags: Option<&TagOperation>, feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> bool {
     let own = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
     tags.is_none_or(|wanted| wanted.eval(own))
 }
 
-/// For each step that runs a command: whether one of those that tell of it, which follow, says that it is refused.
+/// Returns, for each step that runs a command, whether the checks right after it expect a rejection.
 pub(super) fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bool> {
     let mut refusals = VecDeque::new();
     let mut telling = false;
@@ -229,7 +230,7 @@ pub(super) fn refusals<'f>(steps: impl Iterator<Item = &'f Step>) -> VecDeque<bo
     refusals
 }
 
-/// Unknown steps, or else those that cannot be played.
+/// Returns problems of unknown steps, or else of those that cannot run.
 fn step_problems(
     steps: &Collection<ClusterWorld>,
     file: &str,
@@ -249,11 +250,11 @@ fn step_problems(
         Problem { file: file.to_owned(), line: place.line, column: place.col, message }
     };
     let mut problems: Vec<Problem> = found.into_iter().map(problem).collect();
-    problems.dedup(); // Examples say the same step again.
+    problems.dedup(); // Examples repeat the same step.
     problems
 }
 
-/// What is wrong with a step that is not of the vocabulary.
+/// Returns the problem of an unknown step.
 pub(super) fn unknown(steps: &Collection<ClusterWorld>, step: &Step) -> Option<String> {
     Some(match steps.find(step) {
         Ok(Some(_)) => return None,
@@ -286,7 +287,7 @@ fn kind(ty: StepType) -> &'static str {
     }
 }
 
-/// Features that were read before.
+/// A cucumber parser that passes on parsed features.
 struct Parsed;
 
 impl cucumber::Parser<Vec<Feature>> for Parsed {
@@ -299,7 +300,7 @@ impl cucumber::Parser<Vec<Feature>> for Parsed {
     }
 }
 
-/// Writes nothing: results are taken by the hook after each scenario.
+/// A cucumber writer that writes nothing: the hook after each scenario takes the results.
 struct Silent;
 
 impl Writer<ClusterWorld> for Silent {

@@ -1,4 +1,4 @@
-//! Given, When or Then: sentences of verification-tests about test data and pods
+//! Given, When or Then: the steps of verification-tests about test data and pods
 
 #![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured texts over as owned strings")]
 
@@ -17,17 +17,17 @@ use crate::plan;
 use crate::plan::{Action, CommandCheck, PlannedStep, Retry, Run, TextMatch};
 use crate::scenario;
 
-/// How long pods are waited for.
+/// The time limit for pods.
 const PODS_WAIT: SignedDuration = SignedDuration::from_mins(15);
 
 /// The phases of pods (`PodPhase`).
 const PHASES: [&str; 5] = ["Pending", "Running", "Succeeded", "Failed", "Unknown"];
 
-/// The folders in which test data is looked for, from that of the feature.
+/// The folders that may contain test data, relative to the feature.
 const FOLDERS: [&str; 4] = ["testdata", "../testdata", "../../testdata", "../../../testdata"];
 
-/// Takes a file out of the folder `testdata` beside the feature, or beside one of the three folders above it. The steps that
-/// follow name it by its last part.
+/// Loads a file from the folder `testdata` next to the feature, or next to one of the three folders above it.
+/// Later steps use the last part of its name.
 ///
 /// ```gherkin
 /// Given I obtain test data file "networking/list_for_pods.json"
@@ -46,8 +46,8 @@ fn obtain(world: &mut ClusterWorld, path: String) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Creates or changes the objects of test data that was obtained, which must succeed: `f` in the table is its name, `n` or
-/// `namespace` where objects go that do not say it.
+/// Creates or changes the objects of a test data file that was obtained before, and requires success. In the
+/// table, `f` is the file's name, and `n` or `namespace` the default namespace of the objects.
 ///
 /// ```gherkin
 /// When I run the :create client command with:
@@ -84,7 +84,8 @@ async fn create(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> 
     Ok(())
 }
 
-/// The objects of a file in YAML or JSON, which may be several documents or lists, in this namespace where they name none.
+/// Returns the objects of a YAML or JSON file with any number of documents or lists; `project` is their
+/// default namespace.
 fn objects(file: &str, text: &str, project: &str) -> Result<Vec<Value>, StepError> {
     let documents: Vec<Value> =
         yaml::from_str_multi(text).map_err(|error| StepError::Words(format!("{file}:{error}")))?;
@@ -107,8 +108,8 @@ fn objects(file: &str, text: &str, project: &str) -> Result<Vec<Value>, StepErro
         .collect()
 }
 
-/// So many pods of the project that have all labels of the table come to a status within a quarter of an hour: at least as many, or
-/// `exactly`.
+/// At least this many pods of the project with all labels of the table reach a status within 15 minutes; with
+/// `exactly`, no more than that.
 ///
 /// ```gherkin
 /// Then status becomes :running of 3 pods labeled:
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_and_lists_are_objects_of_the_project_unless_they_say_where_they_go() {
+    fn objects_without_a_namespace_go_to_the_project() {
         let text = "kind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n\
                     - {apiVersion: v1, kind: Namespace, metadata: {name: b}}\n---\n\
                     {\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"c\", \"namespace\": \"d\"}}\n";
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_told_with_its_file() {
+    fn reports_invalid_objects_with_the_file_name() {
         let told = |text: &str| objects("f.yaml", text, "p").unwrap_err().to_string();
         assert!(told("a: [").starts_with("f.yaml:"), "{}", told("a: ["));
         let unknown = told("{apiVersion: v1, kind: Configmap, metadata: {name: a}}");

@@ -1,4 +1,4 @@
-//! Then: what must hold, now, within a time, or throughout a time.
+//! Then: the state of objects now, within a time, or throughout a time.
 
 use cucumber::gherkin::Step;
 use cucumber::then;
@@ -30,7 +30,7 @@ async fn object_condition(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// The control plane is where ClusterVersion asks it to be, and nothing is under way.
+/// The requested release, if any, is `Completed`, and no update is in progress.
 /// Also: the update is finished; the upgrade is complete; the upgrade is finished; the cluster is updated
 ///
 /// ```gherkin
@@ -42,7 +42,7 @@ async fn update_complete(world: &mut ClusterWorld, timing: Timing, step: &Step) 
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// A condition that an object does not have.
+/// An object has no condition of this type.
 ///
 /// ```gherkin
 /// Then within 10 minutes ClusterVersion has no condition Upgradeable
@@ -77,7 +77,7 @@ async fn object_field(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// A field of an object that must keep its value while time passes.
+/// A field of an object keeps its value over a time.
 ///
 /// ```gherkin
 /// Then throughout 30 minutes ClusterVersion field "status" does not change
@@ -94,7 +94,7 @@ async fn object_unchanged(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// An object that is, or is not, there; its name may end in `*`.
+/// An object exists or does not exist; its name may end in `*`.
 ///
 /// ```gherkin
 /// Then Pod/openshift-cluster-version/version-* does not exist
@@ -129,7 +129,7 @@ async fn pod_status(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// An alert of Prometheus, with the value of its label `name` where one is given.
+/// The state of a Prometheus alert, optionally with the value of its label `name`.
 ///
 /// ```gherkin
 /// Then within 15 minutes alert "ClusterOperatorDown" about "etcd" is not firing
@@ -151,7 +151,7 @@ async fn alert(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// An alert in a state, with the value of its label `name` where one is given.
+/// Returns a pattern for an alert in a state; a non-empty `about` is the value of its label `name`.
 pub(super) fn alert_match(name: String, about: String, state: &str) -> AlertMatch {
     let labels =
         if about.is_empty() { Vec::new() } else { vec![("name".to_owned(), TextMatch::Equals(about))] };
@@ -179,7 +179,7 @@ async fn object_annotation(
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
-/// Where a node is on its way to another release, as `oc adm upgrade status` tells it.
+/// The update phase of a node, in the terms of `oc adm upgrade status`.
 ///
 /// ```gherkin
 /// Then within 2 hours node worker-0 is Draining

@@ -1,30 +1,30 @@
-//! The twins of a scenario for runs in two phases, where somebody else updates the cluster between them: what prepares, and
-//! what is checked after the update.
+//! Splits a feature into a pre-upgrade and a post-upgrade feature, for environments where something else
+//! updates the cluster between the two runs.
 
 use cucumber::gherkin::{Feature, Scenario, Step, StepType};
 
 use super::gherkin;
 
-/// What a step says when the update is complete.
+/// The text of a step that expects the end of an update.
 const COMPLETE: [&str; 2] = ["\"Cluster version is ", "status.history[0].state\" is \"Completed\""];
 
-/// How a step begins that asks for an update.
+/// The start of a step that requests an update.
 const UPDATES: [&str; 3] = ["I update to ", "I run \"oc adm upgrade --to", "I run \"oc adm upgrade rollback"];
 
 /// The features of both phases.
 #[derive(Debug)]
 pub struct Twins {
-    /// To be played before the update.
+    /// The feature to run before the update.
     pub prepare: String,
-    /// To be played after it.
+    /// The feature to run after the update.
     pub check: String,
 }
 
-/// Makes the twins of all scenarios of a feature that update the cluster. Of a scenario's steps those before the update
-/// prepare; those that tell of its way are nobody's; what stands after the step that tells of its end is checked.
+/// Splits all scenarios of a feature that update the cluster. The steps before the update go to the first
+/// feature, those after the expectation of its end to the second one; the steps between are dropped.
 ///
 /// # Errors
-/// The feature cannot be read, or has no scenario that updates the cluster and expects something after it.
+/// The feature is invalid, or has no scenario that updates the cluster and expects something after it.
 pub fn twins(file: &str, text: &str) -> Result<Twins, String> {
     let feature = gherkin::read(file, text)
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
@@ -50,7 +50,7 @@ pub fn twins(file: &str, text: &str) -> Result<Twins, String> {
     }
 }
 
-/// A step with the keyword that it needs where it stands now.
+/// A step with the keyword that it needs in its new place.
 type Said = (&'static str, Step);
 
 /// The steps of a scenario by phase.
@@ -76,7 +76,7 @@ impl Parts {
         if after.is_empty() {
             return None;
         }
-        // Where the release that was asked for cannot be told, the one that is there must do.
+        // If the step does not name the target release, the cluster keeps its initial release.
         let target = steps[update].value.split([' ', '"', '=']).find(|word| word.matches('.').count() == 2);
         let at_target = given.iter().find(|(_, step)| is_cluster(step)).map(|(keyword, step)| {
             let own = step.value.split(' ').find(|word| word.matches('.').count() == 2).unwrap_or_default();
@@ -141,7 +141,7 @@ mod tests {
     use crate::steps::Suite;
 
     #[test]
-    fn a_scenario_becomes_what_prepares_and_what_is_checked_and_both_can_be_played() {
+    fn splits_a_scenario_into_two_valid_features() {
         let text = "@update\nFeature: Pools\n  Background:\n    Given a 4.14.1 cluster\n    And release 4.14.8 exists\n  \
                     # OCP-22606\n  Scenario: A pool stays\n    When I apply this object:\n      \"\"\"\n      apiVersion: v1\n      \
                     kind: ConfigMap\n      metadata: {name: a, namespace: default}\n      \"\"\"\n    And I update to 4.14.8\n    \
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feature_without_an_update_has_no_twins() {
+    fn rejects_a_feature_without_an_update() {
         let text =
             "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster\n    Then ClusterVersion/version exists\n";
         assert!(twins("f", text).unwrap_err().starts_with("f: no scenario updates the cluster"));

@@ -1,4 +1,4 @@
-//! Given: what the update service answers.
+//! Given: the answers of the update service.
 
 #![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured texts over as owned strings")]
 
@@ -14,7 +14,8 @@ use windtunnel_openshift::release::Architecture;
 use super::phrase::docstring;
 use super::world::{ClusterWorld, StepError};
 
-/// Graph data as the real service reads it, from a folder beside the feature. Releases that exist are said before.
+/// Graph data in the layout of the real service, from a folder next to the feature. Put this step after those
+/// that name the existing releases.
 ///
 /// ```gherkin
 /// Given the graph data in "testdata/graph-data"
@@ -24,8 +25,8 @@ fn graph_data(world: &mut ClusterWorld, folder: String) -> Result<(), StepError>
     world.graph_data(&folder)
 }
 
-/// The releases that a channel lists, for all architectures or for one (`4.14.1+arm64`). Channels of which nothing is said
-/// then list none.
+/// The releases that a channel lists, for all architectures or for one (`4.14.1+arm64`). All channels without
+/// such a step are then empty.
 ///
 /// ```gherkin
 /// Given the update channel "stable-4.14" lists 4.14.1, 4.14.8
@@ -43,7 +44,7 @@ fn listed(world: &mut ClusterWorld, text: &str) -> Result<Version, StepError> {
     Ok(Version { build, ..world.version(plain)? })
 }
 
-/// A channel whose graph cannot be had.
+/// A channel whose graph cannot be retrieved.
 ///
 /// ```gherkin
 /// Given asking for the update channel "stable-4.14" finds no service
@@ -60,7 +61,7 @@ fn channel_fails(world: &mut ClusterWorld, name: String, how: String) -> Result<
     channel(world, name, Channel::Fails(fault))
 }
 
-/// Updates without condition; others than those that are said this way there are not then.
+/// Unconditional updates. With this step, only the updates of such steps exist.
 ///
 /// ```gherkin
 /// Given updates lead from 4.14.1 to 4.14.8
@@ -74,7 +75,7 @@ fn edges(world: &mut ClusterWorld, from: String, to: String) -> Result<(), StepE
     Ok(())
 }
 
-/// A risk of an update that every cluster is exposed to.
+/// A risk of an update that exposes every cluster.
 ///
 /// ```gherkin
 /// Given updates from 4.14.1 to 4.14.8 have the risk "SomeRisk" with message "Nodes may hang."
@@ -90,7 +91,7 @@ fn risk_of_all(
     risk(world, [&from, &to, &name, &message], Rule::Always)
 }
 
-/// A risk of an update that clusters are exposed to for which the PromQL in the doc string is 1, and not 0.
+/// A risk of an update that exposes the clusters for which the PromQL in the doc string is 1 rather than 0.
 ///
 /// ```gherkin
 /// Given updates from 4.14.1 to 4.14.8 have the risk "SomeRisk" on clusters where:
@@ -117,7 +118,7 @@ fn channel(world: &mut ClusterWorld, name: String, channel: Channel) -> Result<(
     Ok(())
 }
 
-/// Adds a risk to an update; the risks of one update stand together.
+/// Adds a risk to an update, grouped with other risks of the same update.
 fn risk(world: &mut ClusterWorld, words: [&str; 4], rule: Rule) -> Result<(), StepError> {
     let [from, to, name, message] = words;
     let edge = Edge { from: world.version(from)?, to: world.version(to)? };

@@ -1,4 +1,4 @@
-//! When: what an administrator does, and time that passes.
+//! When: actions of an administrator, and the passing of time.
 
 use cucumber::gherkin::Step;
 use cucumber::when;
@@ -15,11 +15,12 @@ use crate::plan::{
     Action, Attempt, CommandCheck, Expectation, Keep, Kept, Run, StatusMatch, Target, TextMatch, What, When,
 };
 
-/// How long is waited for a share of the operators.
+/// The time limit for a share of the operators.
 const REACHES: SignedDuration = SignedDuration::from_hours(3);
 
-/// Runs a command of the client, as an administrator. Variables may stand before it, as in a shell, and `$(image 4.14.8)`
-/// for the image of a release. It must succeed, unless the steps that follow say how it is refused.
+/// Runs an `oc` command as an administrator. Environment variables may precede it, as in a shell, and
+/// `$(image 4.14.8)` is the image of a release. The command must succeed, unless the steps that follow expect
+/// a rejection.
 ///
 /// ```gherkin
 /// When I run "oc adm upgrade --to-latest"
@@ -31,7 +32,8 @@ async fn run(world: &mut ClusterWorld, line: String, step: &Step) -> Result<(), 
     world.play(&step.value, plan::Step::Run(Run { command, checks })).await
 }
 
-/// Requests an update to a release, past the guards of the client (`by force`: past the operator's, too).
+/// Requests an update to a release, without the checks of the client (`by force`: also without those of the
+/// operator).
 /// Also: I upgrade to 4.14.8; I upgrade the cluster; the cluster is upgraded
 ///
 /// ```gherkin
@@ -51,7 +53,8 @@ async fn update(
     world.act(&step.value, action).await
 }
 
-/// Requests an update to an image, past the guards of the client (`by force`: past the operator's, too).
+/// Requests an update to an image, without the checks of the client (`by force`: also without those of the
+/// operator).
 ///
 /// ```gherkin
 /// When I update to image "quay.io/openshift-release-dev/ocp-release@sha256:0" by force
@@ -67,7 +70,7 @@ async fn update_image(
     world.act(&step.value, action).await
 }
 
-/// Requests the release that the cluster had before, as `oc adm upgrade rollback` does it.
+/// Requests the previous release, as `oc adm upgrade rollback` does.
 /// Also: I downgrade the cluster; I go back to 4.14.3; the update is rolled back
 ///
 /// ```gherkin
@@ -80,7 +83,8 @@ async fn roll_back(world: &mut ClusterWorld, step: &Step) -> Result<(), StepErro
     world.play(&step.value, plan::Step::Run(Run { command, checks })).await
 }
 
-/// Lets time pass until so many operators are updated, by the `Completion` of `oc adm upgrade status`: 3 hours at most.
+/// Lets time pass until this share of operators is updated, by the `Completion` of `oc adm upgrade status`;
+/// at most 3 hours.
 /// Also: 45% of the update is done; the update is at 45%
 ///
 /// ```gherkin
@@ -98,7 +102,7 @@ async fn update_reaches(world: &mut ClusterWorld, percent: u32, step: &Step) -> 
     world.expect(&step.value, Expectation { what, when: When::Within(REACHES) }).await
 }
 
-/// Takes the update request back.
+/// Withdraws the update request.
 ///
 /// ```gherkin
 /// When I clear the update request
@@ -108,7 +112,7 @@ async fn clear(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.act(&step.value, Action::ClearUpdate).await
 }
 
-/// Creates the ConfigMap that asks the update status controller to publish.
+/// Creates the ConfigMap that makes the update status controller publish insights.
 ///
 /// ```gherkin
 /// When I ask for published insights
@@ -129,8 +133,8 @@ async fn apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.act(&step.value, Action::Apply(object)).await
 }
 
-/// Tries to create or change an object, as YAML in the doc string, which the API server must refuse. The steps that follow
-/// may say with which words.
+/// Tries to create or change an object, as YAML in the doc string, and requires that the API server rejects
+/// it. The steps that follow can check the message.
 ///
 /// ```gherkin
 /// When I try to apply this object:
@@ -141,7 +145,8 @@ async fn try_to_apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepE
     world.play(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
 }
 
-/// Deletes an object. What it owns goes, too (`with cascade foreground`: before it; `with cascade orphan`: it stays).
+/// Deletes an object and its dependents (`with cascade foreground`: dependents first; `with cascade orphan`:
+/// dependents stay).
 ///
 /// ```gherkin
 /// When I delete ConfigMap/openshift-config/admin-acks
@@ -158,7 +163,8 @@ async fn delete(
     world.act(&step.value, Action::Delete { object, cascade: Propagation::named(&cascade) }).await
 }
 
-/// Tries to delete an object, which the API server must refuse. The steps that follow may say with which words.
+/// Tries to delete an object, and requires that the API server rejects it. The steps that follow can check
+/// the message.
 ///
 /// ```gherkin
 /// When I try to delete ClusterVersion/version
@@ -169,7 +175,7 @@ async fn try_to_delete(world: &mut ClusterWorld, name: String, step: &Step) -> R
     world.play(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
 }
 
-/// Has a pool of nodes stay where it is, or go on.
+/// Pauses or unpauses a MachineConfigPool.
 /// Also: pool worker is paused; pool worker is unpaused
 ///
 /// ```gherkin
@@ -181,7 +187,7 @@ async fn pause(world: &mut ClusterWorld, how: String, pool: String, step: &Step)
     world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, &spec))).await
 }
 
-/// Lets so many nodes of a pool be unavailable at once: a number, or a percentage.
+/// Sets `maxUnavailable` of a MachineConfigPool to a number or a percentage.
 ///
 /// ```gherkin
 /// When I let 2 of the nodes of pool worker be unavailable
@@ -198,7 +204,7 @@ async fn max_unavailable(
     world.act(&step.value, Action::Apply(spec_of(&MACHINE_CONFIG_POOLS, &pool, &spec))).await
 }
 
-/// Keeps pods away from a node, or no longer.
+/// Cordons or uncordons a node.
 ///
 /// ```gherkin
 /// When I cordon node worker-0
@@ -209,7 +215,7 @@ async fn cordon(world: &mut ClusterWorld, how: String, node: String, step: &Step
     world.act(&step.value, Action::Apply(spec_of(&NODES, &node, &spec))).await
 }
 
-/// Adds a machine, which becomes a worker of this name once it has started. Labels of its node may follow.
+/// Adds a machine, which becomes a worker node of this name after its start, optionally with labels.
 ///
 /// ```gherkin
 /// When machine worker-3 joins
@@ -235,8 +241,8 @@ fn spec_of(resource: &Resource, name: &str, spec: &Value) -> Value {
     })
 }
 
-/// Keeps a field of an object, or what the command that was run last printed. In the steps that follow `$(kept <name>)`
-/// stands for it: in commands, and in texts that are compared.
+/// Keeps a field of an object, or the output of the last command. Later steps refer to it as
+/// `$(kept <name>)`, in commands and in texts that are compared.
 ///
 /// ```gherkin
 /// When I keep ClusterVersion field "status.desired.image" as "image"

@@ -1,4 +1,5 @@
-//! What the steps of one Gherkin scenario share: the cluster as it is planned, and then the session that runs it.
+//! The shared state of the steps of one Gherkin scenario: first the cluster's plan, then the session that
+//! runs it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, LazyLock};
@@ -23,68 +24,69 @@ use crate::plan::{
 use crate::scenario::lint;
 use crate::scenario::{self, Folders};
 
-/// Why a step failed, as cucumber shows it.
+/// The error of a step, as cucumber shows it.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StepError {
-    /// Its words cannot be understood, or do not fit here.
+    /// The text is invalid, or the step is not allowed here.
     #[error("{0}")]
     Words(String),
-    /// The session says so.
+    /// The session returned an error.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
-/// The state of one Gherkin scenario. The cluster is installed by the first step that is not a Given.
+/// The state of one Gherkin scenario. The first step that is not a Given installs the cluster.
 #[derive(Default, cucumber::World)]
 pub(super) struct ClusterWorld {
     /// Name of the scenario, for the record.
     pub(super) scenario: String,
     /// Seed of the session.
     pub(super) seed: u64,
-    /// Where it is played; `None`: in this process.
+    /// The backend that runs the cluster; `None` for this process.
     pub(super) backend: Option<Arc<dyn Backend>>,
-    /// Whether it is not to be played any more.
+    /// Whether the run was stopped before the scenario started.
     pub(super) stopped: bool,
-    /// Why the cluster cannot do what a step asked for.
+    /// Why the cluster does not support a step.
     pub(super) unable: Option<String>,
-    /// The feature's file.
+    /// The path of the feature.
     pub(super) file: String,
-    /// Reads what lies beside it.
+    /// Loads files next to the feature.
     pub(super) beside: Option<Beside>,
-    /// For each command that the scenario still has to run, in order: whether the steps after it say how it is refused.
+    /// For each command that the scenario has yet to run, in order: whether the steps after it expect a
+    /// rejection.
     pub(super) refusals: VecDeque<bool>,
-    /// The namespace that steps mean where they name none (`I use the "x" project`).
+    /// The default namespace of steps (`I use the "x" project`).
     pub(super) project: String,
-    /// The files that were obtained, by their names.
+    /// Test data files that were obtained, by name.
     pub(super) test_data: BTreeMap<String, String>,
-    /// Whether what was done last made objects of such a file, and ran no command.
+    /// Whether the last action created objects from such a file and ran no command.
     pub(super) created: bool,
-    /// Where steps only tell what they would play: the steps so far.
+    /// The steps so far, in a world that collects steps and does not run them.
     collected: Option<Vec<PlannedStep>>,
     cluster: Option<ClusterPlan>,
-    /// Whether insights are published from the start: a Background may say so of clusters that are named later.
+    /// Whether insights are published from the start. A Background may set this before the cluster is named.
     insights: bool,
     driver: Option<Driver>,
-    /// In a rehearsal no cluster is installed: whether one would be by now.
+    /// In a dry run, whether the cluster would be installed by now; `None` outside of one.
     rehearsed: Option<bool>,
-    /// In a rehearsal, what tells which steps are odd, once the cluster is planned.
+    /// In a dry run, the state of lint, once the cluster is planned.
     lint: Option<lint::Steps>,
-    /// What is odd about the steps that were rehearsed since it was asked for the last time.
+    /// In a dry run, the warnings since the caller last drained them.
     pub(super) odd: Vec<String>,
 }
 
 impl ClusterWorld {
-    /// A world in which every step can be said, but none is played.
+    /// Returns a world for a dry run: it accepts every step and runs none.
     pub(super) fn rehearsal(file: &str, beside: Option<Beside>) -> Self {
         Self { rehearsed: Some(false), file: file.to_owned(), beside, ..Self::default() }
     }
 
-    /// A world that plays nothing and keeps what it would play.
+    /// Returns a world that collects steps and runs none.
     pub(super) fn collecting(file: &str, beside: Option<Beside>) -> Self {
         Self { collected: Some(Vec::new()), ..Self::rehearsal(file, beside) }
     }
 
-    /// The steps that were collected.
+    /// Returns the collected steps.
     pub(super) fn into_collected(self) -> Vec<PlannedStep> {
         self.collected.unwrap_or_default()
     }
@@ -95,7 +97,7 @@ impl ClusterWorld {
         Ok(self.cluster.insert(ClusterPlan { insights: self.insights, ..ClusterPlan::of(release) }))
     }
 
-    /// Lets insights be published from the start, of the cluster that is planned or will be.
+    /// Publishes insights from the start, in the planned cluster or in one that is planned later.
     pub(super) fn publish_insights(&mut self) -> Result<(), StepError> {
         self.insights = true;
         if self.cluster.is_some() {
@@ -104,7 +106,7 @@ impl ClusterWorld {
         Ok(())
     }
 
-    /// The plan, while it can still be changed.
+    /// Returns the plan; an error once the cluster runs.
     pub(super) fn planned(&mut self) -> Result<&mut ClusterPlan, StepError> {
         if self.driver.is_some() || self.rehearsed == Some(true) {
             return Err(StepError::Words("the cluster runs already: say this before the first When".into()));
@@ -112,7 +114,7 @@ impl ClusterWorld {
         self.cluster.as_mut().ok_or_else(no_cluster)
     }
 
-    /// The planned release of this version; it is added when it is new.
+    /// Returns the planned release of this version, and adds it if it is new.
     pub(super) fn release(&mut self, version: &str) -> Result<&mut ReleasePlan, StepError> {
         let planned = self.planned()?;
         let release = find(version)?.of(planned.release.architecture);
@@ -125,7 +127,7 @@ impl ClusterWorld {
         Ok(&mut releases[index])
     }
 
-    /// The version of a release that exists here.
+    /// Returns the version of a release that exists in the scenario.
     pub(super) fn version(&mut self, text: &str) -> Result<Version, StepError> {
         let version = find(text)?.version;
         let planned = self.planned()?;
@@ -134,7 +136,7 @@ impl ClusterWorld {
         if exists { Ok(version) } else { Err(StepError::Words(unknown(text))) }
     }
 
-    /// Lets the update service read a folder beside the feature.
+    /// Loads graph data from a folder next to the feature into the update service.
     pub(super) fn graph_data(&mut self, folder: &str) -> Result<(), StepError> {
         let (file, beside) = (self.file.clone(), self.beside);
         let planned = self.planned()?;
@@ -148,7 +150,7 @@ impl ClusterWorld {
             .map_err(|problems| StepError::Words(problems.to_string()))
     }
 
-    /// The text of a file beside the feature.
+    /// Returns the text of a file next to the feature.
     pub(super) fn text_beside(&self, name: &str) -> Result<String, StepError> {
         match self.beside {
             Some(beside) => (beside.text)(&self.file, name).map_err(StepError::Words),
@@ -156,7 +158,7 @@ impl ClusterWorld {
         }
     }
 
-    /// A file beside the feature to compare with.
+    /// Returns a file next to the feature with an expected output.
     pub(super) fn snapshot(&self, name: &str) -> Result<Snapshot, StepError> {
         match self.beside {
             Some(beside) => (beside.snapshot)(&self.file, name).map_err(StepError::Words),
@@ -164,7 +166,7 @@ impl ClusterWorld {
         }
     }
 
-    /// A command as it is typed, with the images of releases that exist here.
+    /// Parses a command line and fills in the images of releases that exist in the scenario.
     pub(super) fn command_line(&self, line: &str) -> Result<CommandLine, StepError> {
         let cluster = self.cluster.as_ref().ok_or_else(no_cluster)?;
         let releases = || cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
@@ -175,7 +177,7 @@ impl ClusterWorld {
         scenario::command_line(line, &mut image_of).map_err(StepError::Words)
     }
 
-    /// Whether the steps after the command that is now run say how it is refused.
+    /// Returns whether the steps after the current command expect a rejection.
     pub(super) fn is_refused_next(&mut self) -> bool {
         self.refusals.pop_front().unwrap_or(false)
     }
@@ -186,17 +188,17 @@ impl ClusterWorld {
         Ok(())
     }
 
-    /// Does something to the running cluster.
+    /// Performs an action on the running cluster.
     pub(super) async fn act(&mut self, text: &str, action: Action) -> Result<(), StepError> {
         self.play(text, Step::Act(action)).await
     }
 
-    /// Checks something in the running cluster.
+    /// Checks an expectation in the running cluster.
     pub(super) async fn expect(&mut self, text: &str, expectation: Expectation) -> Result<(), StepError> {
         self.play(text, Step::Expect(expectation)).await
     }
 
-    /// Plays a step; installs the cluster before the first one.
+    /// Runs a step; installs the cluster before the first one.
     pub(super) async fn play(&mut self, text: &str, step: Step) -> Result<(), StepError> {
         self.created &= !matches!(step, Step::Run(_));
         if let Some(collected) = &mut self.collected {
@@ -227,7 +229,7 @@ impl ClusterWorld {
         outcome.map_err(|error| self.noted(error))
     }
 
-    /// Notes what the cluster cannot do: that is no failure.
+    /// Notes a step that the cluster does not support, since that is a skip and not a failure.
     fn noted(&mut self, error: SessionError) -> StepError {
         if let SessionError::Unable(why) = &error {
             self.unable = Some(why.clone());
@@ -235,7 +237,7 @@ impl ClusterWorld {
         error.into()
     }
 
-    /// Plays the steps of a doc string again and again until all of them pass.
+    /// Repeats the steps of a doc string until all of them pass.
     pub(super) async fn retry(
         &mut self,
         text: &str,
@@ -261,7 +263,7 @@ impl ClusterWorld {
         }
     }
 
-    /// Ends the session, if there is one, and gives what is left of it.
+    /// Ends the session, if there is one, and returns its results.
     pub(super) async fn finish(&self) -> Option<Ended> {
         self.driver.as_ref()?.finish().await
     }
@@ -284,7 +286,7 @@ pub(super) fn find(version: &str) -> Result<Release, StepError> {
     Release::find(&parsed).map_err(|error| StepError::Words(error.to_string()))
 }
 
-/// The error of a step that needs a cluster where none is planned.
+/// Returns the error of a step that needs a planned cluster.
 pub(super) fn no_cluster() -> StepError {
     StepError::Words("there is no cluster yet: begin with `Given a 4.14.1 cluster`".to_owned())
 }

@@ -75,7 +75,7 @@ impl Default for Builder {
 impl Builder {
     /// Serves as Kubernetes 1.`minor`.
     #[must_use]
-    pub fn kubernetes_minor(self, minor: u32) -> Self {
+    pub fn kubernetes(self, minor: u32) -> Self {
         Self { minor, ..self }
     }
 

@@ -1,4 +1,5 @@
-//! What a simulated component is: an [`Actor`], which decides by what it is given.
+//! The interface of simulated components: [`Actor`], whose decisions depend only on its input and its own
+//! state.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,35 +13,35 @@ use crate::counter::Counter;
 use crate::environment::NodeEnvironment;
 use crate::machine::{Disk, StaticPod};
 
-/// One component of the cluster. A copy of it goes on from where it is by itself: it has what it knows alone, and shares nothing
-/// that changes.
+/// A component of the cluster. A copy continues independently from the same state, so copies must not share
+/// mutable state.
 pub trait Actor: Copied + Send {
-    /// The name that the record and the timeline show, such as `cluster-version-operator`.
+    /// Its name in the record and the timeline, such as `cluster-version-operator`.
     fn name(&self) -> &str;
 
-    /// The user that the API server sees.
+    /// The user of its requests.
     fn identity(&self) -> Identity;
 
-    /// The user that the API server sees for one write, where it is another than [`Actor::identity`]: an actor may stand
-    /// for several controllers.
+    /// The user of one write, if it differs from [`Actor::identity`]; an actor may implement several
+    /// controllers.
     fn identity_for(&self, _write: &Write) -> Option<Identity> {
         None
     }
 
-    /// Replaces the environment that it knows, if it knows one: a copy of a cluster has an environment of its own.
+    /// Replaces the environment of an actor that uses one, because a copied cluster has its own environment.
     fn move_to(&mut self, _environment: &Arc<dyn NodeEnvironment>) {}
 
-    /// The changes that wake it.
+    /// The changes that wake the actor.
     fn interests(&self) -> Vec<Interest>;
 
-    /// Looks at what it was given and decides. Called when something of interest changed, when an answer or a signal
-    /// is there, and when the time it asked for has come.
+    /// Processes its input and decides what to do. The engine calls it when an object of interest changes,
+    /// when an answer or signal arrives, and at the requested wake time.
     fn step(&mut self, input: &Input<'_>) -> Step;
 }
 
-/// What makes a copy of an actor; whatever can be cloned has it.
+/// Cloning of boxed actors. All cloneable actors implement it.
 pub trait Copied {
-    /// An actor that knows and does the same from here on.
+    /// Returns an independent copy with the same state.
     fn copied(&self) -> Box<dyn Actor>;
 }
 
@@ -56,54 +57,54 @@ impl Clone for Box<dyn Actor> {
     }
 }
 
-/// Changes that wake an actor.
+/// A filter of the changes that wake an actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interest {
     /// Every object of a kind.
     Kind(Resource),
     /// The objects of a kind in one namespace.
     In(Resource, String),
-    /// The objects of a kind that have a label of this name, whatever its value.
+    /// The objects of a kind that have a label with this name and any value.
     Labelled(Resource, String),
     /// The object of this key.
     Object(Key),
     /// Pods bound to this node.
     PodsOn(String),
-    /// Objects of any kind, when who owns whom moves ([`Change::moves_ownership`]).
+    /// Objects of any kind when their ownership changes ([`Change::moves_ownership`]).
     Ownership,
-    /// What components count by this metric ([`Input::counters`]).
+    /// Changes of the counters of this metric ([`Input::counters`]).
     Counted(&'static str),
 }
 
-/// What an actor sees at one step.
+/// The input of one step.
 #[derive(Debug)]
 pub struct Input<'a> {
-    /// The cluster as informers know it, with all of `changes` taken in.
+    /// The cluster as informers see it, including all `changes`.
     pub view: &'a View,
-    /// What changed since the last step, of what it is interested in, oldest first. At the first step: empty; look at
+    /// The changes of interest since the last step, oldest first. Empty at the first step, which should read
     /// the view.
     pub changes: &'a [Change],
     /// Answers to the writes of earlier steps, in the order of the writes.
     pub answers: &'a [Answer],
-    /// What the container runtime tells it.
+    /// Signals from the container runtime.
     pub signals: &'a [Signal],
-    /// The alerts that are pending or fire, as Prometheus answers who asks it.
+    /// The pending and firing alerts in Prometheus.
     pub alerts: &'a [ActiveAlert],
-    /// What running components have counted, as they answer who scrapes them.
+    /// The counters of running components, as Prometheus scrapes them.
     pub counters: &'a [Counter],
-    /// The current moment.
+    /// The current time.
     pub now: Time,
-    /// How far its clock was set since the last step: what it waits for is due by that much later on the clock, for it counts the
-    /// time and does not look at it.
+    /// How far the clock was set since the last step. Deadlines shift by this much, because components
+    /// measure durations and do not compare wall-clock times.
     pub leap: SignedDuration,
 }
 
-/// What the container runtime tells a process or a kubelet.
+/// A signal of the container runtime to a process or a kubelet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signal {
-    /// To a process: SIGTERM, end cleanly.
+    /// To a process: SIGTERM, a request to exit cleanly.
     Terminate,
-    /// To a kubelet: the process of this container of this pod has ended.
+    /// To a kubelet: the process of a container has exited.
     Exited {
         /// The pod.
         pod: Key,
@@ -112,27 +113,28 @@ pub enum Signal {
         /// The exit code.
         code: i64,
     },
-    /// To a kubelet: this file is among those that it runs pods from, perhaps in place of another.
+    /// To a kubelet: this static pod manifest was added or replaced.
     StaticPod(StaticPod),
 }
 
-/// What an actor decided.
+/// The decisions of one step.
 #[derive(Debug, Default)]
 pub struct Step {
-    /// Requests to make, in this order. Each is answered in a later step.
+    /// Write requests, in order. Each is answered in a later step.
     pub writes: Vec<Write>,
-    /// When to step again even if nothing changes; replaces what was asked before. `None`: only on a change.
+    /// The time of the next step even if nothing changes; replaces the earlier value. `None`: only on a
+    /// change.
     pub wake_at: Option<Time>,
-    /// What it is waiting for, in a few words, for the report of a run that got stuck. Empty: nothing.
+    /// A short text saying what it waits for, for the report of a stuck run. Empty if it waits for nothing.
     pub why: Cow<'static, str>,
-    /// What it asks of the machines beneath the API.
+    /// Effects outside the API.
     pub effects: Vec<Effect>,
 }
 
-/// What happens beneath the API, where only kubelets and the kube-apiserver's own operator reach.
+/// An effect outside the API, available to kubelets, the machine-config daemon and some operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// A kubelet starts the process of a container. A container that no simulated program stands for just runs.
+    /// A kubelet starts the process of a container. A container without a simulated program just runs.
     Start {
         /// The pod.
         pod: Key,
@@ -149,39 +151,40 @@ pub enum Effect {
         /// The pod.
         pod: Key,
     },
-    /// The process that decided this has ended by itself.
+    /// The process that returned this effect exits.
     Exit,
-    /// A program that runs on the machine beneath a node is to end and to begin again.
+    /// A program on the machine of a node is restarted.
     Restart {
         /// The node.
         node: String,
         /// The program.
         program: String,
     },
-    /// The machine-config daemon wrote this to the disk of its machine.
+    /// The machine-config daemon writes the disk of its machine.
     WriteDisk(Disk),
-    /// The machine-config daemon reboots its machine with this on its disk.
+    /// The machine-config daemon reboots its machine.
     Reboot {
-        /// What is on the disk then.
+        /// The content of the disk after the reboot.
         disk: Disk,
-        /// How long nothing runs; `None`: it does not come back.
+        /// The time until the machine is up again; `None` if it does not come back.
         silence: Option<SignedDuration>,
     },
-    /// A file from which the kubelet of this node runs a pod is written, as the installers of the control plane's operators
-    /// do.
+    /// A static pod manifest is written for the kubelet of a node, as the installer pods of the control plane
+    /// operators do.
     WriteStaticPod {
         /// The node.
         node: String,
-        /// What is in the file.
+        /// The manifest.
         pod: StaticPod,
     },
-    /// The process has counted up to this. Counters are not in the API: Prometheus asks the process.
+    /// A counter of the process changed. Counters are not in the API; Prometheus scrapes them from the
+    /// process.
     Count(Counter),
-    /// Prometheus tells of an alert whose state is another now. Alerts are not in the API: people ask Prometheus.
+    /// An alert changed its state. Alerts are not in the API; clients query Prometheus.
     Alert(Alert),
-    /// The kube-apiserver was rolled to Kubernetes 1.`minor`.
+    /// The kube-apiserver was updated to Kubernetes 1.`minor`.
     ServeKubernetes {
-        /// The minor.
+        /// The minor version.
         minor: u32,
     },
 }

@@ -1,8 +1,8 @@
-//! Counters that components keep in their memory, for who scrapes them.
+//! Counters that components keep in memory until Prometheus scrapes them.
 
 use std::collections::BTreeMap;
 
-/// One counter of a component. It begins anew with each process.
+/// A counter of a component. It restarts at zero with each process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counter {
     /// The component.
@@ -11,6 +11,6 @@ pub struct Counter {
     pub metric: &'static str,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// What it has come to.
+    /// The current value.
     pub count: u64,
 }

@@ -1,22 +1,24 @@
-//! What the nodes of a cluster find outside of it.
+//! The environment of nodes outside of the cluster.
 
 use std::any::Any;
 use std::fmt::Debug;
 
 use crate::registry::{Image, Registry, Workloads};
 
-/// Everything outside the cluster that a kubelet can reach, and what its machine was installed with.
+/// Everything outside the cluster that a kubelet can reach, and the software installed on its machine.
 pub trait NodeEnvironment: Any + Debug + Send + Sync {
-    /// The image that a pull of `pullspec` finds.
+    /// The image that a pull of `pullspec` returns.
     fn image(&self, pullspec: &str) -> Image;
 
-    /// The image that a pull finds for a container that copies a release payload out of it.
+    /// The image that a pull returns for a container that extracts a release payload.
     fn payload(&self, pullspec: &str) -> Image;
 
-    /// The software of nodes that were booted from this image of the operating system; `None`: what the Node reports already.
+    /// The software of nodes that booted this OS image; `None` to keep the versions that the Node reports
+    /// already.
     fn software(&self, os_image: &str, architecture: &str) -> Option<NodeSoftware>;
 
-    /// How many times as long as usual kubelets wait between renewals of their Leases; `None`: they have no Leases.
+    /// The factor by which kubelets extend the interval between renewals of their Leases; `None` if they have
+    /// no Leases.
     fn lease_stretch(&self) -> Option<i32>;
 }
 
@@ -33,10 +35,10 @@ pub struct NodeSoftware {
     pub container_runtime: String,
 }
 
-/// An environment without releases: images of a registry, and any other image, which runs.
+/// An environment without releases: its registry has some images, and all other images run.
 #[derive(Debug, Clone, Default)]
 pub struct Standalone {
-    /// Images that differ from others.
+    /// The images that differ from the default.
     pub registry: Registry,
     /// [`NodeEnvironment::lease_stretch`].
     pub lease_stretch: Option<i32>,

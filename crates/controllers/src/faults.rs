@@ -1,73 +1,74 @@
-//! What goes wrong. What an operator, a node or a pod is told to get wrong stands in annotations of the ClusterOperator, Node or Pod, so
-//! that whoever may write there can tell it: a scenario, or somebody with `oc annotate`.
+//! Faults of operators, nodes and pods. They are set by annotations of the ClusterOperator, Node or Pod, so
+//! scenarios and users with `oc annotate` can inject them.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-/// The annotation of a ClusterOperator, a Node or a Pod that names the fault, or says [`NONE`].
+/// The annotation of a ClusterOperator, Node or Pod with the name of a fault or [`NONE`].
 pub const ANNOTATION: &str = "windtunnel.dev/fault";
-/// The annotation with the reason that is given for the fault.
+/// The annotation with the reason that the component reports.
 pub const REASON: &str = "windtunnel.dev/fault-reason";
-/// The annotation with the message that is given for the fault.
+/// The annotation with the message that the component reports.
 pub const MESSAGE: &str = "windtunnel.dev/fault-message";
-/// The annotation with how often something happens.
+/// The annotation with the number of repetitions of a fault.
 pub const TIMES: &str = "windtunnel.dev/fault-times";
-/// The annotation with how many seconds something is off.
+/// The annotation with the number of seconds by which a clock is wrong.
 pub const SECONDS: &str = "windtunnel.dev/fault-seconds";
 
-/// What [`ANNOTATION`] says when all is to be well again.
+/// The value of [`ANNOTATION`] that heals a fault.
 pub const NONE: &str = "none";
 
-/// How an operator, a node or a pod can fail.
+/// The ways in which an operator, a node or a pod can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// An operator reports `Degraded=True`; on a node the machine-config daemon fails with the message.
     Degraded,
-    /// It reports `Available=False`.
+    /// The operator reports `Available=False`.
     Unavailable,
-    /// It reports `Available=False` and `True` in turn.
+    /// The operator alternates between `Available=False` and `True`.
     Flapping,
-    /// It reports `Upgradeable=False`.
+    /// The operator reports `Upgradeable=False`.
     NotUpgradeable,
-    /// It begins rollouts and never ends them.
+    /// The operator starts rollouts and never completes them.
     Stalled,
-    /// It reports nothing at all: its status is empty.
+    /// The operator reports nothing: its status is empty.
     Silent,
     /// The kubelet reports `Ready=False`.
     NotReady,
-    /// The kubelet does not run, on a machine that does.
+    /// The kubelet does not run, but the machine does.
     KubeletStopped,
     /// The kubelet reports `DiskPressure=True`.
     DiskPressure,
-    /// A file on the node's disk is not what the MachineConfig says.
+    /// A file on the node's disk differs from the MachineConfig.
     OnDiskMismatch,
-    /// The same, and nobody saw it change: the machine-config daemon finds out when it starts or is to change it.
+    /// Like [`Self::OnDiskMismatch`], but undetected until the machine-config daemon starts or updates the
+    /// node.
     HiddenMismatch,
-    /// The node cannot be brought to another MachineConfig.
+    /// The node cannot be updated to another MachineConfig.
     Unreconcilable,
-    /// The image of the operating system cannot be had.
+    /// The OS update (`rpm-ostree rebase`) fails.
     OsUpdateFails,
-    /// That image cannot be pulled.
+    /// The OS image cannot be pulled.
     ImagePullFails,
-    /// The machine is not rebooted when it is to be.
+    /// The machine does not reboot when it should.
     RebootRefused,
     /// The machine does not come back from its next reboot.
     DoesNotReturn,
-    /// The machine reboots so many times more before it stays up.
+    /// The machine reboots several more times before it stays up.
     RebootLoop,
-    /// A pod of the node may not be evicted.
+    /// A pod of the node cannot be evicted.
     DrainBlocked,
-    /// The clock of the machine is ahead.
+    /// The clock of the machine is fast.
     ClockAhead,
-    /// The clock of the machine is behind.
+    /// The clock of the machine is slow.
     ClockBehind,
-    /// The containers of a pod run and their readiness probes fail.
+    /// The containers of a pod run, but their readiness probes fail.
     Unready,
-    /// Their liveness probes fail, so that they are restarted again and again.
+    /// The liveness probes of a pod fail, so its containers are restarted again and again.
     NotLive,
-    /// Their startup probes fail, so that they are restarted again and again.
+    /// The startup probes of a pod fail, so its containers are restarted again and again.
     NotStarted,
-    /// Their programs end with an error again and again.
+    /// The programs of a pod exit with an error again and again.
     CrashLooping,
 }
 
@@ -99,10 +100,10 @@ const NAMES: [(FaultKind, &str); 24] = [
 ];
 
 impl FaultKind {
-    /// The names of the faults that operators have, as scenarios and the annotation have them.
+    /// The names of operator faults in scenarios and in the annotation.
     pub const OF_OPERATORS: [&str; 6] =
         ["degraded", "unavailable", "flapping", "not-upgradeable", "stalled", "silent"];
-    /// The names of the faults that nodes have.
+    /// The names of node faults.
     pub const OF_NODES: [&str; 15] = [
         "not-ready",
         "kubelet-stopped",
@@ -120,7 +121,7 @@ impl FaultKind {
         "clock-behind",
         "degraded",
     ];
-    /// The names of the faults that pods have.
+    /// The names of pod faults.
     pub const OF_PODS: [&str; 4] = ["unready", "not-live", "not-started", "crash-looping"];
 
     /// The fault of this name.
@@ -134,28 +135,29 @@ impl FaultKind {
     }
 }
 
-/// A fault with what is said of it.
+/// A fault with its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Which.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// The reason of the condition that tells of it; empty for one that every fault has.
+    /// The reason of the reported condition; empty for the default.
     pub reason: String,
-    /// The message of that condition; empty for one that every fault has.
+    /// The message of the reported condition; empty for the default.
     pub message: String,
-    /// How often, of [`FaultKind::RebootLoop`]; else 0.
+    /// The number of reboots of [`FaultKind::RebootLoop`]; otherwise 0.
     pub times: u32,
-    /// How much, of [`FaultKind::ClockAhead`] and [`FaultKind::ClockBehind`]; else 0.
+    /// The offset of [`FaultKind::ClockAhead`] and [`FaultKind::ClockBehind`]; otherwise 0.
     pub by: SignedDuration,
 }
 
 impl Fault {
-    /// A fault of which nothing more is said.
+    /// Creates a fault with default parameters.
     pub fn of(kind: FaultKind) -> Self {
         Self { kind, reason: String::new(), message: String::new(), times: 0, by: SignedDuration::ZERO }
     }
 
-    /// What the annotations of an object say: nothing (`None`), that all is well (`Some(None)`), or a fault.
+    /// Reads the annotations of an object: a fault, `Some(None)` for [`NONE`], or `None` without a known
+    /// name.
     pub fn told(object: &Value) -> Option<Option<Self>> {
         let text = |name: &str| object["metadata"]["annotations"][name].as_str();
         let name = text(ANNOTATION)?;
@@ -170,12 +172,12 @@ impl Fault {
         Some(Some(Self { kind, reason: said(REASON), message: said(MESSAGE), times, by }))
     }
 
-    /// The message, or `otherwise` where none is given.
+    /// The message, or `otherwise` if it is empty.
     pub fn message_or<'a>(&'a self, otherwise: &'a str) -> &'a str {
         if self.message.is_empty() { otherwise } else { &self.message }
     }
 
-    /// The merge patch that puts a fault into an object's annotations, or says that all is well.
+    /// The merge patch that sets the annotations of a fault, or [`NONE`].
     pub fn patch(fault: Option<&Self>) -> Value {
         let text = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
         let number = |number: i64| if number == 0 { Value::Null } else { json!(number.to_string()) };
@@ -196,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_patch_tells_is_read_back() {
+    fn a_fault_is_read_back_from_its_patch() {
         let fault = Fault { reason: "Waiting".to_owned(), ..Fault::of(FaultKind::Stalled) };
         let by = SignedDuration::from_mins(10);
         let numbers = Fault { times: 3, by, ..Fault::of(FaultKind::RebootLoop) };

@@ -1,8 +1,9 @@
-//! Kubernetes' own controllers, its scheduler and its kubelet, simulated: a folder each.
+//! Simulations of Kubernetes' controllers, scheduler and kubelet, in one module each.
 //!
-//! An actor decides and the engine does: [`Actor::step`] gets what the component would see and returns what it wants
-//! written. Its struct is the component's memory: dropping it is a crash, and a new one must find its way by the API
-//! alone. Actors read no clock, hold no client and draw randomness only from the streams that they were made with.
+//! Actors decide, and the engine executes: [`Actor::step`] gets the component's input and returns its writes.
+//! The struct of an actor is the memory of the component. Dropping it simulates a crash, after which a new
+//! actor must continue from the API alone. Actors do not read clocks, have no clients, and draw random
+//! numbers only from the streams that they were created with.
 
 mod actor;
 pub mod cleanup;
@@ -15,6 +16,9 @@ pub mod machine;
 pub mod node_lifecycle;
 pub mod recorder;
 pub mod registry;
+#[cfg(feature = "runner")]
+pub mod runner;
+pub mod schedule;
 pub mod scheduler;
 pub mod service_accounts;
 #[cfg(any(test, feature = "testing"))]
@@ -26,13 +30,14 @@ use windtunnel_core::rng::Streams;
 
 pub use actor::{Actor, Copied, Effect, Input, Interest, Signal, Step};
 
-/// The annotation of pods, and of the pod templates of Deployments, that a simulated program stands for when its value is
-/// `true`.
+/// The annotation of pods and pod templates. The value `true` means that a simulated program implements their
+/// containers.
 pub const PROGRAM: &str = "windtunnel.dev/program";
-/// The value of that annotation in the pod template of a DaemonSet whose programs run on machines, and in no pods.
+/// The value of that annotation in the pod template of a DaemonSet whose programs run on machines instead of
+/// in pods.
 pub const ON_MACHINES: &str = "machine";
 
-/// The controllers of Kubernetes itself: those of kube-controller-manager, and the scheduler. Each works alone as well.
+/// The controllers of kube-controller-manager and the scheduler. They work independently of each other.
 pub fn kubernetes(streams: &Streams) -> Vec<Box<dyn Actor>> {
     vec![
         Box::new(workloads::jobs::JobController::new()),

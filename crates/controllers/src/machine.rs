@@ -1,39 +1,39 @@
-//! What a machine is beneath its Node: its disk, and how it was started.
+//! The state of a machine beneath its Node: its disk and its boots.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 
-/// What outlives a reboot of a machine.
+/// The state that survives reboots of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Disk {
-    /// The rendered MachineConfig whose files are there (`/etc/machine-config-daemon/currentconfig`).
+    /// The rendered MachineConfig whose files are on the disk (`/etc/machine-config-daemon/currentconfig`).
     pub config: String,
-    /// The image of the operating system that is booted next.
+    /// The OS image for the next boot.
     pub os_image: String,
 }
 
-/// One start of a machine.
+/// One boot of a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boot {
-    /// The id that the kernel made, as the kubelet reports it in `status.nodeInfo.bootID`.
+    /// The kernel's boot id, which the kubelet reports in `status.nodeInfo.bootID`.
     pub id: String,
-    /// The image of the operating system that was booted.
+    /// The booted OS image.
     pub os_image: String,
-    /// When, by the machine's own clock. What ran before has ended.
+    /// The time of the boot by the machine's own clock. It ended all earlier processes.
     pub at: Time,
 }
 
-/// A file from which the kubelet of a machine runs a pod by itself (`/etc/kubernetes/manifests`), without asking the API.
+/// The manifest of a static pod in `/etc/kubernetes/manifests`, which the kubelet runs without the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaticPod {
-    /// The pod as the file has it: its name without that of the node, and bound to none.
+    /// The pod in the file: without the node's name as a suffix, and not bound to a node.
     pub manifest: Arc<Value>,
 }
 
 impl StaticPod {
-    /// Whether a file takes the place of another: the pod is called the same.
+    /// Whether this file replaces another, because their pods have the same namespace and name.
     pub fn replaces(&self, other: &Self) -> bool {
         let name = |pod: &Self| {
             ["namespace", "name"].map(|field| pod.manifest["metadata"][field].as_str().map(str::to_owned))

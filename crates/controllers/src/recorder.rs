@@ -1,5 +1,5 @@
-//! What a component tells people as Events, and how often at the most: repeated ones are counted, similar ones combined,
-//! and too many left out, as client-go's recorder does it.
+//! Recording of Events with client-go's limits: repeated Events are counted, similar ones combined, and
+//! excessive ones dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,16 @@ use windtunnel_core::Write;
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::{EVENT_TTL, EVENTS};
 
-/// Different messages of one reason that are told one by one; later ones are combined.
+/// From this number of different messages of one reason on, further messages are combined.
 const SIMILAR_MAX: usize = 10;
-/// After this long without one of a reason its messages count anew.
+/// The count of different messages restarts after this time without an Event of the reason.
 const SIMILAR_FOR: SignedDuration = SignedDuration::from_mins(10);
 const COMBINED: &str = "(combined from similar events)";
-/// So many events about the object at once, and one more each interval.
+/// The number of Events about an object that may be written at once. One more is allowed per `REFILL`.
 const BURST: i32 = 25;
 const REFILL: SignedDuration = SignedDuration::from_mins(5);
 
-/// Something worth an Event.
+/// The content of an Event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     warns: bool,
@@ -27,65 +27,66 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// Of type Normal.
+    /// Creates a notice of type Normal.
     pub fn normal(reason: &'static str, message: impl Into<String>) -> Self {
         Self { warns: false, reason, message: message.into() }
     }
 
-    /// Of type Warning.
+    /// Creates a notice of type Warning.
     pub fn warning(reason: &'static str, message: impl Into<String>) -> Self {
         Self { warns: true, reason, message: message.into() }
     }
 }
 
-/// An Event that stands in the API: its name and how often it was told.
+/// An Event that was recorded.
 #[derive(Debug, Clone)]
 struct Told {
     name: String,
     first: Time,
-    /// When it was written last.
+    /// The time of its last write.
     last: Time,
     count: u32,
-    /// Whether it was really written: it may have been left out.
+    /// Whether it was written; the rate limit may have dropped it.
     exists: bool,
 }
 
-/// Messages of one reason, for combining.
+/// The messages of one reason, for combining.
 #[derive(Debug, Clone)]
 struct Similar {
     messages: BTreeSet<String>,
     last: Time,
 }
 
-/// What Events are about, and who tells them.
+/// The object and source of Events.
 #[derive(Debug, Clone, Default)]
 pub struct Subject {
-    /// The object, as a reference to it; Events are named after it.
+    /// A reference to the object, whose name prefixes the names of Events.
     pub involved: Value,
     /// The namespace of the Events.
     pub namespace: String,
-    /// The component that tells them, and its node.
+    /// The reporting component and its node.
     pub source: Value,
 }
 
-/// The memory of what was told of one object.
+/// Records the Events of one object.
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     subject: Subject,
     told: BTreeMap<(bool, &'static str, String), Told>,
     similar: BTreeMap<(bool, &'static str), Similar>,
-    /// When a bucket that is full now would have been filled from nothing; `None`: nothing was told yet.
+    /// The time at which the token bucket was empty; it gains a token per `REFILL` since then. `None` before
+    /// the first Event.
     filled_at: Option<Time>,
     made: i64,
 }
 
 impl Recorder {
-    /// One that has not told anything yet.
+    /// Creates a recorder without Events.
     pub fn of(subject: Subject) -> Self {
         Self { subject, ..Self::default() }
     }
 
-    /// The write that tells this; none where too much was told.
+    /// Returns the write that records a notice; `None` if the rate limit drops it.
     pub fn tell(&mut self, notice: Notice, now: Time) -> Option<Write> {
         let Notice { warns, reason, message } = notice;
         let (key, message) = self.combine(warns, reason, message, now);
@@ -103,7 +104,7 @@ impl Recorder {
         if !allowed {
             return None;
         }
-        // One that has gone meanwhile is made again.
+        // An Event that has expired is created again.
         let stands = told.exists && now.duration_since(told.last) < EVENT_TTL;
         told.last = now;
         if stands {
@@ -127,8 +128,8 @@ impl Recorder {
         Some(Write::create(&EVENTS, object))
     }
 
-    /// Under which message it is remembered and with which one it is told: from the tenth different one of a reason on,
-    /// as one of many.
+    /// Returns the message to count by and the message to write. From the tenth different message of a reason
+    /// on, messages are combined.
     fn combine(&mut self, warns: bool, reason: &'static str, message: String, now: Time) -> (String, String) {
         let empty = || Similar { messages: BTreeSet::new(), last: now };
         let similar = self.similar.entry((warns, reason)).or_insert_with(empty);
@@ -144,7 +145,7 @@ impl Recorder {
         (COMBINED.to_owned(), format!("{COMBINED}: {message}"))
     }
 
-    /// Takes a token, if there is one.
+    /// Takes a token if there is one.
     fn allows(&mut self, now: Time) -> bool {
         let earliest = now - REFILL * BURST;
         let filled_at = self.filled_at.map_or(earliest, |at| at.max(earliest));
@@ -167,7 +168,7 @@ mod tests {
         Time::from_second(1_700_000_000 + seconds).unwrap()
     }
 
-    /// What telling this does: `new <message>`, `<count>`, or nothing.
+    /// The effect of recording a message: `new <message>`, `<count>`, or nothing.
     fn tell(events: &mut Recorder, message: &str, seconds: i64) -> String {
         let write = events.tell(Notice::warning("Failed", message), at(seconds));
         match write.map(|write| write.operation) {
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_again_is_counted() {
+    fn counts_repeated_events() {
         let mut events = Recorder::default();
         assert_eq!(tell(&mut events, "a", 0), "new a");
         assert_eq!(tell(&mut events, "a", 5), "2");
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tenth_message_of_a_reason_is_combined_with_those_that_follow() {
+    fn combines_messages_of_a_reason_from_the_tenth_on() {
         let mut events = Recorder::default();
         let last: Vec<String> = (0..11).map(|i| tell(&mut events, &format!("pod {i:02}"), i)).collect();
         assert_eq!(last[8], "new pod 08");
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn after_twenty_five_at_once_one_each_five_minutes_is_left() {
+    fn allows_25_events_at_once_and_then_one_per_five_minutes() {
         let mut events = Recorder::default();
         let told = |events: &mut Recorder, seconds| usize::from(!tell(events, "a", seconds).is_empty());
         assert_eq!((0..30).map(|_| told(&mut events, 0)).sum::<usize>(), 25);

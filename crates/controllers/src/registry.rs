@@ -1,8 +1,8 @@
-//! The image registry, and what becomes of a pull.
+//! The image registry and the results of pulls.
 
 use std::collections::BTreeMap;
 
-/// The image registry: what happens to a pull, by digest. A digest that it does not hold is unknown to it.
+/// The result of pulls by digest. Digests that are not listed are unknown to the registry.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
     /// Images by digest (`sha256:...`).
@@ -10,12 +10,12 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Whether it has an image of this digest.
+    /// Whether the registry has an image with the digest of `pullspec`.
     pub fn holds(&self, pullspec: &str) -> bool {
         digest_of(pullspec).is_some_and(|digest| self.images.contains_key(digest))
     }
 
-    /// The image of a pull specification; an unknown digest, or a tag, answers that the manifest is unknown.
+    /// The image of a pull specification. Pulls of unknown digests and of tags fail with an unknown manifest.
     pub fn resolve(&self, pullspec: &str) -> Image {
         digest_of(pullspec).and_then(|digest| self.images.get(digest)).cloned().unwrap_or(Image {
             pull: Pull::ManifestUnknown,
@@ -28,17 +28,17 @@ impl Registry {
     }
 }
 
-/// Images that belong to no release.
+/// The images that belong to no release.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workloads {
-    /// Those that are told of, by their pull specifications.
+    /// Images with explicit settings, by pull specification.
     pub named: BTreeMap<String, Image>,
-    /// What all others are like.
+    /// The default for all other images.
     pub others: Image,
 }
 
 impl Workloads {
-    /// An image with a program of somebody's: nobody signed it, and there is no payload in it.
+    /// Creates an unsigned image without a release payload.
     pub fn image(pull: Pull, containers: Containers) -> Image {
         Image {
             pull,
@@ -58,47 +58,47 @@ impl Default for Workloads {
     }
 }
 
-/// One image of the registry.
+/// An image and its behaviour.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Image {
-    /// What a pull comes to.
+    /// The result of a pull.
     pub pull: Pull,
-    /// Its Sigstore signature, which the container runtime checks against ClusterImagePolicy objects.
+    /// Its Sigstore signature, which the container runtime verifies for ClusterImagePolicy objects.
     pub sigstore: Signature,
-    /// Its OpenPGP release signature, which the cluster-version operator checks.
+    /// Its OpenPGP release signature, which the cluster-version operator verifies.
     pub openpgp: OpenPgp,
-    /// What is in it.
+    /// Its content.
     pub contents: Contents,
-    /// What becomes of its containers.
+    /// The behaviour of its containers.
     pub containers: Containers,
-    /// The stores that hold it, by their URLs; empty for those that payloads name.
+    /// The URLs of the signature stores that have its signature; empty for the stores that payloads name.
     pub signature_stores: Vec<String>,
 }
 
-/// What a pull comes to.
+/// The result of a pull.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Pull {
-    /// The image arrives.
+    /// The pull succeeds.
     #[default]
     Succeeds,
-    /// It arrives after more than a minute.
+    /// The pull succeeds after more than a minute.
     Slow,
-    /// The registry has no such manifest.
+    /// The registry does not have the manifest.
     ManifestUnknown,
-    /// The registry answers with a manifest of another digest than was asked for.
+    /// The registry returns a manifest with another digest.
     WrongDigest,
-    /// The registry refuses the credentials.
+    /// The registry rejects the credentials.
     Unauthorized,
     /// The registry cannot be reached.
     Unreachable,
-    /// The registry answers that it is out of service.
+    /// The registry returns 503.
     Unavailable,
-    /// No answer ever comes.
+    /// The registry never answers.
     Hangs,
 }
 
 impl Pull {
-    /// What scenarios call them; the first is the one that succeeds.
+    /// The names in scenarios, in the order of `ALL`.
     pub const NAMES: [&str; 8] = [
         "succeeds",
         "manifest-unknown",
@@ -121,65 +121,65 @@ impl Pull {
         Self::Hangs,
     ];
 
-    /// The one of this name.
+    /// The result of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().position(|known| *known == name).map(|index| Self::ALL[index])
     }
 }
 
-/// What is in a release image.
+/// The content of an image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Contents {
-    /// A payload.
+    /// A release payload.
     #[default]
     Payload,
-    /// No payload at all.
+    /// No release payload.
     NoPayload,
-    /// A payload that lacks the list of its images.
+    /// A payload without `image-references`.
     NoImageReferences,
-    /// A payload whose metadata cannot be read.
+    /// A payload with unreadable release metadata.
     UnreadableMetadata,
-    /// A payload whose list of images is another version's.
+    /// A payload with the `image-references` of another version.
     OtherImageReferences,
-    /// A payload with a manifest that cannot be read.
+    /// A payload with an unreadable manifest.
     UnreadableManifest,
 }
 
-/// What becomes of the containers of an image.
+/// The behaviour of an image's containers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Containers {
-    /// They run, as far as their programs go.
+    /// They run and execute their programs.
     #[default]
     Run,
-    /// Their programs fail as soon as they begin.
+    /// They exit with an error right after the start.
     Crash,
-    /// Their programs are killed for want of memory.
+    /// They are killed because they run out of memory.
     OutOfMemory,
-    /// The container runtime cannot make them.
+    /// The container runtime cannot create them.
     CannotBeCreated,
 }
 
-/// State of a Sigstore signature.
+/// The state of a Sigstore signature.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Signature {
-    /// There is one, by the right key.
+    /// Signed with the right key.
     #[default]
     Valid,
-    /// There is none.
+    /// Not signed.
     Missing,
 }
 
-/// What signature stores answer about an image.
+/// The answer of signature stores about an image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OpenPgp {
-    /// They have a signature, by the right key.
+    /// They have a signature by the right key.
     #[default]
     Valid,
-    /// They have none.
+    /// They have no signature.
     Missing,
-    /// They have one by a key that nobody trusts.
+    /// They have a signature by an untrusted key.
     WrongKey,
-    /// No answer ever comes.
+    /// They never answer.
     Unanswered,
 }
 
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_repository_is_what_stands_before_tag_and_digest() {
+    fn repository_of_cuts_tag_and_digest() {
         for image in
             ["host:5000/a/b:v1", "host:5000/a/b@sha256:00", "host:5000/a/b", "host:5000/a/b:v1@sha256:00"]
         {

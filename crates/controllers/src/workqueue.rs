@@ -1,4 +1,4 @@
-//! What a controller has to look at again: at once, later, or when its own writes are answered.
+//! The work queue of controllers: objects to reconcile now, later, or when their writes are answered.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,60 +9,60 @@ use windtunnel_core::{Answer, Key, Object, Operation, View, Write};
 
 use super::{Input, Step};
 
-/// Pause before another try when the object was changed or removed by somebody else meanwhile.
+/// The delay of a retry after somebody else changed or deleted the object.
 const CONFLICT_PAUSE: SignedDuration = SignedDuration::from_millis(100);
 
-/// Pause before another try when the API server refused for any other reason.
+/// The delay of a retry after any other rejection.
 const REFUSAL_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 
-/// The work of one controller, by the object ("subject") that it is about.
+/// The work of a controller, by object ("subject").
 ///
-/// A subject whose writes are unanswered is not handed out: looking at it before the view holds those writes would
-/// make them twice.
+/// A subject with unanswered writes is not handed out. Reconciling it before the view contains those writes
+/// would repeat them.
 #[derive(Debug, Clone, Default)]
 pub struct WorkQueue {
     dirty: BTreeSet<Key>,
     later: BTreeMap<Key, Time>,
     asked: VecDeque<Key>,
-    /// Updates that changed nothing, and so are not made again: an API server that is older than a controller drops what it does
-    /// not know.
+    /// The last update of a subject that changed nothing, which is not repeated. An API server that is older
+    /// than the controller drops unknown fields.
     fruitless: BTreeMap<Key, Write>,
 }
 
 impl WorkQueue {
-    /// Looks at `subject` as soon as possible.
+    /// Schedules `subject` for now.
     pub fn add(&mut self, subject: Key) {
         self.dirty.insert(subject);
     }
 
-    /// Looks at `subject` at `at`, replacing an earlier wish.
+    /// Schedules `subject` for `at`, replacing an earlier schedule.
     pub fn add_at(&mut self, subject: Key, at: Time) {
         self.later.insert(subject, at);
     }
 
-    /// Looks at `subject` at `at`, or when it was to be looked at anyway if that is earlier.
+    /// Schedules `subject` for `at`, or keeps an earlier schedule.
     pub fn add_by(&mut self, subject: Key, at: Time) {
         let due = self.later.entry(subject).or_insert(at);
         *due = (*due).min(at);
     }
 
-    /// The clock was set: what is to be looked at later is so by as much later on it.
+    /// Shifts all schedules when the clock is set.
     pub fn leap(&mut self, by: SignedDuration) {
         self.later.values_mut().for_each(|at| *at = after(*at, by));
     }
 
-    /// Notes that `write` is made on behalf of `subject`.
+    /// Adds `write` on behalf of `subject`.
     pub fn ask(&mut self, subject: &Key, write: Write, writes: &mut Vec<Write>) {
         self.asked.push_back(subject.clone());
         writes.push(write);
     }
 
-    /// Takes answers in, and hands those back that are refusals, with the subject of the write.
+    /// Processes answers and returns the rejections, each with the subject of its write.
     pub fn answered<'a>(&mut self, answers: &'a [Answer], now: Time) -> Vec<(Key, &'a Answer)> {
         let mut refused = Vec::new();
         for answer in answers {
             let Some(subject) = self.asked.pop_front() else { break };
-            // An Event changes nothing that its teller looks at, and one that is refused is lost.
+            // The controller does not react to its own Events, and it does not retry rejected ones.
             if answer.write.resource == EVENTS {
                 continue;
             }
@@ -74,7 +74,7 @@ impl WorkQueue {
                     self.add(subject);
                 }
                 Err(refusal) => {
-                    // What is not found when it is to be created is its namespace or its kind.
+                    // A creation that is answered 404 lacks its namespace or its kind.
                     let raced = match refusal.code {
                         409 => true,
                         404 => answer.write.verb() != "create",
@@ -89,7 +89,7 @@ impl WorkQueue {
         refused
     }
 
-    /// The subjects to look at now, in order; they are no longer waited for.
+    /// Removes and returns the subjects that are due, in order.
     pub fn take_due(&mut self, now: Time) -> Vec<Key> {
         let due: BTreeSet<Key> = self
             .later
@@ -107,7 +107,7 @@ impl WorkQueue {
         due.into_iter().collect()
     }
 
-    /// Whether `write` was made already on behalf of `subject`, of the same state of its object, and changed nothing.
+    /// Whether the same `write` for `subject`, on the same version of its object, has changed nothing before.
     fn is_fruitless(&mut self, subject: &Key, write: &Write) -> bool {
         match self.fruitless.get(subject) {
             Some(made) if made == write => true,
@@ -119,39 +119,40 @@ impl WorkQueue {
         }
     }
 
-    /// Drops `subject`.
+    /// Removes `subject` from the queue.
     pub fn forget(&mut self, subject: &Key) {
         self.fruitless.remove(subject);
         self.dirty.remove(subject);
         self.later.remove(subject);
     }
 
-    /// A subject that is looked at later.
+    /// Some subject that is scheduled for later.
     pub fn waiting(&self) -> Option<&Key> {
         self.later.keys().next()
     }
 
-    /// When the next subject is due. One whose writes are unanswered is due with the answer, not at a time.
+    /// The time when the next subject is due. Subjects with unanswered writes are due with the answer
+    /// instead.
     pub fn next(&self) -> Option<Time> {
         self.later.iter().filter(|(subject, _)| !self.asked.contains(subject)).map(|(_, at)| *at).min()
     }
 }
 
-/// Whether an update left its object in the version that it was made of.
+/// Whether an update left the `resourceVersion` of its object unchanged.
 fn changed_nothing(write: &Write, after: &Object) -> bool {
     let Operation::Update(object) = &write.operation else { return false };
     object["metadata"]["resourceVersion"].as_str().is_some_and(|version| version == after.resource_version())
 }
 
-/// A controller that looks at one subject after the other.
+/// A controller that reconciles one subject at a time.
 pub trait Reconcile {
-    /// Its work.
+    /// Its work queue.
     fn queue(&mut self) -> &mut WorkQueue;
 
-    /// Looks at one subject; gives what to write on its behalf.
+    /// Reconciles one subject and returns the writes on its behalf.
     fn sync(&mut self, subject: &Key, view: &View, now: Time) -> Vec<Write>;
 
-    /// Looks at every subject that is due, and says when the next one is.
+    /// Reconciles all due subjects and schedules the next step.
     fn reconcile(&mut self, input: &Input<'_>) -> Step {
         let mut step = Step::default();
         for subject in self.queue().take_due(input.now) {
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subject_rests_until_its_write_is_answered_and_longer_after_a_refusal() {
+    fn a_subject_waits_for_its_answer_and_longer_after_a_rejection() {
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         let (mut queue, mut writes) = (WorkQueue::default(), Vec::new());
         let pod = PODS.key("ns", "a");
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(queue.next(), Some(now + REFUSAL_PAUSE));
     }
 
-    /// Wants a pod to have a label.
+    /// A controller that sets a label on a pod.
     struct Labeller(WorkQueue);
 
     impl Reconcile for Labeller {
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_of_which_a_server_takes_nothing_is_made_once_for_each_state_of_its_object() {
+    fn an_update_without_effect_is_sent_once_per_resource_version() {
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         let mut labeller = Labeller(WorkQueue::default());
         let pod = |version: &str| {
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_create_that_is_answered_404_waits_for_its_namespace_or_kind_and_a_race_only_shortly() {
+    fn a_create_answered_404_is_retried_late_and_a_conflict_soon() {
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         let pause = |write: Write, code| {
             let (mut queue, mut writes) = (WorkQueue::default(), Vec::new());

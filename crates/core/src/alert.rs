@@ -1,4 +1,4 @@
-//! Alerts, as Prometheus tells of them.
+//! Alerts in the form that Prometheus reports them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,11 +13,11 @@ pub const NAME: &str = "alertname";
 /// One alert: a rule of Prometheus and the labels that its expression found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
-    /// What it is about, its name and severity among them. No two alerts have the same.
+    /// Its labels, including its name and severity. They are unique among alerts.
     pub labels: BTreeMap<String, String>,
-    /// What it says to people.
+    /// Texts for people, such as `summary` and `description`.
     pub annotations: BTreeMap<String, String>,
-    /// How far it is.
+    /// Whether it is pending, firing or inactive.
     pub state: AlertState,
 }
 
@@ -38,7 +38,7 @@ impl Alert {
     }
 }
 
-/// An alert, and since when its expression has held.
+/// An alert with the time since which its expression has held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveAlert {
     /// The alert.
@@ -48,8 +48,8 @@ pub struct ActiveAlert {
 }
 
 impl ActiveAlert {
-    /// Reads an element of `data.alerts` of Prometheus' `/api/v1/alerts`, where there is no alert that is inactive: one that is
-    /// not pending fires.
+    /// Parses an element of `data.alerts` of Prometheus' `/api/v1/alerts`. That API never returns inactive
+    /// alerts, so every alert that is not pending is firing.
     pub fn read(value: &Value) -> Self {
         let texts = |of: &str| {
             let texts = value[of].as_object().into_iter().flatten();
@@ -62,14 +62,14 @@ impl ActiveAlert {
     }
 }
 
-/// How far an alert is.
+/// The state of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlertState {
-    /// Its expression has not held for long enough.
+    /// Its expression holds, but not yet for as long as the rule requires.
     Pending,
-    /// It is told.
+    /// Prometheus sends it to Alertmanager.
     Firing,
-    /// Its expression holds no longer.
+    /// Its expression no longer holds.
     Inactive,
 }
 

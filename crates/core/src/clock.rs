@@ -1,26 +1,26 @@
-//! Where "now" comes from.
+//! Clocks: the source of the current time.
 //!
-//! Simulated code takes `now` as an argument. Only code that also runs outside a simulation (the update status
-//! controller) holds a [`Clock`].
+//! Simulated code takes `now` as an argument. Only code that also runs outside a simulation holds a
+//! [`Clock`], such as the update status controller.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// A moment, on whichever clock the run uses.
+/// A point in time, on whichever clock the run uses.
 pub type Time = Timestamp;
 
-/// Tells the current moment.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// The current moment of this clock.
+    /// Returns the current time of this clock.
     fn now(&self) -> Time;
 
-    /// The seconds that pass on this clock in one second on the wall; 0 while it stands still.
+    /// The seconds that pass on this clock per second of wall time; 0 while it is stopped.
     fn speed(&self) -> f64 {
         1.0
     }
 
-    /// The time on the wall until this clock shows `at`; the longest span if it never does.
+    /// The wall time until this clock shows `at`; the maximum duration if it never does.
     fn until(&self, at: Time) -> std::time::Duration {
         std::time::Duration::try_from(at.duration_since(self.now())).unwrap_or_default()
     }
@@ -37,7 +37,7 @@ impl Clock for WallClock {
     }
 }
 
-/// A clock that passes faster or slower than the wall's.
+/// A clock that runs faster or slower than wall time.
 #[derive(Debug, Clone, Copy)]
 pub struct ScaledClock {
     epoch: Time,
@@ -47,13 +47,14 @@ pub struct ScaledClock {
 }
 
 impl ScaledClock {
-    /// A clock that shows `epoch` now and passes `speed` times as fast as the wall's; at least a thousandth as fast.
+    /// Creates a clock that shows `epoch` now and runs `speed` times as fast as wall time, at least 0.001
+    /// times.
     #[expect(clippy::disallowed_methods, reason = "a place where wall time enters, as it must")]
     pub fn starting_at(epoch: Time, speed: f64) -> Self {
         Self { epoch, origin: std::time::Instant::now(), speed: speed.max(0.001), end: Time::MAX }
     }
 
-    /// The same clock, which stands still once it shows `end`.
+    /// Makes the clock stop at `end`.
     #[must_use]
     pub fn ending_at(self, end: Time) -> Self {
         Self { end, ..self }
@@ -80,17 +81,17 @@ impl Clock for ScaledClock {
     }
 }
 
-/// A clock that shows what it was set to last, for a server that lives by the time of a run on another thread.
+/// A clock that shows the time last set. It is for a server that follows the time of a run on another thread.
 #[derive(Debug)]
 pub struct SetClock(std::sync::atomic::AtomicI64);
 
 impl SetClock {
-    /// A clock that shows `at`, to the millisecond.
+    /// Creates a clock that shows `at`, to the millisecond.
     pub fn at(at: Time) -> Arc<Self> {
         Arc::new(Self(at.as_millisecond().into()))
     }
 
-    /// Shows `at` from now on; it never goes back.
+    /// Advances the clock to `at`. It never goes back.
     pub fn set(&self, at: Time) {
         self.0.fetch_max(at.as_millisecond(), std::sync::atomic::Ordering::Relaxed);
     }
@@ -106,9 +107,9 @@ impl Clock for SetClock {
     }
 }
 
-/// Virtual time: the paused clock of the tokio runtime that the simulation runs on.
+/// Virtual time: the paused clock of the tokio runtime that runs the simulation.
 ///
-/// Must be read on that runtime. Resolution is one millisecond, the grain of tokio's timers.
+/// Must be read on that runtime. Its resolution is one millisecond, as that of tokio's timers.
 #[derive(Debug, Clone)]
 pub struct VirtualClock {
     epoch: Time,
@@ -116,14 +117,14 @@ pub struct VirtualClock {
 }
 
 impl VirtualClock {
-    /// A clock that shows `epoch` now, to the millisecond, and moves with the paused runtime of the caller. With a fraction of
-    /// one it would never show a whole second.
+    /// Creates a clock that shows `epoch` now, cut to the millisecond, and moves with the caller's paused
+    /// runtime. With a fraction of a millisecond it would never show a whole second.
     pub fn starting_at(epoch: Time) -> Arc<Self> {
         let epoch = Timestamp::from_millisecond(epoch.as_millisecond()).unwrap_or(epoch);
         Arc::new(Self { epoch, origin: tokio::time::Instant::now() })
     }
 
-    /// The runtime instant at which this clock shows `at`; moments before the start are the start.
+    /// The runtime instant at which this clock shows `at`; the start for times before it.
     pub fn instant_of(&self, at: Time) -> tokio::time::Instant {
         let since = at.duration_since(self.epoch);
         self.origin + std::time::Duration::try_from(since).unwrap_or_default()
@@ -138,24 +139,24 @@ impl Clock for VirtualClock {
     }
 }
 
-/// The moment so long after another, at most the last that a clock can show (and at least the first). For spans that
-/// somebody may have written into an object or a scenario; those that the code fixes are added plainly.
+/// Adds a span to a time, limited to the range of [`Time`]. For spans from objects or scenarios, which may be
+/// of any size; constant spans can be added with `+`.
 pub fn after(at: Time, span: SignedDuration) -> Time {
     at.checked_add(span).unwrap_or(if span.is_negative() { Time::MIN } else { Time::MAX })
 }
 
-/// A moment as Kubernetes writes it (`metav1.Time`): RFC 3339 in UTC, whole seconds.
+/// Formats a time as Kubernetes' `metav1.Time`: RFC 3339 in UTC, whole seconds.
 pub fn rfc3339(at: Time) -> String {
     let whole = Timestamp::from_second(at.as_second()).unwrap_or(at);
     whole.to_string()
 }
 
-/// A moment as Kubernetes writes `metav1.MicroTime`: RFC 3339 in UTC with six decimals.
+/// Formats a time as Kubernetes' `metav1.MicroTime`: RFC 3339 in UTC with six decimals.
 pub fn rfc3339_micro(at: Time) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
-/// Reads a moment as Kubernetes writes it; `None` where the text is none.
+/// Parses an RFC 3339 time; `None` if the text is not one.
 pub fn parse_rfc3339(text: &str) -> Option<Time> {
     text.parse().ok()
 }
@@ -172,14 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn no_span_leads_beyond_the_ends_of_the_clock() {
+    fn adding_a_span_saturates_at_the_ends_of_the_clock() {
         assert_eq!(after(Time::UNIX_EPOCH, SignedDuration::from_secs(5)).as_second(), 5);
         assert_eq!(after(Time::UNIX_EPOCH, SignedDuration::MAX), Time::MAX);
         assert_eq!(after(Time::UNIX_EPOCH, SignedDuration::MIN), Time::MIN);
     }
 
     #[test]
-    fn a_scaled_clock_passes_as_many_times_as_fast_as_it_was_told() {
+    fn a_scaled_clock_runs_at_its_speed() {
         let clock = ScaledClock::starting_at(Time::UNIX_EPOCH, 1e6);
         let (one, other) = (clock.now(), clock.now());
         assert!(Time::UNIX_EPOCH <= one && one <= other);
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scaled_clock_stands_still_at_its_end() {
+    fn a_scaled_clock_stops_at_its_end() {
         let end = after(Time::UNIX_EPOCH, SignedDuration::from_secs(1));
         let running = ScaledClock::starting_at(Time::UNIX_EPOCH, 0.001).ending_at(end);
         assert!((running.speed() - 0.001).abs() < f64::EPSILON && running.now() < end);
@@ -200,11 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn the_virtual_clock_moves_with_the_paused_runtime_only() {
+    fn the_virtual_clock_moves_only_with_the_paused_runtime() {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            // As the wall's clock may show it.
+            // The wall clock has fractions of a millisecond.
             let clock = VirtualClock::starting_at("2024-01-01T00:00:00.000655Z".parse().unwrap());
             let epoch: Time = "2024-01-01T00:00:00Z".parse().unwrap();
             assert_eq!(clock.now(), epoch);

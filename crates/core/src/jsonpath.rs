@@ -1,10 +1,10 @@
-//! JSONPath as Kubernetes has it: for printer columns, and for what `oc get -o jsonpath=...` prints.
+//! JSONPath in Kubernetes' dialect, for printer columns and `oc get -o jsonpath=...`.
 
 use std::cmp::Ordering;
 
 use serde_json::Value;
 
-/// A path, read once.
+/// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonPath(Vec<Step>);
 
@@ -13,18 +13,18 @@ enum Step {
     Field(String),
     /// `*`.
     All,
-    /// `..`: the node itself and everything below it.
+    /// `..`: the node itself and all its descendants.
     Below,
     /// Elements `from:to:step` of a list.
     Slice(Option<i64>, Option<i64>, i64),
-    /// One element; negative numbers count from the end.
+    /// One element; negative indexes count from the end.
     Index(i64),
-    /// Several of the above in one pair of brackets.
+    /// Several elements, slices or fields in one pair of brackets.
     Union(Vec<Step>),
     Filter(Box<Filter>),
 }
 
-/// `left operator right`; an operand alone asks whether it is there.
+/// `left operator right`. A single operand tests whether the value exists.
 #[derive(Debug, Clone, PartialEq)]
 struct Filter {
     left: Operand,
@@ -33,7 +33,7 @@ struct Filter {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Operand {
-    /// From the element (`@`), or from the root (`$`).
+    /// A path that starts at the element (`@`) or at the root (`$`).
     Path {
         from_root: bool,
         path: JsonPath,
@@ -51,7 +51,7 @@ enum Operator {
     GreaterOrEqual,
 }
 
-/// Longest first, so that `<=` is not read as `<`.
+/// Longest symbols first, so that `<=` is not parsed as `<`.
 const OPERATORS: [(&str, Operator); 6] = [
     ("==", Operator::Equal),
     ("!=", Operator::NotEqual),
@@ -61,23 +61,23 @@ const OPERATORS: [(&str, Operator); 6] = [
     (">", Operator::Greater),
 ];
 
-/// A text that is no path.
+/// The error for a text that is not a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed;
 
-/// How deep filters may stand within filters.
+/// The maximum nesting depth of filters.
 const DEPTH_MAX: usize = 8;
 
 impl JsonPath {
-    /// Reads a path such as `.status.conditions[?(@.type=="Ready")].status`.
+    /// Parses a path such as `.status.conditions[?(@.type=="Ready")].status`.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is not a path.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
         parse(text.trim(), 0)
     }
 
-    /// Everything that the path leads to, in order. What is missing on the way leads nowhere.
+    /// Returns all values that the path selects, in order. Missing fields select nothing.
     pub fn find<'a>(&self, root: &'a Value) -> Vec<&'a Value> {
         self.find_from(root, root)
     }
@@ -174,7 +174,7 @@ impl Operand {
 
     fn parse(text: &str, depth: usize) -> Result<Self, Malformed> {
         let text = text.trim();
-        // What begins with a point is meant from the element, too.
+        // As in Kubernetes, a path without `@` starts at the element as well.
         if let Some(path) = text.strip_prefix('@').or_else(|| text.starts_with('.').then_some(text)) {
             return Ok(Self::Path { from_root: false, path: parse(path, depth + 1)? });
         }
@@ -202,7 +202,7 @@ fn parse(text: &str, depth: usize) -> Result<JsonPath, Malformed> {
                 rest = field(rest, &mut steps)?;
             }
         } else if let Some(after) = rest.strip_prefix('.') {
-            // `.[0]` and a path that ends with a point are tolerated.
+            // `.[0]` and a trailing dot are accepted.
             rest = if after.is_empty() || after.starts_with('[') { after } else { field(after, &mut steps)? };
         } else if rest.starts_with('[') {
             let end = closing(rest).ok_or(Malformed)?;
@@ -215,7 +215,7 @@ fn parse(text: &str, depth: usize) -> Result<JsonPath, Malformed> {
     Ok(JsonPath(steps))
 }
 
-/// Reads a name up to the next point or bracket; a backslash keeps what follows it in the name.
+/// Parses a name up to the next dot or bracket and returns the rest. A backslash escapes the next character.
 fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, Malformed> {
     let mut name = String::new();
     let mut chars = text.char_indices();
@@ -239,7 +239,7 @@ fn field<'a>(text: &'a str, steps: &mut Vec<Step>) -> Result<&'a str, Malformed>
     Ok(&text[end..])
 }
 
-/// Where the bracket that a text begins with is closed, quotes and inner brackets passed over.
+/// The position of the bracket that closes the one at the start of the text. Skips quotes and inner brackets.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0_usize, None);
     let mut escaped = false;
@@ -302,7 +302,7 @@ fn read_filter(text: &str, depth: usize) -> Result<Filter, Malformed> {
     Ok(Filter { left: Operand::parse(text, depth)?, test: None })
 }
 
-/// A text in single or double quotes.
+/// Unquotes a text in single or double quotes; `None` if it is not quoted.
 fn quoted(text: &str) -> Option<String> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let inside = text.strip_prefix(quote)?.strip_suffix(quote)?;
@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_lead_to_values() {
+    fn paths_select_values() {
         let object = json!({
             "a": { "b": 1, "c.d/e": 2 },
             "l": [{ "t": "A", "v": 1 }, { "t": "B,]", "v": 2 }, { "t": "C", "v": 3 }],
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn rejects_malformed_paths() {
         for text in [".a[", ".a[?(@.b==)]", ".a b", ".a[x]", "{.a}", ".a[)]"] {
             assert_eq!(JsonPath::parse(text), Err(Malformed), "{text}");
         }

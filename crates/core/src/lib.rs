@@ -1,5 +1,5 @@
-//! The nouns of a simulated Kubernetes cluster as plain data, and what every crate of windtunnel shares: virtual time, named random
-//! streams, YAML with positions. No IO, no HTTP, no async.
+//! The data types of a simulated Kubernetes cluster and the basics that all crates of windtunnel share:
+//! virtual time, named random streams, YAML with positions. No IO, no HTTP, no async.
 //!
 //! ```
 //! use serde_json::json;

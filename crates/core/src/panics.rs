@@ -1,4 +1,4 @@
-//! Panics of libraries that are caught, so that nothing prints them.
+//! Catches panics of libraries and keeps them from being printed.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,8 +9,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does work that catches its panics, and prints none of them. The panic hook belongs to the process, and other threads
-/// may panic in earnest meanwhile: the hook is set once, and asks each thread.
+/// Runs work that catches its own panics, without printing them. The panic hook is global and other threads
+/// may panic for real meanwhile, so the hook is installed once and checks a flag of the thread.
 pub fn quietly<R>(work: impl FnOnce() -> R) -> R {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -27,15 +27,15 @@ pub fn quietly<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Does work that may panic, and turns the panic into an error.
+/// Runs work that may panic and turns a panic into an error.
 ///
 /// # Errors
-/// The text of the panic.
+/// The message of the panic.
 pub fn contained<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     quietly(|| panic::catch_unwind(AssertUnwindSafe(work))).map_err(|panic| text(&*panic))
 }
 
-/// The text of a panic.
+/// The message of a panic.
 pub fn text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_contained_panic_is_an_error_and_later_ones_are_printed_again() {
+    fn a_contained_panic_is_an_error_and_quiet_mode_ends_with_it() {
         assert_eq!(contained(|| panic!("no {}", "page")), Err::<(), _>("no page".to_owned()));
         assert_eq!(contained(|| 7), Ok(7));
         assert!(!QUIET.get());

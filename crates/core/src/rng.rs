@@ -1,5 +1,5 @@
-//! Randomness by name: each stream is fixed by the run's seed and its own name, so that a draw added in one place
-//! never shifts the draws of another.
+//! Named random streams. Each stream depends only on the seed of the run and its own name, so an additional
+//! draw in one place never shifts the draws of another.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -14,7 +14,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Streams of the run with this seed.
+    /// Creates the streams of a run with this seed.
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }
@@ -24,7 +24,7 @@ impl Streams {
         self.seed
     }
 
-    /// The stream of this name; asking again starts it anew.
+    /// Returns the stream of this name, always from its start.
     pub fn stream(&self, name: &str) -> Stream {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(fnv1a(name.as_bytes()));
@@ -32,7 +32,7 @@ impl Streams {
     }
 }
 
-/// One named sequence of draws, the same on every machine.
+/// A named sequence of draws, the same on every machine.
 #[derive(Debug, Clone)]
 pub struct Stream {
     rng: ChaCha8Rng,
@@ -44,7 +44,7 @@ impl Stream {
         self.rng.next_u64()
     }
 
-    /// A number in `0.0..1.0`.
+    /// A number in `0.0..1.0`, with 53 random bits.
     #[expect(clippy::cast_precision_loss, reason = "53 bits are what an f64 holds")]
     pub fn fraction(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
@@ -56,7 +56,7 @@ impl Stream {
         if span == 0 { self.bits() } else { low + self.bits() % span }
     }
 
-    /// `count` letters as Kubernetes appends them to a `generateName`.
+    /// `count` random letters, as Kubernetes appends to a `generateName`.
     pub fn suffix(&mut self, count: usize) -> String {
         let last = SUFFIX_LETTERS.len() as u64 - 1;
         (0..count)
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_is_fixed_by_seed_and_name() {
+    fn a_stream_depends_only_on_seed_and_name() {
         let draw = |seed, name: &str| Streams::new(seed).stream(name).bits();
         assert_eq!(draw(7, "a"), draw(7, "a"));
         assert_ne!(draw(7, "a"), draw(7, "b"));

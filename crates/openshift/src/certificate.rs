@@ -1,43 +1,43 @@
-//! Certificates within a simulated cluster: PEM blocks that tell who signed whom, and nothing that could be computed with.
+//! Certificates within a simulated cluster: PEM blocks that name their signer, without cryptography.
 //!
-//! Simulated programs speak no TLS, so that what stands in a block is not X.509: it is the few facts by which one program trusts
-//! another.
+//! Simulated components use no TLS. The contents of a block are not X.509, but only the facts by which one
+//! component trusts another.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// What the certificates of those who sign others are called in the ConfigMaps of those who trust them.
+/// The key of CA certificates in ConfigMaps with a bundle.
 pub const BUNDLE_KEY: &str = "service-ca.crt";
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----\n";
 const END: &str = "-----END CERTIFICATE-----\n";
 
-/// One certificate.
+/// A certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
-    /// Whose it is.
+    /// The subject, such as the name of a Service.
     pub subject: String,
     /// The name of its key.
     pub key: String,
-    /// The name of the key that signed it: its own, where nobody else did.
+    /// The name of the key that signed it. A self-signed certificate has its own.
     pub signed_by: String,
 }
 
 impl Certificate {
-    /// The certificate of one who signs others.
+    /// The self-signed certificate of a signer.
     pub fn of_signer(subject: impl Into<String>, key: impl Into<String>) -> Self {
         let key = key.into();
         Self { subject: subject.into(), signed_by: key.clone(), key }
     }
 
-    /// It in PEM.
+    /// The certificate in PEM.
     pub fn pem(&self) -> String {
         let facts = json!({ "subject": self.subject, "key": self.key, "signedBy": self.signed_by });
         format!("{BEGIN}{}\n{END}", STANDARD.encode(facts.to_string()))
     }
 
-    /// All certificates in a text; what is none is passed over.
+    /// All certificates in a text. Invalid blocks are skipped.
     pub fn all_in(pem: &str) -> Vec<Self> {
         pem.split(BEGIN).skip(1).filter_map(|block| Self::read(block.split(END).next()?)).collect()
     }
@@ -55,7 +55,7 @@ impl Certificate {
         Self::all_in(&pem).into_iter().next()
     }
 
-    /// The data of a Secret that holds it with its key.
+    /// The data of a Secret with this certificate and its key.
     pub fn secret_data(&self) -> Value {
         let key = format!(
             "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_read_back_and_what_is_no_certificate_is_passed_over() {
+    fn parses_its_own_pem_and_skips_invalid_blocks() {
         let signer = Certificate::of_signer("signer", "a");
         let other =
             Certificate { subject: "web.svc".to_owned(), key: "b".to_owned(), signed_by: "a".to_owned() };

@@ -1,4 +1,4 @@
-//! The update service: which releases its channels list, and which updates lead from one to another.
+//! The update service: the releases in its channels, and the updates between them.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,29 @@ use semver::Version;
 use super::release::{Architecture, Release};
 use super::world::World;
 
-/// What the update service was told to answer; by default it leads to every recommended release, in every channel.
+/// The configuration of the update service. By default every channel has updates to every recommended
+/// release.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UpdateService {
-    /// What each channel answers, by its name; `None`: every channel lists every release.
+    /// The answer per channel, by name. `None` if every channel contains every release.
     pub channels: Option<BTreeMap<String, Channel>>,
-    /// Updates without condition; `None`: from each release to the recommended ones ahead of it.
+    /// Unconditional updates. `None` for updates from each release to the recommended ones ahead of it.
     pub edges: Option<Vec<Edge>>,
     /// Updates with risks.
     pub conditional: Vec<ConditionalEdges>,
-    /// What is held against updates that there would be without condition.
+    /// Blocks and risks of updates that would otherwise be unconditional.
     pub blocked: Vec<BlockedEdge>,
 }
 
-/// Updates to one release that have a risk, or are not to be (a file of `blocked-edges` in cincinnati-graph-data).
+/// Updates to one release that are blocked or have a risk (a file of `blocked-edges` in
+/// cincinnati-graph-data).
 #[derive(Debug, Clone)]
 pub struct BlockedEdge {
-    /// The release that they lead to; with an architecture (`4.14.1+amd64`) only for that one.
+    /// The target release. With an architecture (`4.14.1+amd64`) only for that one.
     pub to: Version,
-    /// The releases that they leave: this is found in the version with its architecture.
+    /// The source releases: a pattern for versions with architecture.
     pub from: Regex,
-    /// The risk; `None`: there are no such updates.
+    /// The risk. `None` blocks the updates.
     pub risk: Option<Risk>,
 }
 
@@ -45,18 +47,19 @@ impl BlockedEdge {
     }
 }
 
-/// Whether this means a release for an architecture: it may name one (`4.14.1+amd64`), or be for all.
+/// Returns whether `told` means this release and architecture. It can have an architecture (`4.14.1+amd64`),
+/// or be for all.
 fn is_for(told: &Version, version: &Version, architecture: Architecture) -> bool {
     told.cmp_precedence(version).is_eq()
         && (told.build.is_empty() || told.build.as_str() == architecture.name())
 }
 
-/// What asking for one channel comes to.
+/// The answer to a request for one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Channel {
-    /// A graph of these releases, each for the architecture that it names (`4.14.1+arm64`), or for all.
+    /// A graph with these releases, each for its architecture (`4.14.1+arm64`), or for all.
     Lists(Vec<Version>),
-    /// No graph.
+    /// An error.
     Fails(Fault),
 }
 
@@ -69,7 +72,7 @@ impl Channel {
     }
 }
 
-/// Why there is no graph.
+/// The error instead of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The service cannot be reached.
@@ -80,21 +83,21 @@ pub enum Fault {
     InvalidJson,
 }
 
-/// One update.
+/// An update between two releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edge {
-    /// The release that it leaves.
+    /// The source release.
     pub from: Version,
-    /// The release that it leads to.
+    /// The target release.
     pub to: Version,
 }
 
-/// Updates that share their risks.
+/// Updates with the same risks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionalEdges {
     /// The updates.
     pub edges: Vec<Edge>,
-    /// What clusters that take them may be exposed to.
+    /// The risks of these updates.
     pub risks: Vec<Risk>,
 }
 
@@ -103,53 +106,53 @@ pub struct ConditionalEdges {
 pub struct Risk {
     /// Name, such as `KeepalivedMulticastSkew`.
     pub name: String,
-    /// Where more is said of it.
+    /// URL with more information.
     pub url: String,
-    /// What happens, in a sentence.
+    /// Description of the problem, in a sentence.
     pub message: String,
-    /// Which clusters are exposed: the first rule that can be evaluated says so.
+    /// Rules that select the exposed clusters. The first one that can be evaluated decides.
     pub rules: Vec<Rule>,
 }
 
-/// Which clusters a risk is about.
+/// A rule that selects clusters exposed to a risk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
-    /// All of them.
+    /// All clusters.
     Always,
-    /// Those whose metrics make this expression 1, and not 0.
+    /// Clusters for which this PromQL expression results in 1, and not 0.
     PromQl(String),
 }
 
-/// One release in a graph, with its metadata.
+/// A release in a graph, with its metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Version.
     pub version: Version,
-    /// Pull specification.
+    /// Pull spec.
     pub image: String,
-    /// Advisory page.
+    /// URL of its advisory.
     pub url: String,
-    /// Channels that list it, sorted.
+    /// Channels that contain it, sorted.
     pub channels: Vec<String>,
 }
 
-/// What the service answers for one channel.
+/// The update service's answer for one channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Graph {
     /// The releases of the channel, by version.
     pub nodes: BTreeMap<Version, Node>,
-    /// Updates between them.
+    /// Unconditional updates between them.
     pub edges: Vec<Edge>,
-    /// Updates with risks, between releases of the channel. Those that lead to a release that no channel has are there as
-    /// well: a mistake in the data, which clients find invalid.
+    /// Updates with risks between releases of the channel. Updates to a release in no channel are included
+    /// too. This is an error in the graph data, which clients reject.
     pub conditional: Vec<ConditionalEdges>,
 }
 
 impl World {
-    /// What the update service answers for a channel and an architecture; a channel that it does not know has no releases.
+    /// The update service's answer for a channel and an architecture. An unknown channel has no releases.
     ///
     /// # Errors
-    /// Why there is no graph.
+    /// The configured error of the channel.
     pub fn graph(&self, channel: &str, architecture: Architecture) -> Result<Graph, Fault> {
         let lists = match &self.service.channels {
             None => None,
@@ -180,7 +183,7 @@ impl World {
         Ok(Graph { nodes, edges, conditional })
     }
 
-    /// Of updates without condition those that stay so, and those that have risks.
+    /// Splits updates into unconditional ones and those with risks, without blocked ones.
     fn blocked(&self, edges: Vec<Edge>, architecture: Architecture) -> (Vec<Edge>, Vec<ConditionalEdges>) {
         let (mut free, mut at_risk) = (Vec::new(), Vec::new());
         for edge in edges {
@@ -198,7 +201,7 @@ impl World {
         (free, at_risk)
     }
 
-    /// Whether any channel lists a release.
+    /// Returns whether any channel contains a release.
     fn is_listed(&self, version: &Version, architecture: Architecture) -> bool {
         let lists = |channel: &Channel| channel.lists(version, architecture);
         let channels = self.service.channels.as_ref();
@@ -234,10 +237,11 @@ fn image(release: &Release, architecture: Architecture) -> String {
     if architecture == Architecture::Multi { release.multi_image() } else { release.image.clone() }
 }
 
-/// The first minor of major 4 that there is a way from to 5.0.
+/// The first minor of major 4 with updates to 5.0.
 const LAST_OF_MAJOR_4: u64 = 22;
 
-/// Update graphs lead to later releases of the same or the next minor, and from the end of major 4 to 5.0.
+/// Returns whether an update is ahead: to a later release of the same or the next minor, or from the end of
+/// major 4 to 5.0.
 fn is_ahead(target: &Version, current: &Version) -> bool {
     let to_five =
         (target.major, target.minor) == (5, 0) && current.major == 4 && current.minor >= LAST_OF_MAJOR_4;
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn untold_it_leads_to_what_is_recommended_and_ahead_by_no_more_than_a_minor() {
+    fn by_default_updates_lead_to_recommended_releases_up_to_the_next_minor() {
         let graph = world(&["4.14.1", "4.15.0", "4.16.0"]).graph("anything", Architecture::Amd64).unwrap();
         let edges: Vec<String> = graph.edges.iter().map(|e| format!("{} {}", e.from, e.to)).collect();
         assert_eq!(edges, ["4.14.1 4.15.0", "4.14.8 4.15.0", "4.15.0 4.16.0"]);
@@ -270,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn conditional_edges_stay_in_their_channel_unless_no_channel_has_their_end() {
+    fn conditional_updates_stay_in_their_channel_unless_no_channel_has_the_target() {
         let mut world = world(&[]);
         let lists = |versions: &[&str]| Channel::Lists(versions.iter().map(|v| version(v)).collect());
         world.service.channels = Some(BTreeMap::from([
@@ -285,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_edge_goes_unless_all_that_is_held_against_it_are_risks() {
+    fn a_blocked_update_becomes_conditional_only_if_all_blocks_have_risks() {
         let block = |from: &str, name: &str| BlockedEdge {
             to: version("4.14.8"),
             from: Regex::new(from).unwrap(),
@@ -317,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_are_listed_for_the_architectures_that_they_name_or_for_all() {
+    fn releases_are_listed_for_their_architecture_or_for_all() {
         let mut world = world(&["4.14.8"]);
         let told = ["4.14.1+arm64", "4.14.1+multi", "4.14.8"].map(version).to_vec();
         world.service.channels = Some(BTreeMap::from([("fast".to_owned(), Channel::Lists(told))]));
@@ -340,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_has_its_releases_and_the_edges_between_them() {
+    fn a_channel_has_its_releases_and_the_updates_between_them() {
         let mut world = world(&["4.14.8", "4.15.0"]);
         let lists = |versions: &[&str]| Channel::Lists(versions.iter().map(|v| version(v)).collect());
         world.service.channels = Some(BTreeMap::from([

@@ -1,13 +1,15 @@
-//! The Kubernetes YAML that is part of the binary: schemas by release, and objects by folder.
+//! The Kubernetes YAML in the binary: schemas by release, and objects by folder.
 //!
-//! `manifests/crds/<plural>.<group>/` holds one CRD: the first file is its whole definition (`base.yaml`, or the minor
-//! that brought it), each later `<major>.<minor>.yaml` an RFC 6902 patch with what that minor changed. What a definition has more
-//! with gated features stands below it in `tech-preview/`, each file a patch of the definition of any minor from its own on.
-//! A file for a minor before the definition's first makes of that the preview that there was then.
+//! `manifests/crds/<plural>.<group>/` contains one CRD. Its first file is the whole definition (`base.yaml`,
+//! or the minor that introduced it). Each later `<major>.<minor>.yaml` is an RFC 6902 patch with the changes
+//! of that minor. Additions behind feature gates are below it in `tech-preview/`: each file there patches the
+//! definition of its minor and later ones. A file for a minor before the first definition turns that
+//! definition into the preview of that minor.
 //!
-//! `manifests/payload/` holds objects that components ship; which component of which minor, `manifests/releases/` says.
+//! `manifests/payload/` contains objects of components. `manifests/releases/` assigns them to components and
+//! minors.
 //!
-//! The files are as trusted as code: a broken one is a bug, found by a test that loads them all.
+//! The files are trusted like code: an invalid one is a bug, found by a test that loads all of them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -21,7 +23,7 @@ static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
 /// Major and minor of a release: `(4, 14)`.
 pub type Line = (u64, u64);
 
-/// Each CRD's definition by the minor that it holds from.
+/// Each CRD's definitions by their first minor.
 static CRDS: LazyLock<BTreeMap<String, BTreeMap<Line, Arc<Value>>>> = LazyLock::new(|| {
     folder("crds")
         .dirs()
@@ -34,7 +36,7 @@ static CRDS: LazyLock<BTreeMap<String, BTreeMap<Line, Arc<Value>>>> = LazyLock::
         .collect()
 });
 
-/// What each CRD has more with gated features, by the minor that brought it.
+/// The additions to each CRD behind feature gates, by their first minor.
 static GATED: LazyLock<BTreeMap<String, BTreeMap<Line, Value>>> = LazyLock::new(|| {
     let gated = folder("crds").dirs().filter_map(|dir| {
         let name = dir.path().file_name()?.to_string_lossy().into_owned();
@@ -45,27 +47,28 @@ static GATED: LazyLock<BTreeMap<String, BTreeMap<Line, Value>>> = LazyLock::new(
     gated.collect()
 });
 
-/// Feature sets with which gated features are on.
+/// Feature sets that enable gated features.
 const PREVIEWS: [&str; 2] = ["TechPreviewNoUpgrade", "DevPreviewNoUpgrade"];
 
-/// Whether features that are still gated are on with this feature set.
+/// Returns whether a feature set enables gated features.
 pub fn is_preview(feature_set: &str) -> bool {
     PREVIEWS.contains(&feature_set)
 }
 
-/// The documents of each folder that holds plain objects.
+/// The documents of each folder with plain objects.
 static OBJECTS: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
     let name = |dir: &Dir<'_>| dir.path().to_string_lossy().into_owned();
     FILES.dirs().map(|dir| (name(dir), documents_in(dir))).collect()
 });
 
-/// The documents of each file of `manifests/payload/`, by its name.
+/// The documents of each file in `manifests/payload/`, by name.
 static PAYLOAD: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
     let name = |file: &File<'_>| file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
     folder("payload").files().map(|file| (name(file), documents(file))).collect()
 });
 
-/// What the files of a CRD make of it: the first is the definition, each later one a patch of what came before.
+/// The definitions of a CRD by minor. Its first file is the definition, each later file a patch of the
+/// previous one.
 fn definitions(name: &str, files: BTreeMap<Line, Value>) -> BTreeMap<Line, Arc<Value>> {
     let mut definition = Value::Null;
     let mut found = BTreeMap::new();
@@ -87,8 +90,8 @@ fn patch(definition: &mut Value, file: Value, place: &str) {
         .unwrap_or_else(|error| panic!("manifests/crds/{place}.yaml: {error}"));
 }
 
-/// The CRD of this name, such as `clusterversions.config.openshift.io`, as a release of `line` ships it with the
-/// default feature set; nothing if that release has no such CRD.
+/// The CRD with this name, such as `clusterversions.config.openshift.io`, as a release of `line` has it with
+/// the default feature set. `None` if that release has no such CRD.
 pub fn crd(name: &str, line: Line) -> Option<&'static Value> {
     plain(name, line).map(|definition| &**definition)
 }
@@ -97,14 +100,14 @@ fn plain(name: &str, line: Line) -> Option<&'static Arc<Value>> {
     CRDS.get(name)?.range(..=line).next_back().map(|(_, definition)| definition)
 }
 
-/// The same with this feature set.
+/// The CRD with this name for a feature set.
 pub fn crd_with(name: &str, line: Line, feature_set: &str) -> Option<Arc<Value>> {
     let Some(gated) = GATED.get(name).filter(|_| is_preview(feature_set)) else {
         return plain(name, line).cloned();
     };
     let first = CRDS.get(name)?.first_key_value()?;
     let newest = plain(name, line);
-    // Before everybody had it, the newest preview tells all; later, previews add up.
+    // Before the first definition, the newest preview file is complete. Later, preview files add up.
     let files: Vec<_> = match newest {
         None => gated.range(..=line).next_back().into_iter().collect(),
         Some(_) => gated.range(first.0..=&line).collect(),
@@ -119,22 +122,22 @@ pub fn crd_with(name: &str, line: Line, feature_set: &str) -> Option<Arc<Value>>
     Some(Arc::new(definition))
 }
 
-/// All CRDs that are modelled for releases of `line`, in order of name.
+/// All modelled CRDs for releases of `line`, sorted by name.
 pub fn crds(line: Line) -> impl Iterator<Item = &'static Value> {
     CRDS.keys().filter_map(move |name| crd(name, line))
 }
 
-/// All documents of the files in `manifests/<folder>`, in order of file name; nothing if there is no such folder.
+/// All documents of the files in `manifests/<folder>`, sorted by file name. Empty if there is no such folder.
 pub fn objects(folder: &str) -> &'static [Value] {
     OBJECTS.get(folder).map_or(&[], Vec::as_slice)
 }
 
-/// The documents of `manifests/payload/<name>.yaml`, in order; nothing if there is no such file.
+/// The documents of `manifests/payload/<name>.yaml`, in order. Empty if there is no such file.
 pub fn payload(name: &str) -> &'static [Value] {
     PAYLOAD.get(name).map_or(&[], Vec::as_slice)
 }
 
-/// The one document of each file in `manifests/<path>` that is named after a minor, by that minor.
+/// The only document of each file in `manifests/<path>` that is named after a minor, by that minor.
 pub(crate) fn by_line(path: &str) -> BTreeMap<Line, Value> {
     folder(path).files().filter_map(|file| Some((line_of(file)?, one(file)))).collect()
 }
@@ -143,12 +146,12 @@ fn folder(path: &str) -> &'static Dir<'static> {
     FILES.get_dir(path).unwrap_or_else(|| panic!("manifests/{path} is not in the binary"))
 }
 
-/// `(4, 14)` for `4.14.yaml`.
+/// The minor in a file name: `(4, 14)` for `4.14.yaml`.
 fn line_of(file: &File<'_>) -> Option<Line> {
     line(file.path().file_stem()?.to_str()?)
 }
 
-/// `(4, 14)` for `4.14`.
+/// Parses a minor: `(4, 14)` for `4.14`.
 pub(crate) fn line(text: &str) -> Option<Line> {
     let (major, minor) = text.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_loads_and_every_crd_has_its_folder_s_name() {
+    fn every_file_loads_and_every_crd_has_its_folders_name() {
         assert!(load(&FILES) > 20);
         for name in CRDS.keys() {
             let newest = crd(name, (u64::MAX, 0)).unwrap();
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crd_is_there_from_the_release_that_brought_it() {
+    fn a_crd_exists_from_its_first_release_on() {
         let policies = "clusterimagepolicies.config.openshift.io";
         assert_eq!(crd(policies, (4, 19)), None);
         assert!(crd(policies, (4, 20)).is_some());
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gated_is_there_with_the_previews_from_its_release_on() {
+    fn gated_fields_exist_with_previews_from_their_release_on() {
         let name = "clusterversions.config.openshift.io";
         let risks = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/desiredUpdate/properties/acceptRisks";
         let has = |minor, set| crd_with(name, (4, minor), set).unwrap().pointer(risks).is_some();
@@ -210,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_for_everybody_from_some_release_on_was_a_preview_before() {
+    fn a_crd_for_everybody_was_a_preview_in_earlier_releases() {
         let name = "machineconfignodes.machineconfiguration.openshift.io";
         let version = |minor, set| {
             let found = crd_with(name, (4, minor), set)?;
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_words_keep_their_types() {
+    fn numbers_and_strings_keep_their_types() {
         let crd = crd("clusterversions.config.openshift.io", (4, 13)).unwrap();
         let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
         let condition =
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_object_of_the_base_cluster_has_a_name_and_its_namespace_comes_first() {
+    fn every_object_of_the_base_cluster_has_a_name_and_follows_its_namespace() {
         let mut namespaces = Vec::new();
         for object in objects("base") {
             let text = |pointer| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);

@@ -1,20 +1,20 @@
-//! Release signatures, as the simulated signature stores and ConfigMaps hold them.
+//! Release signatures in the simulated signature stores and ConfigMaps.
 //!
-//! The claim is that of a real one, an atomic container signature. In the place of the cryptography around it stands the
-//! name of the keyring that it was made for.
+//! The claim is like that of a real atomic container signature. The name of the signing keyring replaces the
+//! cryptography.
 
 use serde_json::{Value, json};
 
-/// The keyring of Red Hat's releases, as payloads name it.
+/// The name of Red Hat's keyring in payloads.
 pub const KEYRING: &str = "verifier-public-key-redhat";
 
-/// The signature stores that payloads name.
+/// The signature stores in payloads.
 pub const STORES: [&str; 2] = [
     "https://storage.googleapis.com/openshift-release/official/signatures/openshift/release",
     "https://mirror.openshift.com/pub/openshift-v4/signatures/openshift/release",
 ];
 
-/// Label of the ConfigMaps that hold signatures.
+/// Label of ConfigMaps with signatures.
 pub const LABEL: &str = "release.openshift.io/verification-signatures";
 
 /// Namespace of these ConfigMaps.
@@ -34,7 +34,7 @@ pub fn document(digest: &str, keyring: &str) -> String {
     claim.to_string()
 }
 
-/// The keyring whose key signed `digest` by this document, if it is a signature of it.
+/// The keyring that signed `digest` with this document, if it is a valid signature.
 pub fn signer(document: &str, digest: &str) -> Option<String> {
     let claim: Value = serde_json::from_str(document).ok()?;
     let text = |pointer: &str| claim.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
@@ -44,7 +44,7 @@ pub fn signer(document: &str, digest: &str) -> Option<String> {
     holds.then(|| text("/signed-by").to_owned())
 }
 
-/// The beginning of the keys under which ConfigMaps hold signatures of `digest`: `sha256-<hex>-`.
+/// The prefix of keys in ConfigMaps with signatures of `digest`: `sha256-<hex>-`.
 pub fn key_prefix(digest: &str) -> String {
     format!("{}-", digest.replace(':', "-"))
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_is_about_one_digest_and_by_one_key() {
+    fn a_signature_is_valid_for_one_digest_and_one_keyring() {
         let document = document("sha256:aa", KEYRING);
         assert_eq!(signer(&document, "sha256:aa").as_deref(), Some(KEYRING));
         assert_eq!(signer(&document, "sha256:bb"), None, "of another image");

@@ -1,5 +1,5 @@
-//! What the objects of an OpenShift cluster say about its update: the update status controller, its insights, and the text of
-//! `oc adm upgrade status`.
+//! The update status of an OpenShift cluster, computed from its objects: the update status controller, its
+//! insights, and the text of `oc adm upgrade status`.
 
 pub mod insight;
 pub mod insights;

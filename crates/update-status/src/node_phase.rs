@@ -1,29 +1,29 @@
-//! Where a node is on its way to another release, in the words of `oc adm upgrade status`.
+//! The update phase of a node, named as in `oc adm upgrade status`.
 
-/// Where a node is, in the order of the table.
+/// The update phase of a node, in the order of the node table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Its pods are being evicted.
     Draining,
-    /// The daemon writes its disk.
+    /// The machine-config daemon is writing its disk.
     Updating,
-    /// It reboots; no machine-config daemon of today says so.
+    /// It is rebooting. Current machine-config daemons never report this state.
     Rebooting,
-    /// Its pool is paused.
+    /// Outdated, and its pool is paused.
     Paused,
-    /// Its turn has not come.
+    /// Outdated, and not started.
     Pending,
-    /// It is of the version that the cluster goes to.
+    /// It runs the target version, or its daemon has just finished the update.
     Updated,
 }
 
 impl Phase {
-    /// Whether it began and is not there.
+    /// Returns whether the update is in progress.
     pub fn is_on_its_way(self) -> bool {
         matches!(self, Self::Draining | Self::Updating | Self::Rebooting)
     }
 
-    /// The phase of this name, such as `Draining`.
+    /// Returns the phase with this name, such as `Draining`.
     pub fn named(name: &str) -> Option<Self> {
         let all =
             [Self::Draining, Self::Updating, Self::Rebooting, Self::Paused, Self::Pending, Self::Updated];

@@ -1,5 +1,5 @@
-//! What a refusal means for a request that was made again because its connection broke: maybe that it had been done the
-//! first time, and only the answer was lost.
+//! Retries of requests after a broken connection. A rejection of the retry can mean that the first attempt
+//! succeeded and only its answer was lost.
 
 use http::header::CONTENT_TYPE;
 use http::{Method, Request};
@@ -7,27 +7,28 @@ use serde_json::{Value, json};
 
 use super::wire::Reply;
 
-/// Fields of `metadata` that the server writes.
+/// Fields of `metadata` that the server sets.
 const OF_THE_SERVER: [&str; 3] = ["generation", "managedFields", "resourceVersion"];
 
-/// What the HTTP client says where the connection broke before there was an answer.
+/// Part of the HTTP client's message if the connection broke before an answer.
 const BROKEN: &str = "(SendRequest)";
-/// What is said where it broke in the middle of one.
+/// Start of the message if the connection broke during an answer.
 pub(super) const CUT_OFF: &str = "the answer broke off";
 
-/// Whether a request that failed may have been done.
+/// Returns whether a failed request may have been processed.
 pub(super) fn is_broken(why: &str) -> bool {
     why.contains(BROKEN) || why.starts_with(CUT_OFF)
 }
 
-/// Whether a request that failed is made again: there was no connection, or it broke, or the request changes nothing. Go's
-/// client does so only for the latter; here it is told afterwards what had been done.
+/// Returns whether to retry a failed request: there was no connection, or it broke, or the request only
+/// reads. Go's client retries only the last kind; here, later checks find out whether the first attempt was
+/// processed.
 pub(super) fn is_made_again(method: &Method, why: &str) -> bool {
     *method == Method::GET || why.contains("(Connect)") || is_broken(why)
 }
 
-/// Whether such a refusal may say that the request was done, and where to look. A deletion needs no look: what is not
-/// there is deleted.
+/// Returns the path of the object to check if this rejection can mean that the first attempt succeeded. A
+/// deletion needs no check: a missing object is deleted.
 pub(super) fn where_to_look(request: &Request<Vec<u8>>, refused: &Reply) -> Option<String> {
     let path = request.uri().path();
     match (request.method(), refused.code) {
@@ -44,7 +45,7 @@ pub(super) fn where_to_look(request: &Request<Vec<u8>>, refused: &Reply) -> Opti
     }
 }
 
-/// Whether the server chooses the name of what a request creates.
+/// Returns whether the server chooses the name of the object that a request creates.
 pub(super) fn names_itself_anew(request: &Request<Vec<u8>>) -> bool {
     let sent: Value = serde_json::from_slice(request.body()).unwrap_or_default();
     let metadata = &sent["metadata"];
@@ -56,7 +57,7 @@ fn is_merge(request: &Request<Vec<u8>>) -> bool {
     media.is_some_and(|media| media.as_bytes().starts_with(b"application/merge-patch+json"))
 }
 
-/// The answer that was lost, if the object that is there shows that the request was done.
+/// Returns the lost answer, if the live object proves that the request was processed.
 pub(super) fn lost_answer(request: &Request<Vec<u8>>, live: Value) -> Option<Reply> {
     let mut sent: Value = serde_json::from_slice(request.body()).ok()?;
     let path = request.uri().path();
@@ -65,12 +66,12 @@ pub(super) fn lost_answer(request: &Request<Vec<u8>>, live: Value) -> Option<Rep
         return is_bound.then(|| Reply { code: 201, body: success() });
     }
     if request.method() == Method::POST {
-        // Where a kind has a status of its own, a creation does not write it.
+        // For kinds with a status subresource, a creation does not set the status.
         sent.as_object_mut()?.remove("status");
         return holds(&live, &sent).then_some(Reply { code: 201, body: live });
     }
     if request.method() == Method::PATCH {
-        // It was done if it would change nothing any more.
+        // A patch was applied if it would change nothing now.
         if let Some(Value::Object(metadata)) = sent.get_mut("metadata") {
             metadata.remove("resourceVersion");
         }
@@ -92,7 +93,7 @@ pub(super) fn lost_answer(request: &Request<Vec<u8>>, live: Value) -> Option<Rep
     is_written.then_some(Reply { code: 200, body: live })
 }
 
-/// The answer to a deletion whose object is gone.
+/// Returns the answer to a deletion whose object is gone.
 pub(super) fn deleted() -> Reply {
     Reply { code: 200, body: success() }
 }
@@ -101,13 +102,13 @@ fn success() -> Value {
     json!({ "apiVersion": "v1", "kind": "Status", "status": "Success" })
 }
 
-/// Whether everything of `part` is in `whole`, which may have been filled in.
+/// Returns whether `whole` contains `part`; the server may have added defaults.
 fn holds(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => part
             .iter()
             .all(|(field, part)| part.is_null() || whole.get(field).is_some_and(|whole| holds(whole, part))),
-        // Admission may add to a list, at its end.
+        // Admission may append to a list.
         (Value::Array(whole), Value::Array(part)) => {
             whole.len() >= part.len() && whole.iter().zip(part).all(|(whole, part)| holds(whole, part))
         }
@@ -123,7 +124,8 @@ mod tests {
     use super::super::wire::Wire;
     use super::*;
 
-    /// A server that reads a request and breaks the connection, and then gives these answers.
+    /// Returns a connection to a server that breaks the first connection after reading a request, and then
+    /// gives these answers.
     fn breaks_then_says(answers: Vec<(u16, Value)>) -> Arc<Wire> {
         scripted::wire(Some(""), answers)
     }
@@ -135,7 +137,7 @@ mod tests {
     const NAMESPACES: &str = "/api/v1/namespaces";
 
     #[test]
-    fn what_was_created_before_the_connection_broke_is_created() {
+    fn recognizes_a_create_that_succeeded_before_the_connection_broke() {
         let sent = json!({ "metadata": { "name": "a", "labels": { "run": "1" } } });
         let live = |run: &str| json!({ "metadata": { "name": "a", "uid": "u", "labels": { "run": run } }, "status": {} });
         let own =
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_or_deleted_before_the_connection_broke_is_so() {
+    fn recognizes_an_update_or_delete_that_succeeded_before_the_connection_broke() {
         let object = |revision: &str, value: &str| json!({ "metadata": { "name": "a", "resourceVersion": revision }, "data": { "x": value } });
         let path = "/api/v1/namespaces/n/configmaps/a";
         let put = |live: Value| {
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_patched_before_the_connection_broke_is_so() {
+    fn recognizes_a_patch_that_succeeded_before_the_connection_broke() {
         let patch = json!({ "metadata": { "resourceVersion": "1" }, "data": { "x": "y", "old": null } });
         let change = |live: Value| {
             let wire = breaks_then_says(vec![refusal(409), (200, live)]);
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_breaks_off_is_one_that_was_lost() {
+    fn treats_a_truncated_answer_as_lost() {
         let begun = "HTTP/1.1 201 Created\r\ncontent-length: 500\r\n\r\n{";
         let sent = json!({ "metadata": { "name": "a" } });
         let live = json!({ "metadata": { "name": "a", "uid": "u" } });
@@ -184,20 +186,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_by_the_server_is_created_once() {
+    fn never_retries_a_create_with_a_generated_name() {
         let sent = json!({ "metadata": { "generateName": "a-" } });
         for begun in ["", "HTTP/1.1 201 Created\r\ncontent-length: 500\r\n\r\n{"] {
-            // A second request would be answered.
+            // The server would answer a second request.
             let wire = scripted::wire(Some(begun), vec![(201, json!({ "metadata": { "name": "a-2" } }))]);
             let reply = wire.change(Method::POST, "/api/v1/namespaces/n/pods", &sent);
             assert_eq!(reply.code, 503, "{begun}");
-            // Nobody sends it again by itself.
+            // Without `retryAfterSeconds` no client resends it automatically.
             assert!(reply.body["details"]["retryAfterSeconds"].is_null(), "{}", reply.body);
         }
     }
 
     #[test]
-    fn a_pod_is_bound_where_it_was_bound_before() {
+    fn recognizes_a_binding_that_succeeded_before_the_connection_broke() {
         let binding = json!({ "metadata": { "name": "p" }, "target": { "kind": "Node", "name": "n" } });
         let bind = |node: &str| {
             let live = json!({ "spec": { "nodeName": node } });
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_what_was_asked_once_stays_one() {
+    fn keeps_the_rejection_of_a_first_attempt() {
         let wire = breaks_then_says(vec![(200, json!({})), refusal(409)]);
         assert_eq!(wire.get("/version").code, 200);
         assert_eq!(wire.change(Method::POST, NAMESPACES, &json!({ "metadata": { "name": "a" } })).code, 409);

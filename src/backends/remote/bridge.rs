@@ -1,5 +1,5 @@
-//! Clients of controllers that run in virtual time beside the engine: their requests go over the wire, and no cluster time
-//! passes before they are answered.
+//! Kube clients for controllers that run in virtual time outside of the engine. Their requests use the
+//! connection to the server, and cluster time stands still until they are answered.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -59,7 +59,7 @@ impl tower::Service<Request<Body>> for Bridge {
             let uri = head.uri.clone();
             let asked = Asked::read(&head.method, uri.path(), uri.query().unwrap_or_default());
             let body = bridge.stamped(&head, asked.as_ref(), body).await;
-            // Its length is another now.
+            // The length of the body has changed.
             head.headers.remove(http::header::CONTENT_LENGTH);
             let agent = bridge.who.user.rsplit(':').next().unwrap_or_default().to_owned();
             let mut request = Request::from_parts(head, body.to_vec());
@@ -72,7 +72,7 @@ impl tower::Service<Request<Body>> for Bridge {
     }
 }
 
-/// What a request is about.
+/// The target of a request.
 struct Asked {
     resource: Resource,
     namespace: String,
@@ -80,7 +80,7 @@ struct Asked {
     subresource: String,
     verb: &'static str,
     is_watch: bool,
-    /// Whether a watch tells of everything of its topic, and the revision from which on.
+    /// For a watch without selectors, its start revision.
     since: Option<u64>,
 }
 
@@ -125,7 +125,7 @@ impl Asked {
 }
 
 impl Bridge {
-    /// The body of a request, so that the object which it leaves has the marks of the run.
+    /// Returns the body of a request with the marks of the run, so that the resulting object has them.
     async fn stamped(&self, head: &http::request::Parts, asked: Option<&Asked>, body: Bytes) -> Bytes {
         let Some(asked) = asked.filter(|asked| asked.subresource.is_empty()) else { return body };
         let media = head.headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
@@ -146,14 +146,14 @@ impl Bridge {
         serde_json::to_vec(&value).map_or(body, Bytes::from)
     }
 
-    /// The object that a request is about, if it is there.
+    /// Returns the current object, if it exists.
     async fn live(&self, asked: &Asked) -> Option<Value> {
         let (link, path) = (Arc::clone(&self.link), asked.resource.path(&asked.namespace, &asked.name));
         let read = tokio::task::spawn_blocking(move || link.wire.get(&path).checked().ok());
         read.await.ok().flatten()
     }
 
-    /// A request that is answered at once.
+    /// Sends a request other than a watch.
     async fn ask(
         &self,
         request: Request<Vec<u8>>,
@@ -165,7 +165,7 @@ impl Bridge {
             return response(503, &json!({ "kind": "Status", "message": "the run is over", "code": 503 }));
         }
         let link = Arc::clone(&self.link);
-        // A blocking task holds the paused clock.
+        // A blocking task keeps the paused clock from advancing.
         let reply = tokio::task::spawn_blocking(move || link.wire.call(request)).await;
         let Ok(reply) = reply else { return response(503, &Value::Null) };
         self.link.secrets.learn(&reply.body);
@@ -188,8 +188,8 @@ impl Bridge {
         response(reply.code, &reply.body)
     }
 
-    /// The object as a write left it. Who asked for its metadata alone is told no more, but the run has to know all of it: what
-    /// it has of this revision is not replaced by what its watch brings.
+    /// Returns the object after a write. A client that asked for metadata only gets metadata only, but the
+    /// run needs the whole object: a watch event of the same revision would not replace it.
     async fn written(&self, asked: &Asked, reply: &Reply) -> Option<Value> {
         let is_object = reply.code < 400 && reply.body["metadata"]["resourceVersion"].is_string();
         if reply.body["kind"] != "PartialObjectMetadata" {
@@ -198,7 +198,7 @@ impl Bridge {
         self.live(asked).await.filter(|_| is_object)
     }
 
-    /// A watch: what comes is passed on as it comes.
+    /// Sends a watch and forwards its events as they arrive.
     async fn watch(&self, request: Request<Vec<u8>>, asked: &Asked) -> Response<ReplyBody> {
         let delivery = asked.since.map(|since| self.link.lag.watch(asked.topic(), since));
         let (lines, mut passed_on) = unbounded_channel();
@@ -231,7 +231,7 @@ impl Bridge {
     }
 }
 
-/// Passes a watch on until one of its ends is gone, and notes what it has brought.
+/// Forwards a watch until one of its ends closes, and notes the revisions that it delivered.
 async fn pump(body: Body, passed_on: &UnboundedSender<Bytes>, delivery: Option<&Delivery>) {
     let (mut lines, mut body) = (Lines::default(), body.into_data_stream());
     while let Some(Ok(bytes)) = body.next().await {
@@ -250,7 +250,7 @@ async fn pump(body: Body, passed_on: &UnboundedSender<Bytes>, delivery: Option<&
 fn response(code: u16, body: &Value) -> Response<ReplyBody> {
     let bytes = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
     let builder = Response::builder().status(code).header(CONTENT_TYPE, "application/json");
-    // Codes come from answers, or stand here.
+    // All codes come from answers or are constants here, so they are valid.
     builder
         .body(Full::new(bytes).boxed_unsync())
         .unwrap_or_else(|_| Response::new(Full::default().boxed_unsync()))
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_a_write_left_is_known_whole_where_its_answer_is_metadata_alone() {
+    async fn learns_the_whole_object_if_the_answer_is_metadata_only() {
         let metadata = json!({ "namespace": "ns", "name": "a", "resourceVersion": "7" });
         let whole = json!({ "kind": "ConfigMap", "metadata": metadata, "data": { "k": "v" } });
         let answer = json!({ "kind": "PartialObjectMetadata", "metadata": metadata });
@@ -288,7 +288,7 @@ mod tests {
         let Ok(Seen::Wrote(wrote)) = seen.try_recv() else { panic!("the run is not told") };
         assert_eq!(wrote.object, Some(whole));
     }
-    /// The requests that the server of a bridge got, after one by a client.
+    /// Returns the requests that the server got after one request of a client.
     async fn sent_on(request: Request<Body>, answers: Vec<(u16, Value)>) -> Vec<(String, Value)> {
         let (wire, requests) = scripted::noting(answers);
         let stamp = Stamp { run: Some("r1".to_owned()), beside_others: true };
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_of_a_controller_cannot_take_the_marks_away() {
+    async fn keeps_the_marks_in_writes_of_controllers() {
         let marked =
             json!({ "metadata": { "labels": { RUN: "r1" } }, "spec": { "template": { "spec": {} } } });
         let path = "/apis/apps/v1/namespaces/ns/daemonsets/d";

@@ -1,23 +1,23 @@
-//! What to send instead of a request that a server refuses because of what it is: one that allows no privileged containers, as it
-//! does unless it is told to (`--allow-privileged`), or one that is too old for an API that components speak.
+//! Replacements for requests that some servers reject: those that forbid privileged containers, which is the
+//! default without `--allow-privileged`, and those that are too old for an API version.
 
 use http::Request;
 use serde_json::{Value, json};
 
 use super::wire::Reply;
 
-/// What a server says of each container whose privilege it does not allow.
+/// The server's message about each container whose privilege it forbids.
 const FORBIDDEN: &str = "privileged: Forbidden: disallowed by cluster policy";
-/// What one before Kubernetes 1.22 says of an eviction.
+/// The message of servers before Kubernetes 1.22 about an eviction.
 const UNKNOWN_EVICTION: &str = "no kind \"Eviction\" is registered for version \"policy/v1\"";
 
-/// What to send instead of a request that was refused; nothing where the refusal stands.
+/// Returns a replacement for a rejected request; `None` if there is none.
 pub(super) fn instead(request: &Request<Vec<u8>>, refused: &Reply) -> Option<Request<Vec<u8>>> {
     let why = refused.body["message"].as_str().unwrap_or_default();
     let concede: fn(&mut Value) -> bool = match refused.code {
-        // Nothing of a simulated pod ever touches a machine.
+        // A simulated pod never runs on a machine, so it needs no privileges.
         422 if why.contains(FORBIDDEN) => take_privilege,
-        // As `kubectl drain` does, which looks for the version first.
+        // `kubectl drain` also uses the older version, after discovery.
         400 if why.contains(UNKNOWN_EVICTION) => evict_as_before,
         _ => return None,
     };
@@ -33,7 +33,7 @@ fn evict_as_before(eviction: &mut Value) -> bool {
     is_newer
 }
 
-/// Takes the privilege from all containers in a body, whatever that is; true if there was one.
+/// Removes `privileged` from all containers in a body of any kind; returns whether there was one.
 fn take_privilege(value: &mut Value) -> bool {
     match value {
         Value::Object(fields) => {
@@ -77,13 +77,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_for_its_privileges_is_made_without_them() {
+    fn retries_without_privileges_after_a_rejection() {
         let wire = scripted::wire(None, vec![refused(422), (201, json!({ "kind": "Job" }))]);
         assert_eq!(wire.call(create(&job(true))).code, 201);
     }
 
     #[test]
-    fn nothing_else_is_taken_and_other_refusals_stand() {
+    fn removes_only_privileges_and_keeps_other_rejections() {
         let (code, body) = refused(422);
         let refusal = Reply { code, body };
         let conceded = instead(&create(&job(true)), &refusal).unwrap();
@@ -94,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn an_older_server_is_asked_for_evictions_in_the_version_that_it_knows() {
-        // As kube-apiserver 1.20.2 says it.
+    fn retries_evictions_in_v1beta1_for_an_old_server() {
+        // The message of kube-apiserver 1.20.2.
         let message = format!(
             "Eviction in version \"v1\" cannot be handled as a Eviction: {UNKNOWN_EVICTION} in scheme \
              \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""

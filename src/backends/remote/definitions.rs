@@ -1,4 +1,4 @@
-//! Which kinds a server serves, those that come with definitions included.
+//! Finds the kinds that a server serves, including those of CustomResourceDefinitions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use windtunnel_core::{Object, Refusal, Resource};
 use super::follow::follow;
 use super::link::Link;
 
-/// How long a definition may take until what it defines is served, and how often that is looked at.
+/// The time limit for a definition until its kind is served, and the polling interval.
 const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(25);
 
 /// Follows all known kinds that the server serves, and those of its definitions.
 ///
 /// # Errors
-/// The server does not tell.
+/// Discovery or a list fails.
 pub(super) async fn follow_all(link: &Arc<Link>) -> Result<(), Refusal> {
     let mut kinds: Vec<Resource> = Vec::new();
     let versions: BTreeSet<String> = resources::ALL.iter().map(Resource::api_version).collect();
@@ -47,14 +47,14 @@ pub(super) async fn follow_all(link: &Arc<Link>) -> Result<(), Refusal> {
     let definitions = link.wire.read(&CUSTOM_RESOURCE_DEFINITIONS.path("", "")).await.checked()?;
     for definition in definitions["items"].as_array().into_iter().flatten() {
         if let Some(resource) = defined(definition) {
-            // What cannot be listed now may be broken by a webhook of its own.
+            // A broken conversion webhook can be the reason why a kind cannot be listed.
             let _ = follow(link, &resource).await;
         }
     }
     Ok(())
 }
 
-/// Waits until what a definition defines is served, and follows it.
+/// Waits until the kind of a definition is served, and follows it.
 ///
 /// # Errors
 /// It is not served in time.
@@ -90,7 +90,8 @@ fn is_established(definition: &Value) -> bool {
         .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
 }
 
-/// The kind that a definition defines, in the version that the simulation reads it in, or the stored one.
+/// Returns the kind of a definition, in the API version that the simulation uses, or else in the stored
+/// version.
 fn defined(definition: &Value) -> Option<Resource> {
     let spec = &definition["spec"];
     let versions =
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_is_read_in_the_version_that_the_simulation_knows_or_else_in_the_stored_one() {
+    fn uses_the_version_of_the_simulation_or_else_the_stored_one() {
         let version = |name: &str, storage: bool| json!({ "name": name, "served": true, "storage": storage });
         let definition = |group: &str, kind: &str| {
             json!({ "spec": {

@@ -1,4 +1,4 @@
-//! Lists and watches of kinds, for the engine's own knowledge of the cluster.
+//! Lists and watches kinds, for the engine's view of the cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use windtunnel_core::{Refusal, Resource};
 use super::link::{Link, Seen};
 use super::wire;
 
-/// Pause before a list that failed is tried again.
+/// The pause before a failed list is repeated.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How long a watch is asked for, and how long one may say nothing: a connection that was cut may never tell.
+/// The requested duration of a watch, and the maximum silence: a broken connection may never report an error.
 const WATCHED_FOR: Duration = Duration::from_secs(60);
 const SILENT_MAX: Duration = Duration::from_secs(75);
 
-/// Follows a kind until the link is closed. The first list is in the inbox when this returns.
+/// Follows a kind until the link is closed. The first list is in the inbox when this function returns.
 ///
 /// # Errors
-/// The kind cannot be listed, as the server says.
+/// The server's rejection of the list.
 pub(super) async fn follow(link: &Arc<Link>, resource: &Resource) -> Result<(), Refusal> {
     if !link.begins(resource) {
         return Ok(());
@@ -38,13 +38,13 @@ pub(super) async fn follow(link: &Arc<Link>, resource: &Resource) -> Result<(), 
     tokio::spawn(async move {
         let mut revision = Some(revision);
         loop {
-            // Who closes the link ends this.
+            // Closing or dropping the link ends this task.
             let Some(link) = link.upgrade().filter(|link| !link.is_closed()) else { return };
             match revision {
                 Some(since) => revision = watch(&link, &resource, since).await,
                 None => match list(&link, &resource).await {
                     Ok(new) => revision = Some(new),
-                    // The kind is served no longer.
+                    // The kind is not served any more.
                     Err(refusal) if refusal.code == 404 => return link.ends(&resource),
                     Err(_) => {
                         drop(link);
@@ -57,7 +57,7 @@ pub(super) async fn follow(link: &Arc<Link>, resource: &Resource) -> Result<(), 
     Ok(())
 }
 
-/// Lists a kind into the inbox; the revision of the list.
+/// Lists a kind into the inbox and returns the revision of the list.
 async fn list(link: &Link, resource: &Resource) -> Result<String, Refusal> {
     let mut list = link.wire.read(&resource.path("", "")).await.checked()?;
     let revision = list["metadata"]["resourceVersion"].as_str().unwrap_or("0").to_owned();
@@ -69,7 +69,8 @@ async fn list(link: &Link, resource: &Resource) -> Result<String, Refusal> {
     Ok(revision)
 }
 
-/// Watches a kind from a revision on, into the inbox. When the watch ends: where the next goes on; `None`: from a list.
+/// Watches a kind from a revision on, into the inbox. Returns the revision at which the next watch continues;
+/// `None` means that a list is necessary.
 async fn watch(link: &Link, resource: &Resource, since: String) -> Option<String> {
     let seconds = WATCHED_FOR.as_secs();
     let query =
@@ -94,7 +95,7 @@ async fn watch(link: &Link, resource: &Resource, since: String) -> Option<String
                 Some("ADDED" | "MODIFIED") => link.tell(Seen::Object(resource.clone(), object)),
                 Some("DELETED") => link.tell(Seen::Gone(resource.clone(), object)),
                 Some("BOOKMARK") => {}
-                // Too old a revision, above all.
+                // Most likely the revision is too old.
                 _ => return None,
             }
             since = revision.unwrap_or(since);
@@ -106,14 +107,14 @@ async fn watch(link: &Link, resource: &Resource, since: String) -> Option<String
     Some(since)
 }
 
-/// Lines of JSON out of pieces of bytes.
+/// Splits a stream of bytes into lines of JSON.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     rest: Vec<u8>,
 }
 
 impl Lines {
-    /// The lines that end in these bytes.
+    /// Adds bytes and returns the lines that are complete now.
     pub(super) fn take_in(&mut self, bytes: &[u8]) -> Vec<Value> {
         self.rest.extend_from_slice(bytes);
         let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_may_come_in_pieces() {
+    fn joins_lines_from_several_pieces() {
         let mut lines = Lines::default();
         assert!(lines.take_in(b"{\"a\":").is_empty());
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Keeps the Leases of simulated nodes fresh on the clock of the wall, which is that of a real node lifecycle controller. Kubelets
-//! renew them in cluster time, which passes more slowly than asked for where the server is slow.
+//! Keeps the Leases of simulated nodes fresh on the wall clock, which a real node lifecycle controller uses.
+//! Kubelets renew them in cluster time, which a slow server makes slower than requested.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -16,11 +16,11 @@ use super::wire::{Wire, request};
 
 /// The namespace of the Leases of nodes.
 const NAMESPACE: &str = "kube-node-lease";
-/// How often Leases are looked at, and how often kubelets renew them, on the clock of the wall.
+/// The interval of checks of Leases, and of renewals by kubelets, on the wall clock.
 const EVERY: Duration = Duration::from_secs(10);
 const RENEWED_EVERY: SignedDuration = SignedDuration::from_secs(10);
 
-/// When the Lease of each node was renewed, and by whom.
+/// The last renewals of the Lease of each node.
 #[derive(Debug, Default)]
 struct Heartbeats(BTreeMap<String, Heartbeat>);
 
@@ -28,11 +28,12 @@ struct Heartbeats(BTreeMap<String, Heartbeat>);
 struct Heartbeat {
     /// The last renewal by the kubelet, in cluster time.
     renewed: Time,
-    /// The last time that was written here.
+    /// The last time that this module wrote.
     written: Option<Time>,
 }
 
-/// Keeps Leases of a run fresh, whose kubelets renew theirs `speed` times as seldom as real ones, until the wire's end.
+/// Keeps the Leases of a run fresh until the connection ends. In cluster time, its kubelets renew them
+/// `speed` times less often than real ones.
 pub(crate) fn start(wire: &Arc<Wire>, run: &str, speed: i32, clock: Arc<dyn Clock>) {
     let path = format!("{}?labelSelector={RUN}%3D{run}", LEASES.path(NAMESPACE, ""));
     wire.handle().spawn(keep_fresh(Arc::downgrade(wire), path, speed, clock));
@@ -43,7 +44,7 @@ async fn keep_fresh(wire: Weak<Wire>, path: String, speed: i32, clock: Arc<dyn C
     loop {
         tokio::time::sleep(EVERY).await;
         let Some(wire) = wire.upgrade().filter(|wire| wire.lost().is_none()) else { return };
-        // Leases that are not listed, or not patched, are so the next time.
+        // A failed list or patch is repeated in the next round.
         let Ok(list) = wire.read(&path).await.checked() else { continue };
         for lease in list["items"].as_array().into_iter().flatten() {
             let Some(patch) = heartbeats.renewal(lease, clock.now(), speed) else { continue };
@@ -56,8 +57,8 @@ async fn keep_fresh(wire: Weak<Wire>, path: String, speed: i32, clock: Arc<dyn C
 }
 
 impl Heartbeats {
-    /// The patch that keeps a Lease fresh at this moment of the cluster's time. None where the kubelet would have renewed it, if it
-    /// still ran.
+    /// Returns the patch that keeps a Lease fresh at this cluster time. `None` once the kubelet should have
+    /// renewed it, which means that the kubelet has stopped.
     fn renewal(&mut self, lease: &Value, now: Time, speed: i32) -> Option<Value> {
         let metadata = &lease["metadata"];
         let time = parse_rfc3339(lease["spec"]["renewTime"].as_str()?)?;
@@ -68,7 +69,7 @@ impl Heartbeats {
         if now > after(heartbeat.renewed, RENEWED_EVERY.saturating_mul(speed.max(1))) {
             return None;
         }
-        // The controller looks whether the time moves. It has to stay behind the kubelet's next one.
+        // The controller checks whether the time changes. It must stay before the kubelet's next renewal.
         let next = after(time, SignedDuration::from_micros(1));
         heartbeat.written = Some(next);
         let version = &metadata["resourceVersion"];
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lease_stays_fresh_as_long_as_its_kubelet_could_have_renewed_it() {
+    fn keeps_a_lease_fresh_until_its_kubelet_misses_a_renewal() {
         let at = |seconds: i64| Time::from_second(1_000_000 + seconds).unwrap();
         let lease = |renewed: Time| {
             json!({

@@ -1,5 +1,5 @@
-//! Keeps the marks of a run on its objects, whatever a component sends in their place: a payload's manifest has no toleration for
-//! simulated nodes, for instance.
+//! Keeps the marks of a run on its objects when a component sends others: the manifests of a payload, for
+//! example, have no toleration for simulated nodes.
 
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
@@ -10,16 +10,16 @@ use super::stamp::{Stamp, entry};
 /// The body of a request that changes an object.
 #[derive(Debug)]
 pub(super) enum Sent<'b> {
-    /// An object that takes the place of the old one.
+    /// A new object that replaces the old one.
     Object(&'b mut Value),
-    /// A merge patch, or a strategic one: their lists of taints and tolerations replace the old ones alike.
+    /// A merge patch or a strategic one: in both, lists of taints and tolerations replace the old ones.
     Merge(&'b mut Value),
     /// The operations of a JSON patch.
     Operations(&'b mut Value),
 }
 
 impl Stamp {
-    /// Whether the object that is there has to be known before a request can keep its marks.
+    /// Returns whether keeping the marks needs the current object.
     pub(super) fn needs_live(&self, resource: &Resource, sent: &Sent<'_>) -> bool {
         self.run.is_some()
             && match sent {
@@ -29,7 +29,8 @@ impl Stamp {
             }
     }
 
-    /// Adds to a request the marks that it would take away from `live`, the object that is there. Objects of others stay without.
+    /// Adds to a request the marks that it would remove from `live`, the current object. Objects of others
+    /// get no marks.
     pub(super) fn keep(&self, resource: &Resource, live: Option<&Value>, sent: Sent<'_>) {
         match sent {
             Sent::Object(object) => {
@@ -53,7 +54,7 @@ impl Stamp {
         }
     }
 
-    /// The marks that an object lacks after a patch.
+    /// Returns the marks that an object lacks after a patch.
     fn missing_after(
         &self,
         resource: &Resource,
@@ -65,11 +66,11 @@ impl Stamp {
     }
 }
 
-/// Whether a merge patch may change the value at a pointer.
+/// Returns whether a merge patch may change the value at a pointer.
 fn reaches(patch: &Value, pointer: &str) -> bool {
     let mut within = patch;
     for field in pointer.split('/').skip(1) {
-        // Anything but an object replaces all that is beneath.
+        // Anything but an object replaces everything below it.
         let Some(fields) = within.as_object() else { return true };
         let Some(next) = fields.get(field) else { return false };
         within = next;
@@ -83,7 +84,7 @@ fn merged(old: &Value, patch: &Value) -> Value {
     object
 }
 
-/// `None`: the server rejects the patch as well.
+/// Returns `None` if the patch is invalid; the server rejects it as well.
 fn patched(old: &Value, patch: &Value) -> Option<Value> {
     let operations: json_patch::Patch = serde_json::from_value(patch.clone()).ok()?;
     let mut object = old.clone();
@@ -102,27 +103,27 @@ mod tests {
         Stamp { run: Some("r1".to_owned()), beside_others: true }
     }
 
-    /// A Deployment as its run created it.
+    /// Returns a Deployment as its run created it.
     fn live() -> Value {
         let mut live = deployment("1");
         stamp().mark(&DEPLOYMENTS, &mut live);
         live
     }
 
-    /// The manifest of a payload.
+    /// Returns the manifest of a payload.
     fn deployment(image: &str) -> Value {
         let spec = json!({ "containers": [{ "image": image }], "tolerations": [{ "key": "master" }] });
         json!({ "metadata": { "name": "d", "labels": { "a": "b" } }, "spec": { "template": { "spec": spec } } })
     }
 
-    /// The object after a merge patch that `keep` has stamped.
+    /// Returns the object after a merge patch that `keep` has changed.
     fn merged_into_live(mut patch: Value) -> Value {
         stamp().keep(&DEPLOYMENTS, Some(&live()), Sent::Merge(&mut patch));
         merged(&live(), &patch)
     }
 
     #[test]
-    fn an_update_without_the_marks_keeps_them() {
+    fn keeps_the_marks_in_an_update_without_them() {
         let (mut object, mut of_others) = (deployment("2"), deployment("2"));
         stamp().keep(&DEPLOYMENTS, Some(&live()), Sent::Object(&mut object));
         let mut expected = deployment("2");
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_patch_keeps_the_marks_and_is_left_alone_where_it_reaches_none() {
+    fn keeps_the_marks_in_a_merge_patch_that_would_remove_them() {
         let tolerations = |object: &Value| object["spec"]["template"]["spec"]["tolerations"].clone();
         let own = json!({ "key": SIMULATED, "operator": "Exists" });
         let template =
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_patch_keeps_the_marks() {
+    fn keeps_the_marks_in_a_json_patch() {
         let replaced = json!({ "containers": [] });
         let mut patch = json!([
             { "op": "replace", "path": "/spec/template/spec", "value": replaced },
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_keeps_its_taint_and_a_cluster_of_its_own_has_no_marks() {
+    fn keeps_the_taint_of_a_node_and_marks_nothing_in_a_dedicated_cluster() {
         let mut node = json!({ "metadata": { "name": "n" }, "spec": {} });
         stamp().mark(&NODES, &mut node);
         let mut patch = json!({ "spec": { "taints": [{ "key": "unreachable" }] } });

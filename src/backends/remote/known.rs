@@ -1,4 +1,4 @@
-//! What is known of a cluster's objects, from answers and from watches, whichever comes first.
+//! The known state of a cluster's objects, from answers and from watches, whichever arrive first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,27 +11,27 @@ use super::stamp::RUN;
 #[derive(Debug, Default)]
 pub(super) struct Known {
     objects: BTreeMap<Key, Object>,
-    /// What each of them was before its last change.
+    /// The state of each object before its last change.
     before: BTreeMap<Key, Object>,
-    /// The revision at which objects went that are not there.
+    /// The revision at which each missing object was removed.
     gone: BTreeMap<Key, u64>,
     changes: Vec<Change>,
-    /// Whether the run made the cluster, so that all Secrets are its own.
+    /// Whether the run created the cluster, so that all Secrets are its own.
     is_own: bool,
 }
 
 impl Known {
-    /// Nothing is known yet of a cluster that the run made, or of one that others use as well.
+    /// Returns an empty state for a cluster that the run created, or for one that others use as well.
     pub(super) fn of(is_own: bool) -> Self {
         Self { is_own, ..Self::default() }
     }
 
-    /// An object, as it is known.
+    /// Returns the known state of an object.
     pub(super) fn get(&self, key: &Key) -> Option<&Object> {
         self.objects.get(key)
     }
 
-    /// An object as it was before its last change.
+    /// Returns the state of an object before its last change.
     pub(super) fn before(&self, key: &Key) -> Option<&Object> {
         self.before.get(key)
     }
@@ -41,9 +41,9 @@ impl Known {
         std::mem::take(&mut self.changes)
     }
 
-    /// Takes in a state of an object; one that is older than what is known tells nothing.
+    /// Adds a state of an object; ignores a state that is not newer than the known one.
     pub(super) fn take_in(&mut self, resource: &Resource, mut object: Value) {
-        // The certificates of simulated components are no secrets, and those who made them read them.
+        // The certificates of simulated components are not secret, and their creators read them.
         if !self.is_own && object["metadata"]["labels"][RUN].is_null() {
             hide_secrets(resource, &mut object);
         }
@@ -65,7 +65,7 @@ impl Known {
         self.changes.push(Change { key, kind, object, old });
     }
 
-    /// An object is gone since a revision; newer states of it stay.
+    /// Removes an object at a revision; a newer known state stays.
     pub(super) fn remove(&mut self, key: &Key, at: u64) {
         if self.objects.get(key).is_some_and(|object| revision(object) > at) {
             return;
@@ -78,7 +78,7 @@ impl Known {
         }
     }
 
-    /// All objects of a kind that there are at a revision.
+    /// Replaces all objects of a kind by a list at a revision.
     pub(super) fn replace(&mut self, resource: &Resource, items: Vec<Value>, at: u64) {
         let name =
             |item: &Value, field: &str| item["metadata"][field].as_str().unwrap_or_default().to_owned();
@@ -94,25 +94,25 @@ impl Known {
     }
 }
 
-/// The revision of a state of an object. Every API server that stores in etcd counts them.
+/// Returns the revision of a state. Every API server that uses etcd has numeric resource versions.
 pub(super) fn revision(object: &Object) -> u64 {
     object.resource_version().parse().unwrap_or(0)
 }
 
-/// Items of lists do not say what they are.
+/// Adds kind and API version, which the items of a list lack.
 fn with_kind(mut object: Value, resource: &Resource) -> Value {
     if let Value::Object(fields) = &mut object {
         fields.entry("apiVersion").or_insert_with(|| resource.api_version().into());
         fields.entry("kind").or_insert_with(|| resource.kind.clone().into());
         if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
-            // Who owns a field is no part of what a run shows.
+            // Managed fields are not part of the output of a run.
             metadata.remove("managedFields");
         }
     }
     object
 }
 
-/// Nothing of what a Secret of others holds is kept: it would find its way into records and reports.
+/// Clears the values in Secrets of others, which would otherwise appear in records and reports.
 fn hide_secrets(resource: &Resource, object: &mut Value) {
     if resource.group.is_empty() && resource.plural == "secrets" {
         for field in ["data", "stringData"] {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_already_is_not_told_again() {
+    fn reports_only_newer_states() {
         let mut known = Known::default();
         known.take_in(&CONFIG_MAPS, object("a", 5));
         known.take_in(&CONFIG_MAPS, object("a", 5));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_does_not_come_back_by_an_old_state() {
+    fn an_old_state_does_not_restore_a_removed_object() {
         let mut known = Known::default();
         let key = CONFIG_MAPS.key("ns", "a");
         known.take_in(&CONFIG_MAPS, object("a", 5));
@@ -168,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn a_list_tells_what_came_and_went_meanwhile() {
+    fn a_list_reports_added_and_removed_objects() {
         let mut known = Known::default();
         for name in ["a", "b"] {
             known.take_in(&CONFIG_MAPS, object(name, 5));
         }
-        // Created by ourselves after the list was made.
+        // The run created it after the list.
         known.take_in(&CONFIG_MAPS, object("own", 12));
         told(&mut known);
         known.replace(&CONFIG_MAPS, vec![object("b", 5), object("c", 7)], 10);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_knows_its_own_secrets() {
+    fn keeps_the_values_of_its_own_secrets() {
         let mut secret = object("s", 1);
         secret["data"] = json!({ "tls.crt": "aHVudGVyMg==" });
         let mut marked = secret.clone();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_of_others_is_kept() {
+    fn clears_the_values_of_secrets_of_others() {
         let mut known = Known::of(false);
         let mut secret = object("s", 1);
         secret["data"] = json!({ "password": "aHVudGVyMg==" });

@@ -1,10 +1,11 @@
-//! How far the watches of controllers are behind: cluster time stands still until they know what is known here.
+//! Tracks how far the watches of controllers lag: cluster time stands still until they have delivered what
+//! the engine knows.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// What a watch is about: group, plural and namespace; an empty namespace is all of them.
+/// The topic of a watch: group, plural and namespace; an empty namespace means all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Topic {
     pub(super) group: String,
@@ -16,18 +17,18 @@ pub(super) struct Topic {
 #[derive(Debug)]
 pub(super) struct Delivery {
     topic: Topic,
-    /// The revision that it has brought.
+    /// The newest revision that it delivered.
     brought: AtomicU64,
 }
 
 impl Delivery {
-    /// It has brought a state of this revision.
+    /// Notes that the watch delivered this revision.
     pub(super) fn brought(&self, revision: u64) {
         self.brought.fetch_max(revision, Ordering::Relaxed);
     }
 }
 
-/// All watches of controllers, and the newest revision that each of their topics has.
+/// All watches of controllers, and the newest known revision of each topic.
 #[derive(Debug, Default)]
 pub(super) struct Lag {
     newest: Mutex<BTreeMap<Topic, u64>>,
@@ -35,7 +36,7 @@ pub(super) struct Lag {
 }
 
 impl Lag {
-    /// Something of a topic has this revision now.
+    /// Notes a new revision of a topic.
     pub(super) fn moved(&self, topic: Topic, revision: u64) {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         for topic in [Topic { namespace: String::new(), ..topic.clone() }, topic] {
@@ -44,19 +45,19 @@ impl Lag {
         }
     }
 
-    /// A watch begins that tells of everything of a topic after a revision. It counts as long as somebody holds it.
+    /// Adds a watch without selectors that starts after a revision. It counts until the caller drops it.
     pub(super) fn watch(&self, topic: Topic, after: u64) -> Arc<Delivery> {
         let delivery = Arc::new(Delivery { topic, brought: AtomicU64::new(after) });
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&delivery));
         delivery
     }
 
-    /// Whether a watch has still to bring what is known.
+    /// Returns whether a watch has not yet delivered a known revision.
     pub(super) fn is_behind(&self) -> bool {
         self.behind().next().is_some()
     }
 
-    /// Waits for those watches no longer.
+    /// Stops waiting for the watches that lag now.
     pub(super) fn give_up(&self) {
         for (delivery, newest) in self.behind() {
             delivery.brought(newest);
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_is_behind_until_it_brings_the_newest_of_its_topic() {
+    fn a_watch_lags_until_it_delivers_the_newest_revision_of_its_topic() {
         let lag = Lag::default();
         lag.moved(nodes("a"), 5);
         let (all, other) = (lag.watch(nodes(""), 3), lag.watch(nodes("b"), 3));
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_brings_nothing_is_waited_for_once() {
+    fn gives_up_on_a_silent_watch_until_the_next_revision() {
         let lag = Lag::default();
         let silent = lag.watch(nodes(""), 0);
         lag.moved(nodes("a"), 5);

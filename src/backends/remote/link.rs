@@ -1,4 +1,4 @@
-//! What the engine's door, its watches and the clients of controllers share.
+//! The shared state of the engine's connection, its watches and the clients of controllers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,16 +15,16 @@ use super::stamp::Stamp;
 use super::wire::Wire;
 use crate::record::Secrets;
 
-/// What is told of the cluster, in the order in which it is known.
+/// An observation of the cluster, in order of arrival.
 #[derive(Debug)]
 pub(crate) enum Seen {
     /// A state of an object.
     Object(Resource, Value),
-    /// An object is gone; its last state has the revision of that.
+    /// A deleted object; its last state has the revision of the deletion.
     Gone(Resource, Value),
     /// All objects of a kind at a revision.
     All(Resource, Vec<Value>, u64),
-    /// A client of a controller wrote.
+    /// A write of a controller's client.
     Wrote(Box<Wrote>),
 }
 
@@ -40,25 +40,25 @@ pub(crate) struct Wrote {
     pub(super) subresource: String,
     pub(super) code: u16,
     pub(super) message: String,
-    /// The object as it is then, where the answer tells.
+    /// The object after the write, if the answer contains it.
     pub(super) object: Option<Value>,
 }
 
-/// A connection and what is known of it.
+/// A connection and the state that belongs to it.
 pub(crate) struct Link {
     pub(super) wire: Arc<Wire>,
-    /// What marks the objects of this run.
+    /// The marks for objects of this run.
     pub(super) stamp: Stamp,
     pub(super) lag: Lag,
-    /// What the run may not print.
+    /// Values that the run must not print.
     pub(super) secrets: Secrets,
-    /// What the cluster's own controllers have to do.
+    /// Pending work of the cluster's own controllers.
     owed: Owed,
     inbox: mpsc::Sender<Seen>,
     moved: watch::Sender<u64>,
     requests: AtomicU64,
     closed: AtomicBool,
-    /// Shows the time of the run to other threads.
+    /// The run's time, readable by other threads.
     time: Option<Arc<SetClock>>,
     /// The kinds that are followed, by group and plural.
     followed: Mutex<BTreeSet<(String, String)>>,
@@ -87,7 +87,7 @@ impl Link {
         (Arc::new(link), seen)
     }
 
-    /// Tells the engine.
+    /// Passes an observation to the engine.
     pub(super) fn tell(&self, seen: Seen) {
         self.learn(&seen);
         match &seen {
@@ -108,12 +108,12 @@ impl Link {
                 }
             }
         }
-        // Nobody listens once the run is over.
+        // The receiver is gone once the run is over.
         let _ = self.inbox.send(seen);
         self.moved.send_modify(|count| *count += 1);
     }
 
-    /// Learns which values the run may not print.
+    /// Learns the values that the run must not print.
     fn learn(&self, seen: &Seen) {
         let is_secret =
             |resource: &Resource| resource.group.is_empty() && resource.plural == resources::SECRETS.plural;
@@ -130,23 +130,24 @@ impl Link {
         }
     }
 
-    /// Cluster time waits for the cluster's own controllers from now on.
+    /// Makes cluster time wait for the cluster's own controllers from now on.
     pub(crate) fn wait_for_controllers(&self) {
         self.owed.begin();
     }
 
-    /// Whether controllers have still to learn what is known here, or to do something about it.
+    /// Returns whether controllers have yet to receive or process something that is known here.
     pub(super) fn is_behind(&self) -> bool {
         self.lag.is_behind() || self.owed.is_some()
     }
 
-    /// Waits for them no longer.
+    /// Stops waiting for them.
     pub(super) fn give_up_waiting(&self) {
         self.lag.give_up();
         self.owed.give_up();
     }
 
-    /// Notes what watches of controllers have to bring, and what the cluster's own have to do.
+    /// Notes an object that watches of controllers must deliver, or that the cluster's own controllers must
+    /// process.
     pub(super) fn note(&self, resource: &Resource, object: &Value) {
         self.owed.note(&self.stamp, resource, object);
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
@@ -158,7 +159,7 @@ impl Link {
         self.lag.moved(topic, text("resourceVersion").parse().unwrap_or(0));
     }
 
-    /// Tells of what is new: the receiver's value changes with each.
+    /// Notifies of observations: the receiver's value changes with each.
     pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
         self.moved.subscribe()
     }
@@ -168,42 +169,42 @@ impl Link {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many there were.
+    /// Returns the number of requests of controllers.
     pub(super) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// The clock of the run shows this now.
+    /// Publishes the run's current time.
     pub(super) fn set_time(&self, now: Time) {
         if let Some(clock) = &self.time {
             clock.set(now);
         }
     }
 
-    /// Whether a kind is to be followed that was not before.
+    /// Marks a kind as followed; returns false if it was before.
     pub(super) fn begins(&self, resource: &Resource) -> bool {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         followed.insert((resource.group.to_string(), resource.plural.to_string()))
     }
 
-    /// A kind is followed no longer.
+    /// Marks a kind as not followed.
     pub(super) fn ends(&self, resource: &Resource) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         followed.remove(&(resource.group.to_string(), resource.plural.to_string()));
     }
 
-    /// Whether a kind is followed.
+    /// Returns whether a kind is followed.
     pub(super) fn follows(&self, resource: &Resource) -> bool {
         let followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         followed.contains(&(resource.group.to_string(), resource.plural.to_string()))
     }
 
-    /// From now on nothing is written any more.
+    /// Rejects all writes from now on.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
     }
 
-    /// Whether that is so.
+    /// Returns whether writes are rejected.
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }

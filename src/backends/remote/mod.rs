@@ -1,4 +1,4 @@
-//! A cluster behind HTTPS: an API server of our own, or any other.
+//! A cluster behind HTTPS: windtunnel's own API server, or any other.
 //!
 //! ```text
 //! engine --Door--> Remote --> Wire (threads, HTTPS) --> API server
@@ -7,8 +7,8 @@
 //!   +-- controllers --> Bridge (kube clients) -------------+
 //! ```
 //!
-//! The engine's time stays virtual: it stands still while an answer is awaited, so the same steps give the same story
-//! however slow the server is.
+//! The engine's time stays virtual: it stands still during requests, so the speed of the server does not
+//! change the result of the steps.
 
 mod again;
 mod bridge;
@@ -58,20 +58,20 @@ pub(crate) use self::wire::Wire;
 use super::{Capabilities, Door, Pace};
 use crate::record::{Secrets, WriteEvent};
 
-/// How long a watch may take to tell of what was just deleted.
+/// The time limit for a watch to deliver a deletion.
 const DELETION_SHOWS: Duration = Duration::from_secs(5);
 
-/// What only an API server of our own can do.
+/// Functions that only windtunnel's own API server has.
 pub(crate) trait Beneath: Send {
     /// As [`Door::fail`].
     fn fail(&mut self, fault: RequestFault);
     /// As [`Door::heal`].
     fn heal(&mut self, requests: Option<&Requests>);
-    /// As [`Door::serve_kubernetes`]; it can.
+    /// As [`Door::serve_kubernetes`], without errors.
     fn serve_kubernetes(&mut self, minor: u32);
 }
 
-/// The door into a cluster behind HTTPS.
+/// The connection to a cluster behind HTTPS.
 pub(crate) struct Remote {
     link: Arc<Link>,
     inbox: mpsc::Receiver<Seen>,
@@ -82,27 +82,27 @@ pub(crate) struct Remote {
     capabilities: Capabilities,
     server: Server,
     beneath: Option<Box<dyn Beneath>>,
-    /// What cleans up when the run is over.
+    /// Cleans up after the run.
     end: Option<Box<dyn Send>>,
 }
 
-/// What a [`Remote`] is made of beside its link.
+/// The settings of a [`Remote`] other than its link.
 pub(crate) struct Terms {
     /// The clock of the run.
     pub(crate) clock: Arc<dyn Clock>,
-    /// How many times as fast as the wall's the clock of the run may pass; `None`: as fast as it can.
+    /// The maximum speed of the run's clock, as a multiple of the wall clock; `None` is unlimited.
     pub(crate) speed: Option<f64>,
     pub(crate) capabilities: Capabilities,
     pub(crate) beneath: Option<Box<dyn Beneath>>,
-    /// Dropped when the run is over.
+    /// Dropped at the end of the run.
     pub(crate) end: Box<dyn Send>,
 }
 
 impl Remote {
-    /// The door, which knows everything that is there.
+    /// Opens the connection and loads all existing objects.
     ///
     /// # Errors
-    /// The server does not tell which kinds it serves.
+    /// Discovery or a list fails.
     pub(crate) fn open(link: Arc<Link>, inbox: mpsc::Receiver<Seen>, terms: Terms) -> Result<Self, Refusal> {
         let Terms { clock, speed, capabilities, beneath, end } = terms;
         link.set_time(clock.now());
@@ -118,7 +118,7 @@ impl Remote {
         Ok(remote)
     }
 
-    /// Takes in what was told meanwhile.
+    /// Processes the observations so far.
     fn catch_up(&mut self) {
         while let Ok(seen) = self.inbox.try_recv() {
             self.take_in(seen);
@@ -138,7 +138,7 @@ impl Remote {
         }
     }
 
-    /// Takes in what a controller wrote, and what the record tells of it.
+    /// Processes a controller's write, and adds it to the log for the record.
     fn take_in_write(&mut self, wrote: Wrote) {
         let Wrote { at, by, verb, resource, namespace, name, subresource, code, message, object } = wrote;
         let key =
@@ -146,7 +146,7 @@ impl Remote {
         let mut before = self.known.get(&key).cloned();
         let mut after = None;
         if let Some(object) = object {
-            // The watch may have told of it before.
+            // The watch may have delivered it before.
             let revision = object["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
             self.known.take_in(&resource, object);
             after = self.known.get(&key).cloned();
@@ -170,7 +170,7 @@ impl Remote {
         self.log.push((at, event));
     }
 
-    /// Takes in the answer to a write; what it does not tell is read.
+    /// Processes the answer to a write; reads the object if the answer does not contain it.
     fn learn(&mut self, write: &Write, answer: Value) -> Object {
         self.link.secrets.learn(&answer);
         let is_deletion = matches!(write.operation, Operation::Delete(_));
@@ -193,7 +193,7 @@ impl Remote {
         last.unwrap_or_else(|| Object::new(answer))
     }
 
-    /// Waits until the watch tells that an object is gone, which says since when.
+    /// Waits until the watch delivers a deletion, which has the revision.
     fn await_deletion(&mut self, write: &Write) {
         let key = write.key();
         while self.link.follows(&write.resource) && self.known.get(&key).is_some() {
@@ -207,7 +207,8 @@ impl Remote {
         }
     }
 
-    /// ServiceAccounts `default`, without which no pod can be: where nobody else makes them.
+    /// Creates the ServiceAccounts `default`, which pods need, in a cluster without a ServiceAccount
+    /// controller.
     fn give_accounts(&mut self) {
         let Some(namespaces) = self.link.wire.get(&NAMESPACES.path("", "")).checked().ok() else { return };
         for namespace in namespaces["items"].as_array().into_iter().flatten() {
@@ -230,7 +231,7 @@ impl Remote {
         }
     }
 
-    /// The write with the marks of the run added, so that the object keeps them.
+    /// Returns the write with the marks of the run, so that the object keeps them.
     fn stamped(&self, write: &Write) -> Write {
         let mut write = write.clone();
         let (stamp, key) = (&self.link.stamp, write.key());
@@ -249,7 +250,7 @@ impl Remote {
         write
     }
 
-    /// Waits until what a definition defines is served, and follows it.
+    /// Waits until the kind of a definition is served, and follows it.
     fn define(&mut self, definition: &Object) -> Result<(), Refusal> {
         let (link, definition) = (Arc::clone(&self.link), definition.clone());
         let told = self.link.wire.wait(async move { definitions::establish(&link, &definition).await });

@@ -1,5 +1,4 @@
-//! What a run sees of a cluster that others use: not their nodes, and nothing of theirs that a simulated controller would work
-//! on.
+//! Hides objects of others from a run: their nodes, and everything that a simulated controller would act on.
 
 use windtunnel_core::resources::{
     CRON_JOBS, DAEMON_SETS, DEPLOYMENTS, ENDPOINT_SLICES, ENDPOINTS, JOBS, LEASES, NODES,
@@ -9,8 +8,8 @@ use windtunnel_core::{Change, ChangeKind, Object};
 
 use super::stamp::{RUN, SIMULATED};
 
-/// Whether a change is none of the run's business. `controllers`: those of Kubernetes are at work, and not simulated ones; what
-/// they make of the objects of a run does not say whose it is.
+/// Returns whether to hide a change. With `controllers`, the cluster has real Kubernetes controllers, whose
+/// objects for a run lack its marks.
 pub(super) fn is_of_others(change: &Change, controllers: bool) -> bool {
     let has = |label: &str| {
         let states = std::iter::once(&change.object).chain(&change.old);
@@ -22,7 +21,7 @@ pub(super) fn is_of_others(change: &Change, controllers: bool) -> bool {
     !controllers && !has(RUN) && is_worked_on(change)
 }
 
-/// Whether controllers of Kubernetes would do something about an object.
+/// Returns whether Kubernetes controllers act on an object.
 fn is_worked_on(change: &Change) -> bool {
     let object = &change.object;
     let is_node_lease = change.key.is(&LEASES) && object.namespace() == "kube-node-lease";
@@ -39,9 +38,9 @@ fn is_worked_on(change: &Change) -> bool {
         &ENDPOINT_SLICES,
     ];
     let has_pods = change.key.is(&SERVICES) && has_selector(object);
-    // Its owner may be one that is not seen, and it would be taken for an orphan.
+    // Its owner may be hidden, so that the simulated garbage collector would take it for an orphan.
     let is_owned = !object.list("/metadata/ownerReferences").is_empty();
-    // That it is gone at last is told of what was seen before.
+    // The deletion of an object that was visible stays visible.
     let is_going = object.is_terminating() && change.kind != ChangeKind::Deleted;
     is_node_lease || has_pods || is_owned || is_going || kinds.into_iter().any(|kind| change.key.is(kind))
 }
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_of_others_are_never_seen() {
+    fn hides_nodes_of_others() {
         let node = |labels: Value| json!({ "metadata": { "name": "n", "labels": labels } });
         let master = json!({ "node-role.kubernetes.io/master": "" });
         assert!(hidden(&NODES, node(master.clone()), true) && hidden(&NODES, node(master), false));
@@ -77,11 +76,11 @@ mod tests {
     }
 
     #[test]
-    fn what_simulated_controllers_would_work_on_is_not_seen_where_there_are_no_others() {
+    fn hides_objects_that_simulated_controllers_would_act_on() {
         let of = |run: Value| json!({ "metadata": { "namespace": "a", "name": "n", "labels": run } });
         assert!(hidden(&PODS, of(json!({})), false));
         assert!(!hidden(&PODS, of(json!({ RUN: "r" })), false));
-        // Pods of a run that a real controller made.
+        // A pod that a real controller created for the run.
         assert!(!hidden(&PODS, of(json!({})), true));
         assert!(!hidden(&CONFIG_MAPS, of(json!({})), false));
         let mut owned = of(json!({}));
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_of_others_on_its_way_out_is_seen_when_it_is_gone() {
+    fn hides_a_terminating_namespace_of_others_but_not_its_deletion() {
         let going = json!({ "metadata": { "name": "n", "deletionTimestamp": "2024-01-01T00:00:00Z" } });
         assert!(is_hidden(&NAMESPACES, ChangeKind::Modified, going.clone(), false));
         assert!(!is_hidden(&NAMESPACES, ChangeKind::Deleted, going, false));

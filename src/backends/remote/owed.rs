@@ -1,5 +1,5 @@
-//! What the cluster's own controllers have still to do for a run: cluster time stands still until they have done it, as it does
-//! until a server answers.
+//! Pending work of the cluster's own controllers for a run: cluster time stands still until they have done
+//! it, as it does during requests.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::stamp::Stamp;
 /// The finalizer of a pod that its Job has not counted yet.
 const UNCOUNTED: &str = "batch.kubernetes.io/job-tracking";
 
-/// The objects of a run, and for which of them a controller has something to do.
+/// The objects of a run, and whether a controller must process them.
 #[derive(Debug, Default)]
 pub(super) struct Owed {
     /// Whether the cluster has controllers of its own.
@@ -33,12 +33,12 @@ struct State {
 }
 
 impl Owed {
-    /// The cluster has controllers of its own.
+    /// Notes that the cluster has controllers of its own.
     pub(super) fn begin(&self) {
         self.has_controllers.store(true, Ordering::Relaxed);
     }
 
-    /// Takes in a state of an object.
+    /// Adds a state of an object.
     pub(super) fn note(&self, stamp: &Stamp, resource: &Resource, object: &Value) {
         if !is_controlled(resource) || !self.has_controllers.load(Ordering::Relaxed) {
             return;
@@ -54,22 +54,22 @@ impl Owed {
         }
     }
 
-    /// An object is gone.
+    /// Removes a deleted object.
     pub(super) fn forget(&self, resource: &Resource, object: &Value) {
         self.lock().remove(&resource.key_of(object));
     }
 
-    /// All objects of a kind are known anew.
+    /// Removes all objects of a kind before a new list.
     pub(super) fn forget_all(&self, resource: &Resource) {
         self.lock().retain(|key, _| !key.is(resource));
     }
 
-    /// Whether a controller has something to do.
+    /// Returns whether a controller has pending work.
     pub(super) fn is_some(&self) -> bool {
         self.lock().values().any(|state| state.is_owed)
     }
 
-    /// Waits no longer for what is owed until it changes.
+    /// Stops waiting for the current states of objects.
     pub(super) fn give_up(&self) {
         self.lock().values_mut().for_each(|state| state.is_owed = false);
     }
@@ -83,7 +83,7 @@ fn is_controlled(resource: &Resource) -> bool {
     has_generation(resource) || [&PODS, &JOBS].into_iter().any(|kind| is(kind, resource))
 }
 
-/// Whether controllers note in the status of a kind which generation they have seen.
+/// Returns whether the status of a kind contains `observedGeneration`.
 fn has_generation(resource: &Resource) -> bool {
     [&DEPLOYMENTS, &REPLICA_SETS, &DAEMON_SETS, &STATEFUL_SETS, &POD_DISRUPTION_BUDGETS]
         .into_iter()
@@ -105,7 +105,7 @@ fn is_owed(resource: &Resource, object: &Value) -> bool {
     if is(resource, &JOBS) { is_owed_to_job(&object["spec"], status) } else { is_owed_to_pod(object) }
 }
 
-/// Whether the Job controller has to start a Job, or has begun to count its pods and is not done.
+/// Returns whether the Job controller must start a Job, or has started to count its pods and is not done.
 fn is_owed_to_job(spec: &Value, status: &Value) -> bool {
     let is = |kind| has(status, kind, "True");
     let begins = status["startTime"].is_null() && spec["suspend"] != true;
@@ -115,7 +115,7 @@ fn is_owed_to_job(spec: &Value, status: &Value) -> bool {
     begins || counts || is("SuccessCriteriaMet") && !is("Complete") || is("FailureTarget") && !is("Failed")
 }
 
-/// Whether the scheduler has to look at a pod for the first time, or the Job controller has to count it.
+/// Returns whether the scheduler has never seen a pod, or the Job controller must count it.
 fn is_owed_to_pod(pod: &Value) -> bool {
     let (spec, status) = (&pod["spec"], &pod["status"]);
     let ended = status["phase"] == "Succeeded" || status["phase"] == "Failed";
@@ -126,7 +126,7 @@ fn is_owed_to_pod(pod: &Value) -> bool {
     is_unseen && !ended || ended && is_uncounted
 }
 
-/// Whether a status has this condition.
+/// Returns whether a status has this condition.
 fn has(status: &Value, kind: &str, wanted: &str) -> bool {
     let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     condition::find(conditions, kind).is_some_and(|condition| condition["status"] == wanted)
@@ -143,7 +143,7 @@ mod tests {
         Stamp { run: Some("r1".to_owned()), beside_others: true }
     }
 
-    /// An object of the run.
+    /// Returns an object of the run.
     fn object(revision: u64, more: &Value) -> Value {
         let metadata = json!({
             "namespace": "ns", "name": "a", "resourceVersion": revision.to_string(), "generation": 1,
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_is_owed_until_its_controller_has_seen_it() {
+    fn a_workload_is_pending_until_its_controller_observes_it() {
         let seen = json!({ "status": { "observedGeneration": 1 } });
         let (new, known) = ((&DEPLOYMENTS, object(5, &json!({}))), (&DEPLOYMENTS, object(6, &seen)));
         assert!(owed(std::slice::from_ref(&new)));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_owed_until_it_is_bound_and_again_until_its_job_has_counted_it() {
+    fn a_pod_is_pending_until_it_is_bound_and_until_its_job_counts_it() {
         let unbound =
             json!({ "metadata": { "labels": null }, "spec": { "nodeSelector": { SIMULATED: "true" } } });
         assert!(owed(&[(&PODS, object(5, &unbound))]), "a controller made it");
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_what_is_gone_or_given_up_or_where_there_are_no_controllers() {
+    fn deleted_and_abandoned_objects_are_not_pending() {
         let owed = Owed::default();
         let new = |revision| object(revision, &json!({}));
         owed.note(&stamp(), &PODS, &new(5));

@@ -1,5 +1,5 @@
-//! When cluster time may pass: not before controllers know what is known here, nor before those of the cluster have done their
-//! part, and not faster than it was told to.
+//! Limits cluster time: it waits until controllers know what the engine knows and the cluster's own
+//! controllers have done their work, and it does not exceed the requested speed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use windtunnel_core::clock::{Time, after};
 use super::link::Link;
 use crate::backends::Pace;
 
-/// How long on the wall time stands still for watches that bring nothing, and for controllers that do nothing.
+/// The maximum wall time to wait for silent watches and idle controllers.
 const BEHIND_MAX: Duration = Duration::from_secs(2);
-/// How often they are looked at.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(2);
-/// The steps in which time passes that is not as fast as it can be, on the wall.
+/// The wall time of each step of a limited clock.
 const STEP: Duration = Duration::from_millis(20);
 
-/// Cluster time that is so many times as fast as the wall's.
+/// Cluster time at a maximum multiple of the wall clock.
 pub(super) struct Scaled {
     link: Arc<Link>,
     speed: Option<f64>,
 }
 
 impl Scaled {
-    /// `None`: as fast as it can be.
+    /// `None` is unlimited.
     pub(super) fn new(link: Arc<Link>, speed: Option<f64>) -> Self {
         Self { link, speed }
     }
@@ -72,14 +72,14 @@ mod tests {
     }
 
     #[test]
-    fn time_passes_in_steps_of_its_speed_and_never_beyond_what_is_asked() {
+    fn time_advances_in_steps_of_its_speed_up_to_the_requested_moment() {
         let passes = |speed: Option<f64>, seconds: i64| {
             let until = after(Time::UNIX_EPOCH, SignedDuration::from_secs(seconds));
             let next = Scaled::new(link(), speed).hold(Time::UNIX_EPOCH, until);
             next.duration_since(Time::UNIX_EPOCH).as_millis()
         };
         assert_eq!(passes(None, 3600), 3_600_000);
-        // 20 ms on the wall.
+        // 20 ms on the wall clock.
         assert_eq!(passes(Some(60.0), 3600), 1200);
         assert_eq!(passes(Some(60.0), 1), 1000);
         assert_eq!(passes(Some(0.001), 3600), 1);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_brings_nothing_does_not_hold_time_for_ever() {
+    fn a_silent_watch_does_not_stop_time_forever() {
         let link = link();
         let topic = Topic { group: String::new(), plural: "nodes".to_owned(), namespace: String::new() };
         let _watch = link.lag.watch(topic.clone(), 1);

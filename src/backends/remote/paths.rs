@@ -1,4 +1,4 @@
-//! Writes as HTTP requests.
+//! Converts writes to HTTP requests.
 
 use http::{Method, Request};
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use windtunnel_core::{DeleteOptions, Identity, Operation, Propagation, Resource,
 
 use super::wire;
 
-/// The request that a write is, of the component `by` as `who`.
+/// Returns the request for a write of the component `by` as `who`.
 ///
 /// # Errors
-/// No such request can be made.
+/// The path or a header is invalid.
 pub(super) fn request(by: &str, who: &Identity, write: &Write) -> Result<Request<Vec<u8>>, String> {
     let Write { resource, namespace, name, subresource, operation } = write;
     let named = match (operation, subresource) {
@@ -31,7 +31,7 @@ pub(super) fn request(by: &str, who: &Identity, write: &Write) -> Result<Request
     wire::request(method, &path, Some((media, &body)), Some((by, who)))
 }
 
-/// An object that says what it is, as one on its way to a server must.
+/// Returns an object with kind and API version, which requests need.
 fn with_kind(object: &Value, resource: &Resource) -> Value {
     let mut object = object.clone();
     if let Value::Object(fields) = &mut object {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operation_is_the_request_that_clients_make() {
+    fn converts_each_operation_to_the_request_of_a_client() {
         let object = json!({ "metadata": { "namespace": "a", "name": "b" } });
         assert_eq!(
             told(&Write::create(&CONFIG_MAPS, object)),

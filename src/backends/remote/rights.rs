@@ -1,5 +1,5 @@
-//! Rights of simulated kubelets: an API server without a node authorizer, as those of test suites are, has the role
-//! `system:node` and nobody who has it.
+//! Permissions of simulated kubelets. An API server without a node authorizer, as in test suites, has the
+//! role `system:node` without a binding.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use super::stamp::RUN;
 use super::wire::Wire;
 use crate::backends::BackendError;
 
-/// The group of kubelets, and the role that is made for them.
+/// The group of kubelets, and their role.
 const GROUP: &str = "system:nodes";
 const ROLE: &str = "system:node";
-/// The binding of a run.
+/// The name of a run's binding.
 const BINDING: &str = "windtunnel:nodes";
 
-/// Lets kubelets do their work, if they may not already, until the objects of the run are removed.
+/// Gives kubelets their permissions if they lack them. The binding is removed with the objects of the run.
 ///
 /// # Errors
-/// The server does not tell, or takes no binding.
+/// The access review or the binding is rejected.
 pub(crate) fn let_kubelets_work(wire: &Arc<Wire>, run: &str) -> Result<(), BackendError> {
     if may_work(wire).map_err(|refusal| failed(&refusal))? {
         return Ok(());
@@ -39,7 +39,7 @@ pub(crate) fn let_kubelets_work(wire: &Arc<Wire>, run: &str) -> Result<(), Backe
         .map_err(|refusal| failed(&refusal))
 }
 
-/// Whether a kubelet may tell how its node is, which each does first.
+/// Returns whether a kubelet may report the status of its node, which is its first request.
 fn may_work(wire: &Arc<Wire>) -> Result<bool, Refusal> {
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",

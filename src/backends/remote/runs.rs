@@ -1,4 +1,4 @@
-//! Who is at work in a cluster: one run at a time, which renews a Lease as long as it lives.
+//! Ensures that one run at a time uses a cluster. The run holds a Lease and renews it as long as it lives.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,38 +15,38 @@ use super::stamp::RUN;
 use super::wire::{Wire, request};
 use crate::backends::BackendError;
 
-/// The name of the Lease, and its namespace, which every cluster has.
+/// The Lease's name and namespace, which every cluster has.
 pub(crate) const LEASE: &str = "windtunnel";
 const NAMESPACE: &str = "kube-system";
-/// How long it is good, and how often it is renewed.
+/// The duration of the Lease, and the interval of its renewals.
 const GOOD_FOR: SignedDuration = SignedDuration::from_secs(30);
 const RENEWED_EVERY: Duration = Duration::from_secs(10);
-/// The annotation of one that nobody renews because its cluster is to stay as it is.
+/// The annotation of a Lease without renewals, whose run leaves its objects in place.
 const KEPT: &str = "windtunnel.dev/kept";
 
-/// A run that is, or was, at work in a cluster.
+/// A current or former run in a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// What it holds the cluster by.
+    /// Its Lease.
     pub(crate) lease: Held,
-    /// Machine and process, as `HOST/PID@BOOT:PROCESSES`: machines may have the same name, and containers their host's, with
-    /// processes of their own.
+    /// Machine and process, as `HOST/PID@BOOT:PROCESSES`. Host and PID are not enough: machines can share a
+    /// name, and containers can have their host's name with a PID namespace of their own.
     pub(crate) holder: String,
     /// Whether it renews its Lease.
     pub(crate) alive: bool,
-    /// Whether its objects are to stay.
+    /// Whether its objects stay.
     pub(crate) kept: bool,
 }
 
-/// The Lease of a run: the one that it took, and no other of that name.
+/// The Lease that a run took, as opposed to another one of the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// The id of the run: the value of the label of its objects.
+    /// The id of the run, which is the label value of its objects.
     pub(crate) run: String,
     uid: String,
 }
 
-/// This process on this machine.
+/// Returns the identity of this process on this machine.
 pub(crate) fn holder() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -54,19 +54,19 @@ pub(crate) fn holder() -> String {
     format!("{}/{}@{}:{}", host.trim(), std::process::id(), boot.trim(), processes.display())
 }
 
-/// The Leases that this process has taken, by uid. Who holds one does not tell: a container that is started again is the same
-/// process by all that it says of itself.
+/// The uids of the Leases that this process took. The holder's identity is not enough: a restarted container
+/// has the same one.
 static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// An id for a run that begins now.
+/// Returns an id for a new run.
 pub(crate) fn new_id() -> String {
     format!("{:x}-{:x}", WallClock.now().as_millisecond(), std::process::id())
 }
 
-/// The run that holds the Lease of a cluster, if there is one.
+/// Returns the run that holds the Lease of a cluster, if there is one.
 ///
 /// # Errors
-/// The cluster does not tell.
+/// The Lease cannot be read.
 pub(crate) fn holding(wire: &Arc<Wire>) -> Result<Option<Run>, BackendError> {
     match wire.get(&lease()).checked() {
         Ok(lease) => Ok(Some(read(&lease, WallClock.now(), &holder()))),
@@ -75,11 +75,12 @@ pub(crate) fn holding(wire: &Arc<Wire>) -> Result<Option<Run>, BackendError> {
     }
 }
 
-/// Takes the Lease for a run, and renews it until the wire's end. Where it is another's meanwhile, because this process
-/// stood still for too long, the wire is given up: what it would write now is not its own any more.
+/// Takes the Lease for a run, and renews it until the connection ends. If another run has taken it meanwhile,
+/// because this process was paused for too long, the connection is given up, because its writes would
+/// interfere.
 ///
 /// # Errors
-/// Somebody else was faster, or it cannot be taken.
+/// Another run was faster, or the Lease cannot be created.
 pub(crate) fn take(wire: &Arc<Wire>, id: &str) -> Result<Held, BackendError> {
     let now = rfc3339_micro(WallClock.now());
     let object = json!({
@@ -112,30 +113,30 @@ async fn renew(own: Weak<Wire>, uid: String) {
             json!({ "metadata": { "uid": uid }, "spec": { "renewTime": rfc3339_micro(WallClock.now()) } });
         let media = "application/merge-patch+json";
         let Ok(request) = request(Method::PATCH, &lease(), Some((media, &patch)), None) else { return };
-        // Also while that is removed which a run made that was told to stop.
+        // Renewal continues during the cleanup of a stopped run.
         match wire.unstopped().ask(request).await.code {
             404 | 409 | 422 => return wire.give_up("the Lease of the run is another's now, or gone"),
-            // A renewal that fails is made up for by the next.
+            // The next renewal makes up for a failed one.
             _ => {}
         }
     }
 }
 
 impl Held {
-    /// Whether a run of this process took it. Runs of one process come one after the other.
+    /// Returns whether a run of this process took it. Runs of one process do not overlap.
     pub(crate) fn is_of_this_process(&self) -> bool {
         TAKEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&self.uid)
     }
 
-    /// Gives the Lease back.
+    /// Releases the Lease.
     pub(crate) fn give_back(&self, wire: &Arc<Wire>) {
         let options =
             json!({ "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": { "uid": self.uid } });
-        // What is left of it expires.
+        // A Lease that cannot be deleted expires.
         let _ = wire.change(Method::DELETE, &lease(), &options);
     }
 
-    /// Notes in the Lease that the objects of its run are to stay.
+    /// Notes in the Lease that the objects of its run stay.
     pub(crate) fn keep(&self, wire: &Arc<Wire>) {
         let patch = json!({ "metadata": { "uid": self.uid, "annotations": { KEPT: "true" } } });
         let _ = wire.change(Method::PATCH, &lease(), &patch);
@@ -146,7 +147,7 @@ fn lease() -> String {
     LEASES.path(NAMESPACE, LEASE)
 }
 
-/// What a Lease tells to the process `own`.
+/// Parses a Lease, from the viewpoint of the process `own`.
 fn read(lease: &Value, now: Time, own: &str) -> Run {
     let holder = text(lease, "/spec/holderIdentity");
     let renewed = parse_rfc3339(&text(lease, "/spec/renewTime")).unwrap_or(Time::UNIX_EPOCH);
@@ -166,7 +167,8 @@ fn text(object: &Value, pointer: &str) -> String {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Whether a process is known to have ended: one of this machine, whose processes are those that are seen here.
+/// Returns whether a process is known to have ended. This is possible only for the same machine and PID
+/// namespace.
 pub(crate) fn has_ended(holder: &str, own: &str) -> bool {
     let parts = |holder: &str| {
         let (host, process) = holder.rsplit_once('/')?;
@@ -196,19 +198,19 @@ mod tests {
     }
 
     #[test]
-    fn a_run_lives_as_long_as_it_renews_its_lease() {
+    fn a_run_is_alive_while_it_renews_its_lease() {
         assert!(run("there/7", 29).alive);
         assert!(!run("there/7", 31).alive);
         assert_eq!(run("there/7", 31).lease.run, "r1");
     }
 
     #[test]
-    fn a_process_of_this_machine_is_known_to_have_ended_at_once() {
-        // No process has this number: it is above the greatest that there can be.
+    fn detects_at_once_that_a_process_of_this_machine_has_ended() {
+        // No process has this number: it is above the maximum PID.
         assert!(!run("here/4194305@boot:pid:[1]", 1).alive);
         assert!(run(&format!("here/{}@boot:pid:[1]", std::process::id()), 1).alive);
         assert!(run("there/4194305@boot:pid:[1]", 1).alive);
-        // One of a container that has its host's name, and one of another machine of the same name.
+        // A process in a container with its host's name, and one on another machine of the same name.
         assert!(run("here/4194305@boot:pid:[2]", 1).alive);
         assert!(run("here/4194305@other:pid:[1]", 1).alive);
     }

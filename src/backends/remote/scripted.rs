@@ -1,4 +1,4 @@
-//! A server for tests that says what it is told to say.
+//! A test server with scripted answers.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::wire::Wire;
 use crate::backends::Stop;
 
-/// A connection to a server that gives these answers, each on a connection of its own. Where something is `begun`, it says that
-/// first to one request more, and breaks the connection.
+/// Returns a connection to a server that gives these answers, each on a new connection. With `begun`, it
+/// first answers another request with this text and breaks the connection.
 pub(super) fn wire(begun: Option<&'static str>, answers: Vec<(u16, Value)>) -> Arc<Wire> {
     begin(begun, answers, None)
 }
 
-/// The same server, and what it was asked: method and path of each request, and its body.
+/// As `wire`, and also returns method and path of each request, with its body.
 pub(super) fn noting(answers: Vec<(u16, Value)>) -> (Arc<Wire>, mpsc::Receiver<(String, Value)>) {
     let (note, requests) = mpsc::channel();
     (begin(None, answers, Some(note)), requests)
@@ -47,7 +47,7 @@ fn begin(
     Arc::new(Wire::new(Wire::threads().unwrap(), config, None, Stop::default()).unwrap())
 }
 
-/// The next connection, and the request that was read from it: method and path, and the body.
+/// Accepts the next connection and reads its request: method and path, and the body.
 fn accept(socket: &TcpListener) -> (TcpStream, (String, Value)) {
     let connection = socket.accept().unwrap().0;
     let (mut reader, mut length, mut first) = (BufReader::new(&connection), 0, String::new());

@@ -1,4 +1,4 @@
-//! An API server that is what it is: which Kubernetes, and whether that makes a difference.
+//! The Kubernetes version of an API server that cannot be changed, and whether it can replace another one.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use windtunnel_apiserver::Profile;
 
 use super::wire::Wire;
 
-/// The minor of Kubernetes that a cluster serves, if it tells.
+/// The Kubernetes minor of a cluster, if it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Server(Option<u32>);
 
 impl Server {
-    /// That of a cluster.
+    /// Reads the minor of a cluster.
     pub(super) fn of(wire: &Arc<Wire>) -> Self {
         let version = wire.get("/version").checked().unwrap_or_default();
-        // Some add a sign: `27+`.
+        // Some minors have a suffix: `27+`.
         let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
         Self(version["minor"].as_str().and_then(|minor| digits(minor).parse().ok()))
     }
 
-    /// Whether it does as well where one of Kubernetes 1.`minor` is wanted.
+    /// Checks that the server can replace one of Kubernetes 1.`minor`.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it cannot.
     pub(super) fn stands_for(self, minor: u32) -> Result<(), String> {
         match self.0 {
             Some(own) if judges(own, false) != judges(minor, true) => Err(format!(
@@ -33,8 +33,8 @@ impl Server {
     }
 }
 
-/// How a minor judges writes; what it serves besides makes no difference to a scenario. OpenShift's has fixes of later ones
-/// (`backports`).
+/// Returns the properties of a minor that affect scenarios: how it validates writes. OpenShift's server has
+/// fixes of later minors (`backports`).
 fn judges(minor: u32, backports: bool) -> Profile {
     let any = Profile::of(0, false);
     Profile {
@@ -54,10 +54,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_makes_a_difference_keeps_a_server_from_standing_for_another() {
+    fn rejects_a_server_that_validates_writes_differently() {
         assert_eq!(Server(Some(36)).stands_for(36), Ok(()));
         assert!(Server(Some(36)).stands_for(27).is_err_and(|why| why.contains("1.36, which")));
-        // Who does not tell is taken for what is wanted.
+        // A server of unknown version is accepted.
         assert_eq!(Server(None).stands_for(27), Ok(()));
     }
 }

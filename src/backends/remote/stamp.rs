@@ -1,4 +1,4 @@
-//! Marks on the objects of a run, by which it and whoever comes after it find them again.
+//! Marks on the objects of a run, by which this run and later ones recognize them.
 
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
@@ -6,27 +6,27 @@ use windtunnel_core::resources::{
     CRON_JOBS, DAEMON_SETS, DEPLOYMENTS, JOBS, NODES, PODS, REPLICA_SETS, STATEFUL_SETS,
 };
 
-/// The label of every object that a run makes; its value is the id of the run.
+/// The label of every object that a run creates; its value is the id of the run.
 pub const RUN: &str = "windtunnel.dev/run";
-/// The label of simulated nodes, and their taint where there are others.
+/// The label of simulated nodes, and their taint in a cluster with real nodes.
 pub const SIMULATED: &str = "windtunnel.dev/simulated";
 
-/// Where the labels of every object are.
+/// The pointer to the labels of an object.
 const LABELS: &str = "/metadata/labels";
-/// Where the taints of a node are.
+/// The pointer to the taints of a node.
 const TAINTS: &str = "/spec/taints";
 
-/// The marks of a run, on what it creates and on what is left after each write to that.
+/// The marks of a run, on objects that it creates or writes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stamp {
-    /// The id of the run; `None` in a cluster that is thrown away with everything in it.
+    /// The id of the run; `None` in a dedicated cluster that is deleted as a whole.
     pub(crate) run: Option<String>,
-    /// Whether the cluster has nodes of its own, which are left alone.
+    /// Whether the cluster has real nodes, which must stay unused.
     pub(crate) beside_others: bool,
 }
 
 impl Stamp {
-    /// Marks an object that is about to be created.
+    /// Marks an object before its creation.
     pub(super) fn mark(&self, resource: &Resource, object: &mut Value) {
         let Some(run) = &self.run else { return };
         if !object["metadata"].is_object() {
@@ -52,7 +52,7 @@ impl Stamp {
         }
     }
 
-    /// The marks that an object of the run lacks: the pointer of each, and the value that belongs there.
+    /// Returns the marks that an object of the run lacks: the pointer of each, and its value.
     pub(super) fn missing(&self, resource: &Resource, object: &Value) -> Vec<(String, Value)> {
         let mut marked = object.clone();
         self.mark(resource, &mut marked);
@@ -61,20 +61,21 @@ impl Stamp {
         missing.filter_map(|place| marked.pointer(&place).cloned().map(|value| (place, value))).collect()
     }
 
-    /// Whether an object is one of this run's.
+    /// Returns whether an object belongs to this run.
     pub(super) fn has_marked(&self, object: &Value) -> bool {
         let run = self.run.as_deref();
         run.is_some() && object["metadata"]["labels"][RUN].as_str() == run
     }
 
-    /// Whether an object is one of this run's, or one that a controller made by the template of one.
+    /// Returns whether an object belongs to this run, or was created by a controller from a template of this
+    /// run.
     pub(super) fn has_simulated(&self, resource: &Resource, object: &Value) -> bool {
         let selector = self.pod_spec(resource).map(|pod| format!("{pod}/nodeSelector"));
         let selector = selector.and_then(|selector| object.pointer(&selector));
         self.has_marked(object) || selector.is_some_and(|selector| selector[SIMULATED].is_string())
     }
 
-    /// Where the marks of a kind are.
+    /// Returns the pointers to the marks of a kind.
     pub(super) fn places(&self, resource: &Resource) -> Vec<String> {
         let mut places = vec![LABELS.to_owned()];
         if is(resource, &NODES) {
@@ -86,7 +87,7 @@ impl Stamp {
         places
     }
 
-    /// Where a kind has the spec of pods that have to keep to simulated nodes.
+    /// Returns the pointer to the pod spec of a kind whose pods must run on simulated nodes.
     fn pod_spec(&self, resource: &Resource) -> Option<String> {
         let templates = [&DEPLOYMENTS, &REPLICA_SETS, &DAEMON_SETS, &STATEFUL_SETS, &JOBS];
         let place = if is(resource, &PODS) {
@@ -102,7 +103,7 @@ impl Stamp {
     }
 }
 
-/// Allows a pod on simulated nodes.
+/// Returns the toleration for simulated nodes.
 fn toleration() -> Value {
     json!({ "key": SIMULATED, "operator": "Exists" })
 }
@@ -111,7 +112,7 @@ fn is(resource: &Resource, other: &Resource) -> bool {
     resource.group == other.group && resource.plural == other.plural
 }
 
-/// Sets a key of the map at a pointer, which may not be there yet.
+/// Sets a key of the map at a pointer; creates the map if necessary.
 fn set_key(object: &mut Value, pointer: &str, key: &str, value: &str) {
     let map = entry(object, pointer);
     if !map.is_object() {
@@ -120,7 +121,7 @@ fn set_key(object: &mut Value, pointer: &str, key: &str, value: &str) {
     map[key] = json!(value);
 }
 
-/// Adds an item to the list at a pointer, which may not be there yet.
+/// Adds an item to the list at a pointer; creates the list if necessary.
 fn push(object: &mut Value, pointer: &str, item: Value) {
     match entry(object, pointer) {
         Value::Array(items) if items.contains(&item) => {}
@@ -129,7 +130,7 @@ fn push(object: &mut Value, pointer: &str, item: Value) {
     }
 }
 
-/// The value at a pointer; objects on the way there are made.
+/// Returns the value at a pointer; creates the objects on the way.
 pub(super) fn entry<'v>(object: &'v mut Value, pointer: &str) -> &'v mut Value {
     pointer.split('/').skip(1).fold(object, |within, field| {
         if !within.is_object() {
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn every_object_tells_its_run_and_keeps_what_it_has() {
+    fn adds_the_run_to_the_existing_labels() {
         let object = json!({ "metadata": { "name": "a", "labels": { "x": "y" } } });
         let expected = json!({ "metadata": { "name": "a", "labels": { "x": "y", RUN: "r1" } } });
         assert_eq!(marked(true, &CONFIG_MAPS, object.clone()), expected);
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn simulated_nodes_keep_others_away_where_there_are_others() {
+    fn taints_simulated_nodes_in_a_cluster_with_real_ones() {
         let taint = json!([{ "key": SIMULATED, "value": "true", "effect": "NoSchedule" }]);
         let node = json!({ "metadata": { "name": "worker-0" }, "spec": {} });
         assert_eq!(marked(true, &NODES, node.clone())["spec"]["taints"], taint);
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_keep_to_simulated_nodes_where_there_are_others() {
+    fn restricts_pods_to_simulated_nodes_in_a_cluster_with_real_ones() {
         let pod = json!({ "spec": { "tolerations": [{ "key": "a" }], "nodeSelector": { "b": "" } } });
         let expected = json!({
             "tolerations": [{ "key": "a" }, { "key": SIMULATED, "operator": "Exists" }],

@@ -1,18 +1,18 @@
-//! How many writes there may be in a second.
+//! Limits the number of writes per second.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Writes take turns, so many in a second; those of the last second that were not taken may be made up for.
+/// A rate limiter that allows a burst of one second of unused writes.
 pub(super) struct Turns {
     pause: Option<Duration>,
     next: Mutex<Option<Instant>>,
 }
 
 impl Turns {
-    /// `None`: nobody waits.
+    /// `None` is unlimited.
     pub(super) fn new(per_second: Option<u32>) -> Self {
         Self { pause: per_second.map(|count| Duration::from_secs(1) / count.max(1)), next: Mutex::new(None) }
     }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn writes_are_paced_after_a_burst_of_one_second() {
+    async fn limits_writes_after_a_burst_of_one_second() {
         let turns = Turns::new(Some(10));
         let start = Instant::now();
         for _ in 0..11 {

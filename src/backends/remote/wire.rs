@@ -1,4 +1,5 @@
-//! The connection to an API server: threads of its own, so that whoever asks may live in virtual time or just wait.
+//! The connection to an API server. It has its own threads, so that callers can live in virtual time or
+//! block.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
@@ -18,26 +19,26 @@ use super::turns::Turns;
 use super::{again, concessions};
 use crate::backends::{BackendError, Stop};
 
-/// How long a request may take that is no watch.
+/// The time limit of a request other than a watch.
 const REQUEST_MAX: Duration = Duration::from_secs(60);
 
-/// How long it may take to answer whether the server is there.
+/// The time limit of a probe.
 const PROBE_MAX: Duration = Duration::from_secs(5);
-/// How long a server may be out of reach before it is given up: longer than a restart takes.
+/// The time without a connection after which the server is given up: longer than a restart takes.
 const LOST_AFTER: Duration = Duration::from_secs(30);
-/// Pause before a request is sent again that could not be sent.
+/// The pause before a request is retried.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// An answer that has been read.
+/// An answer that was read completely.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub(crate) code: u16,
-    /// The body; `Null` where it is no JSON.
+    /// The body; `Null` if it is not JSON.
     pub(crate) body: Value,
 }
 
 impl Reply {
-    /// The body, or why the server refused.
+    /// Returns the body, or the server's rejection.
     pub(crate) fn checked(self) -> Result<Value, Refusal> {
         if self.code < 400 { Ok(self.body) } else { Err(refusal(self.code, &self.body)) }
     }
@@ -50,14 +51,14 @@ pub(crate) struct Wire {
     handle: Handle,
     client: Client,
     turns: Arc<Turns>,
-    /// Why the server is given up.
+    /// Why the server was given up.
     lost: Arc<OnceLock<String>>,
-    /// Has it be given up as well.
+    /// Stops all requests when it is set.
     stop: Stop,
 }
 
 impl Wire {
-    /// Threads for a connection, and more if need be.
+    /// Starts the threads of a connection.
     ///
     /// # Errors
     /// No threads can be started.
@@ -70,18 +71,18 @@ impl Wire {
             .map_err(|error| BackendError::Failed(format!("no threads can be started: {error}")))
     }
 
-    /// A connection of these settings; nothing is asked yet. At most `writes_per_second` requests change something, and none
-    /// is made once `stop` is told.
+    /// Creates a connection; sends no request yet. It sends at most `writes_per_second` writes per second,
+    /// and no request once `stop` is set.
     ///
     /// # Errors
-    /// The settings lead nowhere.
+    /// The settings are invalid.
     pub(crate) fn new(
         runtime: Runtime,
         mut config: Config,
         writes_per_second: Option<u32>,
         stop: Stop,
     ) -> Result<Self, BackendError> {
-        // What the server says is for the engine and its actors to answer, not for a layer beneath them.
+        // The engine and its actors handle rejections, not a layer below them.
         config.default_retry = false;
         let guard = runtime.enter();
         let client = Client::try_from(config);
@@ -99,7 +100,7 @@ impl Wire {
         })
     }
 
-    /// The same connection for what has to be done although everything is to stop. It ends with this one.
+    /// Returns the same connection for cleanup work after a stop. It ends with this one.
     pub(crate) fn unstopped(&self) -> Arc<Self> {
         Arc::new(Self {
             runtime: Mutex::default(),
@@ -111,31 +112,31 @@ impl Wire {
         })
     }
 
-    /// Where its tasks run.
+    /// Returns the handle of its runtime.
     pub(crate) fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Why the server is given up, if it is: nothing is asked of it any more.
+    /// Returns why the server was given up; no request is sent any more.
     pub(crate) fn lost(&self) -> Option<&str> {
         let interrupted = self.stop.is_told().then_some(INTERRUPTED);
         self.lost.get().map(String::as_str).or(interrupted)
     }
 
-    /// Asks nothing of the server any more.
+    /// Gives up the server: sends no further request.
     pub(crate) fn give_up(&self, why: &str) {
         self.lost.get_or_init(|| why.to_owned());
     }
 
-    /// Ends all its tasks.
+    /// Ends all tasks.
     pub(crate) fn end(&self) {
-        // This may be on another runtime, where nobody may wait for the threads of this one.
+        // The caller may be on another runtime, which must not block until these threads end.
         if let Some(runtime) = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take() {
             runtime.shutdown_background();
         }
     }
 
-    /// Sends a request and gives the answer as it comes.
+    /// Sends a request and returns the answer as a stream.
     ///
     /// # Errors
     /// There is no answer.
@@ -146,21 +147,22 @@ impl Wire {
         self.client.send(request).await.map_err(|error| causes(&error))
     }
 
-    /// Sends a request and reads the whole answer. While there is no connection it is tried again.
+    /// Sends a request and reads the whole answer. Retries while there is no connection.
     pub(crate) async fn ask(&self, request: Request<Vec<u8>>) -> Reply {
         if let Some(why) = self.lost() {
             return given_up(why);
         }
         let began = Instant::now();
         let work = async {
-            // Whether it may have been done already.
+            // Whether an earlier attempt may have been processed.
             let mut unsure = false;
             let reply = loop {
                 match self.attempt(&request).await {
                     Ok(reply) => break reply,
                     Err(why) if !again::is_made_again(request.method(), &why) => return Err(why),
                     Err(why) if self.stop.is_told() => return Err(why),
-                    // A second one would have another name: who sent it has to look first whether there is one.
+                    // A retry would create an object with another name: the client must check for the first
+                    // one.
                     Err(why) if again::is_broken(&why) && again::names_itself_anew(&request) => {
                         return Ok(unsettled(&why));
                     }
@@ -197,13 +199,13 @@ impl Wire {
         read(response).await.map_err(|why| format!("{}: {why}", again::CUT_OFF))
     }
 
-    /// What the answer to a request means that may have been done before.
+    /// Interprets the answer to a request that an earlier attempt may have processed.
     async fn settled(&self, request: &Request<Vec<u8>>, reply: Reply) -> Reply {
         if *request.method() == Method::DELETE && reply.code == 404 {
             return again::deleted();
         }
         let Some(path) = again::where_to_look(request, &reply) else { return reply };
-        // It asks in its turn.
+        // This read may retry as well.
         let live = Box::pin(self.read(&path)).await.checked().ok();
         live.and_then(|live| again::lost_answer(request, live)).unwrap_or(reply)
     }
@@ -216,20 +218,20 @@ impl Wire {
         }
     }
 
-    /// Does work on the wire's threads while the caller waits on its own.
+    /// Runs work on the connection's threads while the caller blocks.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
         let (tell, told) = mpsc::channel();
         self.handle().spawn(async move {
-            // The result is dropped where nobody waits any more.
+            // The result is dropped if the caller has stopped waiting.
             let _ = tell.send(work.await);
         });
         told.recv().ok()
     }
 
-    /// Asks once, and not for long: whether the server is there.
+    /// Sends one request with a short time limit, to check that the server is reachable.
     pub(crate) fn probe(self: &Arc<Self>, path: &str) -> Reply {
         let request = match request(Method::GET, path, None, None) {
             Ok(request) => request,
@@ -247,14 +249,14 @@ impl Wire {
         self.wait(asked).unwrap_or_else(|| unanswered("the connection is closed"))
     }
 
-    /// Sends a request and waits for the answer.
+    /// Sends a request and blocks until the answer.
     pub(crate) fn call(self: &Arc<Self>, request: Request<Vec<u8>>) -> Reply {
         let wire = Arc::clone(self);
         let reply = self.wait(async move { wire.ask(request).await });
         reply.unwrap_or_else(|| unanswered("the connection is closed"))
     }
 
-    /// Reads an object or a list and waits for it.
+    /// Reads an object or a list and blocks until the answer.
     pub(crate) fn get(self: &Arc<Self>, path: &str) -> Reply {
         match request(Method::GET, path, None, None) {
             Ok(request) => self.call(request),
@@ -262,7 +264,7 @@ impl Wire {
         }
     }
 
-    /// Makes a request of its own, with a body or without.
+    /// Sends a write and blocks until the answer.
     pub(crate) fn change(self: &Arc<Self>, method: Method, path: &str, body: &Value) -> Reply {
         let media = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         match request(method, path, Some((media, body)), None) {
@@ -290,10 +292,10 @@ async fn read(response: Response<Body>) -> Result<Reply, String> {
     Ok(Reply { code: head.status.as_u16(), body })
 }
 
-/// A request as `who`, or as whom the connection is.
+/// Returns a request as `who`, or as the user of the connection.
 ///
 /// # Errors
-/// The path is none.
+/// The path is invalid.
 pub(crate) fn request(
     method: Method,
     path: &str,
@@ -313,7 +315,7 @@ pub(crate) fn request(
     Ok(request)
 }
 
-/// Has a request speak as a user: by impersonation, and not at all for who may do everything.
+/// Makes a request impersonate a user, except for a user with all permissions.
 pub(crate) fn speak_as<B>(request: &mut Request<B>, agent: &str, who: &Identity) {
     let headers = request.headers_mut();
     if let Ok(agent) = HeaderValue::from_str(agent)
@@ -334,7 +336,7 @@ pub(crate) fn speak_as<B>(request: &mut Request<B>, agent: &str, who: &Identity)
     }
 }
 
-/// A refusal by its `metav1.Status`.
+/// Converts a `metav1.Status` to a rejection.
 pub(crate) fn refusal(code: u16, status: &Value) -> Refusal {
     let text = |field: &str| status[field].as_str().unwrap_or_default().to_owned();
     let message = match text("message") {
@@ -344,25 +346,26 @@ pub(crate) fn refusal(code: u16, status: &Value) -> Refusal {
     Refusal { code, reason: text("reason"), message, details: status["details"].clone() }
 }
 
-/// Why nothing is asked any more once somebody wanted it all to stop.
+/// The reason to send no requests after an interrupt.
 const INTERRUPTED: &str = "the run was interrupted";
 
 fn out_of_reach(why: &str) -> String {
     format!("the API server cannot be reached: {why}")
 }
 
-/// What stands for the answer that never came: clients ask again after a second.
+/// Returns a substitute for a missing answer: clients retry after a second.
 fn unanswered(why: &str) -> Reply {
     given_up(&out_of_reach(why))
 }
 
-/// The same for a request that may have been done: nobody sends it again by itself.
+/// Returns a substitute for the missing answer to a request that may have been processed: no client retries
+/// it automatically.
 fn unsettled(why: &str) -> Reply {
     let message = out_of_reach(why);
     Reply { code: 503, body: json!({ "reason": "ServiceUnavailable", "message": message }) }
 }
 
-/// What stands for the answer of a server that is not asked.
+/// Returns a substitute for the answer of a server that was given up.
 fn given_up(message: &str) -> Reply {
     let details = json!({ "retryAfterSeconds": 1 });
     Reply {
@@ -376,7 +379,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_may_do_everything_is_not_impersonated() {
+    fn does_not_impersonate_a_user_with_all_permissions() {
         let of = |who: &Identity| {
             let request = request(Method::GET, "/x", None, Some(("kubelet", who))).unwrap();
             let all =

@@ -1,4 +1,4 @@
-//! Programs of others, each run to its end or to its time limit.
+//! Runs other programs to completion or to a time limit.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,34 +10,34 @@ use crate::backends::{BackendError, Tell};
 /// Runs one program.
 pub(super) struct Commands {
     program: &'static str,
-    /// How to get the program.
+    /// How to install the program.
     how_to_get: &'static str,
-    /// A kubeconfig of nobody: some programs write into the user's if they are not told otherwise.
+    /// A dummy kubeconfig: some programs would otherwise write to the user's.
     kubeconfig: PathBuf,
-    /// Is told of every command line, and how it ended.
+    /// Gets every command line and its result.
     debug: Tell,
-    /// A file that programs hold open as long as they run.
+    /// A file that programs keep open while they run.
     held: Mutex<Option<File>>,
-    /// What runs now.
+    /// The programs that are running now.
     running: Mutex<Vec<Arc<duct::Handle>>>,
 }
 
 impl Commands {
-    /// `folder`: where our files stand.
+    /// `folder` contains windtunnel's own files.
     pub(super) fn new(program: &'static str, how_to_get: &'static str, folder: &Path, debug: Tell) -> Self {
         let kubeconfig = folder.join("nobody.kubeconfig");
         Self { program, how_to_get, kubeconfig, debug, held: Mutex::default(), running: Mutex::default() }
     }
 
-    /// From now on programs hold this file open, and locked if it is, also when this process is gone.
+    /// Makes programs keep this file open, and its lock if it is locked, even after this process has ended.
     pub(super) fn hold(&self, file: File) {
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
     }
 
-    /// What the program prints to standard output.
+    /// Runs the program and returns its standard output.
     ///
     /// # Errors
-    /// It is not there, fails, or takes longer than `limit`; it is killed then.
+    /// The program is missing, fails, or exceeds `limit`; in that case it is killed.
     pub(super) fn run(&self, arguments: &[&str], limit: Duration) -> Result<Vec<u8>, BackendError> {
         let line = shlex::try_join(std::iter::once(self.program).chain(arguments.iter().copied()));
         let line = line.unwrap_or_else(|_| self.program.to_owned());
@@ -48,7 +48,7 @@ impl Commands {
             .stderr_capture()
             .unchecked();
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(File::try_clone);
-        // There is nothing to read in it.
+        // The file is empty.
         let command = match held.transpose().map_err(|error| BackendError::Failed(error.to_string()))? {
             Some(file) => command.stdin_file(file),
             None => command.stdin_null(),
@@ -80,7 +80,7 @@ impl Commands {
                 Err(failed(&format!("{}: {}", output.status, last.trim())))
             }
             Ok(None) => {
-                // What it began is cleaned up by its name.
+                // The caller cleans up what it started, by name.
                 let _ = running.kill();
                 Err(failed(&format!("it took longer than {} s", limit.as_secs())))
             }
@@ -88,24 +88,24 @@ impl Commands {
         }
     }
 
-    /// Ends what runs now.
+    /// Kills the running programs.
     pub(super) fn stop(&self) {
         for running in self.running.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // It may have ended by itself.
+            // It may have ended already.
             let _ = running.kill();
         }
     }
 
-    /// What the program prints, as text.
+    /// Runs the program and returns its standard output as text.
     ///
     /// # Errors
-    /// As [`Commands::run`], or it prints no text.
+    /// As [`Commands::run`], or the output is not text.
     pub(super) fn text(&self, arguments: &[&str], limit: Duration) -> Result<String, BackendError> {
         String::from_utf8(self.run(arguments, limit)?)
             .map_err(|_| self.garbage(arguments, "something that is no text"))
     }
 
-    /// The error of an output that nobody understands.
+    /// Returns the error for unexpected output.
     pub(super) fn garbage(&self, arguments: &[&str], what: &str) -> BackendError {
         BackendError::Failed(format!("`{} {}` printed {what}", self.program, arguments.join(" ")))
     }

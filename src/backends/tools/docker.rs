@@ -1,4 +1,4 @@
-//! Docker by itself: a container is a cluster.
+//! Plain Docker: a container is a cluster.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use super::commands::Commands;
 use super::{BackendError, QUESTION, Tell, Tool, words};
 
-/// The label of our containers.
+/// The label of windtunnel's containers.
 const LABEL: &str = "windtunnel.dev/cluster";
-/// The port that API servers listen on in them.
+/// The port of API servers in them.
 const PORT: &str = "6443";
-/// How often it is looked whether a container serves, and the pause between.
+/// The maximum number of polls until a container serves, and their interval.
 const LOOKS: u32 = 240;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What is run in a container.
+/// The settings of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recipe {
     /// The image.
@@ -23,14 +23,14 @@ pub struct Recipe {
     pub flags: Vec<String>,
     /// Arguments of the program in the image.
     pub arguments: Vec<String>,
-    /// Where the program writes its kubeconfig, in the container.
+    /// The path of the program's kubeconfig in the container.
     pub kubeconfig: String,
-    /// Whether there is a kubelet in the container.
+    /// Whether a kubelet runs in the container.
     pub has_kubelets: bool,
 }
 
 impl Recipe {
-    /// The API server of our own image.
+    /// Returns the recipe for windtunnel's own API server.
     pub fn windtunnel(image: &str) -> Self {
         Self {
             image: image.to_owned(),
@@ -41,7 +41,7 @@ impl Recipe {
         }
     }
 
-    /// k3s: one node, without what runs in pods of its own.
+    /// Returns the recipe for k3s: one node, without optional components.
     pub fn k3s(image: &str) -> Self {
         Self {
             image: image.to_owned(),
@@ -57,7 +57,7 @@ impl Recipe {
     }
 }
 
-/// The program `docker`, or another that takes the same arguments.
+/// The program `docker`, or another one with the same arguments.
 pub(super) struct Docker(pub(super) Recipe);
 
 impl Tool for Docker {
@@ -106,7 +106,7 @@ impl Tool for Docker {
         None
     }
 
-    /// The kubeconfig that its program wrote, with the address at which it is reached from here.
+    /// Returns the kubeconfig from the container, with the published address.
     #[expect(clippy::disallowed_methods, reason = "programs take their time on the wall")]
     fn kubeconfig(&self, commands: &Commands, name: &str, tell: &Tell) -> Result<String, BackendError> {
         let from = format!("{name}:{}", self.0.kubeconfig);
@@ -136,7 +136,7 @@ impl Tool for Docker {
     }
 }
 
-/// The text of the first file of an archive.
+/// Returns the text of the first file of an archive.
 fn first_file(archive: &[u8]) -> Option<String> {
     let mut archive = tar::Archive::new(archive);
     let mut text = String::new();
@@ -144,7 +144,7 @@ fn first_file(archive: &[u8]) -> Option<String> {
     Some(text)
 }
 
-/// A kubeconfig that leads to another address.
+/// Returns a kubeconfig with another server address.
 fn with_server(kubeconfig: &str, url: &str) -> String {
     let lines = kubeconfig.lines().map(|line| match line.split_once("server:") {
         Some((indent, _)) if indent.trim().is_empty() => format!("{indent}server: {url}"),
@@ -158,14 +158,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kubeconfig_leads_to_where_the_port_is_published() {
+    fn replaces_the_server_of_a_kubeconfig() {
         let text = "clusters:\n- cluster:\n    server: https://127.0.0.1:6443\n  name: default\n";
         let expected = "clusters:\n- cluster:\n    server: https://127.0.0.1:32768\n  name: default\n";
         assert_eq!(with_server(text, "https://127.0.0.1:32768"), expected);
     }
 
     #[test]
-    fn what_is_no_archive_is_no_file() {
+    fn invalid_archives_contain_no_file() {
         assert_eq!(first_file(b"no archive"), None);
         assert_eq!(first_file(b""), None);
     }

@@ -7,11 +7,11 @@ use super::{BackendError, QUESTION, Tell, Tool, words};
 
 /// The program `k3d`.
 pub(super) struct K3d {
-    /// The image of its nodes, if not its own.
+    /// The image of its nodes, if not the default.
     pub(super) image: Option<String>,
 }
 
-/// The items of a list, which is JSON.
+/// Parses a JSON list.
 fn items(printed: &str) -> Option<Vec<Value>> {
     serde_json::from_str(printed).ok()
 }

@@ -5,7 +5,7 @@ use super::{BackendError, QUESTION, Tell, Tool, lines, words};
 
 /// The program `kind`.
 pub(super) struct Kind {
-    /// The image of its nodes, if not its own.
+    /// The image of its nodes, if not the default.
     pub(super) image: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! What is to be deleted, one file each, which its process holds locked: who is killed lets go of the lock, and the next
-//! start finds the file.
+//! A ledger of clusters to delete, one file each. The process keeps its file locked; when it is killed, the
+//! lock is released, and the next start finds the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -9,52 +9,52 @@ use std::time::Duration;
 use crate::backends::remote::runs::{has_ended, holder};
 use crate::backends::{BackendError, Tell};
 
-/// What the names of the files end with.
+/// The extension of the files.
 const ENDING: &str = "lock";
-/// That of one that is not whole yet, and how long it stays so at most.
+/// The extension of an unfinished file, and its maximum age.
 const DRAFT: &str = "part";
 const DRAFT_MAX: Duration = Duration::from_secs(60);
-/// How often it is looked whether a program has ended.
+/// The polling interval while a program runs.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// All that is to be deleted.
+/// All clusters to delete.
 pub(super) struct Ledger {
     folder: PathBuf,
 }
 
-/// A cluster that is to be deleted.
+/// A cluster to delete.
 pub(super) struct Entry {
     name: String,
     program: String,
     path: PathBuf,
-    /// Locked as long as it is open, here or by a program that was begun.
+    /// Locked while it is open, by this process or by a program that it started.
     file: File,
 }
 
 impl Ledger {
-    /// The ledger in a folder, which is made if need be.
+    /// Opens the ledger in a folder, and creates the folder if necessary.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub(super) fn open(folder: &Path) -> Result<Self, BackendError> {
         std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Where it stands.
+    /// Returns its folder.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Notes a cluster before it is made.
+    /// Adds a cluster before it is created.
     ///
     /// # Errors
-    /// It cannot be noted: then it must not be made.
+    /// The file cannot be written; the cluster must not be created then.
     pub(super) fn begin(&self, name: &str, program: &str) -> Result<Entry, BackendError> {
         let path = self.folder.join(format!("{name}.{ENDING}"));
         let draft = path.with_extension(DRAFT);
         let noted = || {
-            // Nobody finds it before it is locked and whole.
+            // The final name appears only once the file is complete and locked.
             let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&draft)?;
             file.lock()?;
             write!(file, "{program}\n{}", holder())?;
@@ -66,8 +66,8 @@ impl Ledger {
         Ok(Entry { name: name.to_owned(), program: program.to_owned(), path, file })
     }
 
-    /// The clusters whose process is gone. Where a program that it began is still at work, it is waited for, up to
-    /// `patience`: what it makes would be there only after somebody had deleted it.
+    /// Returns the clusters whose process has ended. If a program that it started is still running, this
+    /// waits up to `patience` for it: otherwise the program could create the cluster after its deletion.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -97,13 +97,13 @@ impl Ledger {
     }
 }
 
-/// Removes a draft whose process was killed before it was a note. One that is young may not be locked yet.
+/// Removes the unfinished file of a killed process. A recent one may not be locked yet.
 fn remove_left(draft: &Path) {
     let Ok(file) = File::open(draft) else { return };
     let written = file.metadata().and_then(|about| about.modified()).ok();
     let age = written.and_then(|written| written.elapsed().ok());
     if age.is_some_and(|age| age > DRAFT_MAX) && is_free(&file) {
-        // Somebody else may have done so.
+        // Another process may have removed it.
         let _ = std::fs::remove_file(draft);
     }
 }
@@ -112,7 +112,7 @@ fn is_free(file: &File) -> bool {
     file.try_lock().is_ok()
 }
 
-/// Waits for a program whose process is gone.
+/// Waits for a program whose parent process has ended.
 #[expect(clippy::disallowed_methods, reason = "programs take their time on the wall")]
 fn is_free_within(file: &File, patience: Duration, name: &str, tell: &Tell) -> bool {
     let began = std::time::Instant::now();
@@ -128,17 +128,17 @@ fn is_free_within(file: &File, patience: Duration, name: &str, tell: &Tell) -> b
 }
 
 impl Entry {
-    /// The name of the cluster.
+    /// Returns the name of the cluster.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The program that makes it.
+    /// Returns the program that creates it.
     pub(super) fn program(&self) -> &str {
         &self.program
     }
 
-    /// The lock, for the programs that make the cluster.
+    /// Returns the locked file, for the programs that create the cluster.
     ///
     /// # Errors
     /// There are too many open files.
@@ -146,19 +146,19 @@ impl Entry {
         self.file.try_clone().map_err(|error| failed(&self.path, &error))
     }
 
-    /// It is gone, or is to stay.
+    /// Removes the entry: the cluster is deleted, or it stays.
     pub(super) fn forget(self) {
-        // What stays is looked at again by the next start, which finds that the cluster is gone.
+        // If this fails, the next start finds the entry and that the cluster is gone.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Writes a file that nobody else may read.
+/// Writes a file that other users cannot read.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub(super) fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    // One that is there already may have other permissions.
+    // An existing file may have other permissions.
     let _ = std::fs::remove_file(path);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -180,13 +180,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_makes_a_cluster_for_a_process_that_is_gone_is_waited_for() {
+    fn waits_for_a_program_whose_parent_process_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
         let entry = ledger.begin("windtunnel-a", "kind").unwrap();
         let mut child =
             std::process::Command::new("sleep").arg("1").stdin(entry.held().unwrap()).spawn().unwrap();
-        // As if this process had been killed: no process has this number.
+        // Simulates that this process was killed: no process has this number.
         let processes = holder().rsplit_once('@').map(|(_, rest)| rest.to_owned()).unwrap();
         let host = holder().split('/').next().unwrap().to_owned();
         std::fs::write(&entry.path, format!("kind\n{host}/4194305@{processes}")).unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn drafts_of_killed_processes_are_removed() {
+    fn removes_old_unfinished_files_without_a_lock() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
         for name in ["old", "held", "young"] {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_not_abandoned() {
+    fn locked_entries_are_not_abandoned() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(&folder.path().join("new")).unwrap();
         let tell: Tell = Arc::new(|_| {});
@@ -235,7 +235,7 @@ mod tests {
         let (held, left) =
             (ledger.begin("windtunnel-a", "kind").unwrap(), ledger.begin("windtunnel-b", "k3d").unwrap());
         assert!(names().is_empty());
-        // A process that ends lets go.
+        // A process that ends releases its lock.
         drop(left);
         assert_eq!(names(), ["windtunnel-b"]);
         let found = abandoned().remove(0);

@@ -1,6 +1,7 @@
-//! Clusters that other programs make on this machine: kind, k3d, and Docker by itself.
+//! Clusters that other programs create on this machine: kind, k3d and plain Docker.
 //!
-//! A cluster of ours is called `windtunnel-*`; no other is ever listed or deleted, and only files of our own are written.
+//! windtunnel's clusters are named `windtunnel-*`; it never lists or deletes others, and writes only its own
+//! files.
 
 mod commands;
 mod docker;
@@ -24,56 +25,57 @@ use super::{BackendError, Cleanups, Stop, Tell};
 
 pub use self::docker::Recipe;
 
-/// What the names of our clusters begin with.
+/// The prefix of windtunnel's cluster names.
 const OURS: &str = "windtunnel-";
 
-/// How long questions, a deletion, and the making of a cluster may take.
+/// The time limits of queries, of a deletion, and of the creation of a cluster.
 const QUESTION: Duration = Duration::from_secs(60);
 const DELETION: Duration = Duration::from_secs(3 * 60);
 const CREATION: Duration = Duration::from_secs(8 * 60);
 
-/// A program that makes clusters.
+/// A program that creates clusters.
 trait Tool: Send + Sync {
-    /// Its name on the PATH.
+    /// Returns its name on the PATH.
     fn program(&self) -> &'static str;
 
-    /// How to get it, for who has it not.
+    /// Returns how to install it.
     fn how_to_get(&self) -> &'static str;
 
-    /// What tells its version.
+    /// Returns the arguments that print its version.
     fn version(&self) -> Vec<String>;
 
-    /// What makes a cluster, with a kubeconfig of ours where it has to write one, and waits until it is ready.
+    /// Returns the arguments that create a cluster and wait until it is ready. `kubeconfig` is the file for a
+    /// program that must write one.
     fn create(&self, name: &str, kubeconfig: &str) -> Vec<String>;
 
-    /// What deletes a cluster.
+    /// Returns the arguments that delete a cluster.
     fn delete(&self, name: &str, kubeconfig: &str) -> Vec<String>;
 
-    /// What lists all clusters, and their names in what it prints.
+    /// Returns the arguments that list all clusters.
     fn list(&self) -> Vec<String>;
-    /// `None`: it printed something else.
+    /// Parses the output of `list`; `None` for unexpected output.
     fn names(&self, printed: &str) -> Option<Vec<String>>;
 
-    /// What lists the nodes of a cluster, and their names in what it prints.
+    /// Returns the arguments that list the nodes of a cluster.
     fn nodes(&self, name: &str) -> Vec<String>;
-    /// `None`: it printed something else.
+    /// Parses the output of `nodes`; `None` for unexpected output.
     fn node_names(&self, name: &str, printed: &str) -> Option<Vec<String>>;
 
-    /// What makes an image of this machine known to a cluster; `None`: nothing does.
+    /// Returns the arguments that load a local image into a cluster; `None` if that is not supported.
     fn load_image(&self, name: &str, image: &str) -> Option<Vec<String>>;
 
-    /// The kubeconfig of a cluster; `tell` is told what is waited for.
+    /// Returns the kubeconfig of a cluster; reports to `tell` what it waits for.
     fn kubeconfig(&self, commands: &Commands, name: &str, tell: &Tell) -> Result<String, BackendError>;
 }
 
-/// Which program makes the cluster.
+/// The program that creates the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Maker {
-    /// kind, with an image of its nodes if not its own.
+    /// kind, with an image of its nodes if not the default.
     Kind(Option<String>),
-    /// k3d, with an image of its nodes if not its own.
+    /// k3d, with an image of its nodes if not the default.
     K3d(Option<String>),
-    /// Docker by itself.
+    /// Plain Docker.
     Docker(Recipe),
 }
 
@@ -86,7 +88,7 @@ impl Maker {
         }
     }
 
-    /// Whether its clusters have nodes.
+    /// Returns whether its clusters have nodes.
     fn has_kubelets(&self) -> bool {
         match self {
             Self::Kind(_) | Self::K3d(_) => true,
@@ -94,7 +96,7 @@ impl Maker {
         }
     }
 
-    /// The one that calls itself so.
+    /// Returns the maker of this name.
     fn named(name: &str) -> Option<Self> {
         match name {
             "kind" => Some(Self::Kind(None)),
@@ -105,16 +107,16 @@ impl Maker {
     }
 }
 
-/// The clusters that a program makes.
+/// The clusters of a program.
 pub struct Clusters {
     tool: Box<dyn Tool>,
     commands: Commands,
-    /// Where our kubeconfigs stand.
+    /// The folder of windtunnel's kubeconfigs.
     folder: PathBuf,
 }
 
 impl Clusters {
-    /// Those of a program; `debug` is told of every command.
+    /// Returns the clusters of a program; `debug` gets every command line.
     pub fn of(maker: &Maker, folder: &Path, debug: &Tell) -> Self {
         let tool = maker.tool();
         let commands = Commands::new(tool.program(), tool.how_to_get(), folder, Arc::clone(debug));
@@ -125,45 +127,45 @@ impl Clusters {
         self.commands.text(&refs(arguments), limit)
     }
 
-    /// Where the kubeconfig of a cluster stands, if its program writes one.
+    /// Returns the path of a cluster's kubeconfig, for a program that writes one.
     fn file(&self, name: &str) -> String {
         self.folder.join(format!("{name}.kubeconfig")).display().to_string()
     }
 
-    /// The first line of what the program says of itself.
+    /// Returns the first line of the program's version.
     ///
     /// # Errors
-    /// The program is not there, or fails.
+    /// The program is missing, or fails.
     pub fn version(&self) -> Result<String, BackendError> {
         let printed = self.text(&self.tool.version(), QUESTION)?;
         Ok(printed.lines().next().unwrap_or_default().trim().to_owned())
     }
 
-    /// Makes a cluster and waits until it is ready.
+    /// Creates a cluster and waits until it is ready.
     ///
     /// # Errors
-    /// The name is none of ours, or the program fails.
+    /// The name has no `windtunnel-` prefix, or the program fails.
     pub fn create(&self, name: &str) -> Result<(), BackendError> {
         check_name(name)?;
         self.text(&self.tool.create(name, &self.file(name)), CREATION).map(drop)
     }
 
-    /// Deletes a cluster of ours.
+    /// Deletes one of windtunnel's clusters.
     ///
     /// # Errors
-    /// The name is none of ours, or the program fails.
+    /// The name has no `windtunnel-` prefix, or the program fails.
     pub fn delete(&self, name: &str) -> Result<(), BackendError> {
         check_name(name)?;
         let deleted = self.text(&self.tool.delete(name, &self.file(name)), DELETION).map(drop);
-        // kind leaves an empty one.
+        // kind leaves an empty file.
         let _ = std::fs::remove_file(self.file(name));
         deleted
     }
 
-    /// Our clusters; those of others are not told.
+    /// Lists windtunnel's clusters, and no others.
     ///
     /// # Errors
-    /// The program fails, or nobody understands what it prints.
+    /// The program fails, or its output is unexpected.
     pub fn list(&self) -> Result<Vec<String>, BackendError> {
         let arguments = self.tool.list();
         let printed = self.text(&arguments, QUESTION)?;
@@ -172,7 +174,7 @@ impl Clusters {
         Ok(names.into_iter().filter(|name| name.starts_with(OURS)).collect())
     }
 
-    /// The nodes of a cluster.
+    /// Lists the nodes of a cluster.
     ///
     /// # Errors
     /// As [`Clusters::list`].
@@ -184,10 +186,10 @@ impl Clusters {
         names.ok_or_else(|| self.commands.garbage(&refs(&arguments), "no list of nodes"))
     }
 
-    /// Makes an image of this machine known to a cluster.
+    /// Loads a local image into a cluster.
     ///
     /// # Errors
-    /// The program fails.
+    /// The program fails, or does not support it.
     pub fn load_image(&self, name: &str, image: &str) -> Result<(), BackendError> {
         check_name(name)?;
         let arguments = self.tool.load_image(name, image);
@@ -196,22 +198,22 @@ impl Clusters {
         self.text(&arguments.ok_or_else(why)?, CREATION).map(drop)
     }
 
-    /// The kubeconfig of a cluster.
+    /// Returns the kubeconfig of a cluster.
     ///
     /// # Errors
-    /// The program fails, or prints none.
+    /// The program fails, or its output is not a kubeconfig.
     pub fn kubeconfig(&self, name: &str) -> Result<String, BackendError> {
         let nobody: Tell = Arc::new(|_| {});
         self.kubeconfig_telling(name, &nobody)
     }
 
-    /// The same, and tells what it waits for.
+    /// As [`Clusters::kubeconfig`], and reports what it waits for.
     fn kubeconfig_telling(&self, name: &str, tell: &Tell) -> Result<String, BackendError> {
         check_name(name)?;
         let text = self.tool.kubeconfig(&self.commands, name, tell)?;
         match Kubeconfig::from_yaml(&text) {
             Ok(config) if !config.clusters.is_empty() => Ok(text),
-            // Not what it is: there may be secrets in it.
+            // The message omits the output, which may contain secrets.
             _ => Err(self.commands.garbage(&["... kubeconfig"], "no kubeconfig")),
         }
     }
@@ -221,7 +223,7 @@ fn words(line: &[&str]) -> Vec<String> {
     line.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// The lines of what is printed, if they are names.
+/// Returns the lines of an output, if all are names.
 fn lines(printed: &str) -> Option<Vec<String>> {
     let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_name =
@@ -233,7 +235,7 @@ fn refs(arguments: &[String]) -> Vec<&str> {
     arguments.iter().map(String::as_str).collect()
 }
 
-/// No other cluster is touched, whoever asks.
+/// Rejects the name of any other cluster.
 fn check_name(name: &str) -> Result<(), BackendError> {
     if name.starts_with(OURS) {
         return Ok(());
@@ -241,12 +243,12 @@ fn check_name(name: &str) -> Result<(), BackendError> {
     Err(BackendError::Refused(format!("the cluster `{name}` is none of ours: those are called `{OURS}*`")))
 }
 
-/// How a cluster is made and used.
+/// The settings for the creation and use of a cluster.
 #[derive(Clone)]
 pub struct Make {
-    /// Who makes it.
+    /// The program that creates it.
     pub maker: Maker,
-    /// Where it is noted what is to be deleted, and where our kubeconfigs stand.
+    /// The folder of the ledger and of windtunnel's kubeconfigs.
     pub folder: PathBuf,
     /// As [`Use::speed`].
     pub speed: f64,
@@ -258,11 +260,11 @@ pub struct Make {
     pub stop: Stop,
 }
 
-/// Makes a cluster and gives it as a place for runs; `cleanups` deletes it. Clusters that a killed process left are deleted
-/// first.
+/// Creates a cluster and returns it as a backend; `cleanups` deletes it. First deletes the clusters of killed
+/// processes.
 ///
 /// # Errors
-/// The program is not there, or makes none.
+/// The program is missing, or cannot create a cluster.
 pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Result<Existing, BackendError> {
     let clusters = Arc::new(Clusters::of(&make.maker, &make.folder, debug));
     let version = clusters.version()?;
@@ -313,12 +315,12 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
         stop: make.stop.clone(),
     };
     let place = Existing::reach(cluster, cleanups, Arc::clone(tell))?;
-    // From here on it is `cleanups` that undoes it.
+    // From here on, `cleanups` deletes the cluster.
     undo.leave();
     Ok(place)
 }
 
-/// Deletes the clusters that killed processes left.
+/// Deletes the clusters of killed processes.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -342,7 +344,7 @@ fn remove_remains(ledger: &Ledger, tell: &Tell, debug: &Tell) -> Result<(), Back
     Ok(())
 }
 
-/// How a kubeconfig leads to its cluster.
+/// Returns the connection settings in a kubeconfig.
 fn config(kubeconfig: &str) -> Result<Config, BackendError> {
     let failed = |error: &dyn std::fmt::Display| BackendError::Failed(error.to_string());
     let kubeconfig = Kubeconfig::from_yaml(kubeconfig).map_err(|error| failed(&error))?;

@@ -1,4 +1,4 @@
-//! What is made of what programs print, and what they are never asked.
+//! Tests of the output of programs, and of the commands that are never run.
 
 use std::sync::{Arc, Mutex};
 
@@ -66,7 +66,7 @@ fn clusters(tool: Box<dyn Tool>) -> (Clusters, Told) {
 }
 
 #[test]
-fn only_our_clusters_are_told_and_touched() {
+fn lists_and_changes_only_its_own_clusters() {
     let (clusters, told) = clusters(Box::new(Echo));
     assert_eq!(clusters.list().unwrap(), ["windtunnel-a", "windtunnel-c"]);
     told.lock().unwrap().clear();
@@ -80,7 +80,7 @@ fn only_our_clusters_are_told_and_touched() {
 }
 
 #[test]
-fn garbage_is_told_without_what_may_be_secret() {
+fn reports_unexpected_output_without_secrets() {
     let (clusters, told) = clusters(Box::new(Echo));
     assert_eq!(clusters.version().unwrap(), "echo 1.0");
     assert_eq!(
@@ -96,7 +96,7 @@ fn garbage_is_told_without_what_may_be_secret() {
 }
 
 #[test]
-fn a_program_that_takes_too_long_is_ended_and_one_that_is_not_there_is_told() {
+fn kills_a_slow_program_and_reports_a_missing_one() {
     let silent: Tell = Arc::new(|_| {});
     let sleep = Commands::new("sleep", "", Path::new("nowhere"), Arc::clone(&silent));
     let error = sleep.run(&["1000"], Duration::from_millis(50)).unwrap_err().to_string();
@@ -108,7 +108,7 @@ fn a_program_that_takes_too_long_is_ended_and_one_that_is_not_there_is_told() {
 }
 
 #[test]
-fn each_program_is_asked_in_its_own_words() {
+fn uses_the_arguments_of_each_program() {
     let line = |words: Vec<String>| words.join(" ");
     let kind = kind::Kind { image: Some("node:v1".to_owned()) };
     let expected = "create cluster --name windtunnel-a --kubeconfig f --wait 5m --image node:v1";

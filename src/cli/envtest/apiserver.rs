@@ -132,7 +132,7 @@ fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
         builder = builder.event_ttl(ttl);
     }
     let server = builder
-        .kubernetes_minor(minor)
+        .kubernetes(minor)
         .hooks(Webhooks)
         .service_account_admission(!disabled.split(',').any(|plugin| plugin == "ServiceAccount"))
         .authorization_mode(mode);

@@ -54,7 +54,7 @@ impl Files {
     fn builder(&self, minor: u32) -> Builder {
         // Of a dump nothing goes.
         let stay = SignedDuration::MAX;
-        let builder = ApiServer::builder().kubernetes_minor(minor).hooks(Webhooks).event_ttl(stay);
+        let builder = ApiServer::builder().kubernetes(minor).hooks(Webhooks).event_ttl(stay);
         match &self.0.alerts {
             Some(body) => builder.document(ALERTS, body.clone()),
             None => builder,

@@ -109,7 +109,7 @@ fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
         let (dumped, shared) = dumped::read(path, args)?;
         return Ok(Begun { dumped: Some(dumped), ..begun(shared) });
     }
-    let server = ApiServer::builder().kubernetes_minor(minor(args)).hooks(Webhooks);
+    let server = ApiServer::builder().kubernetes(minor(args)).hooks(Webhooks);
     let Some(folder) = &args.data_dir else {
         let shared = Shared::new(server.seed(args.seed).build(now), clock);
         return Ok(Begun { authority: Some(Authority::generate()?), ..begun(shared) });

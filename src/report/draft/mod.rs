@@ -1,7 +1,7 @@
-//! A record to a scenario: the cluster that it begins with, what was done to it and what became of that, ready to be edited.
+//! Drafts a scenario from a record, for the user to edit.
 //!
-//! A record tells what happened, not why. What an administrator asked for becomes a step, and so does the trouble of operators
-//! and nodes, as a fault; what the cluster-version operator made of it becomes an expectation.
+//! A record has events, not their causes. Requests of an administrator become steps. Failures of operators
+//! and nodes become faults. The reactions of the cluster-version operator become expectations.
 
 mod moves;
 
@@ -17,18 +17,18 @@ use windtunnel_core::resources::{CLUSTER_VERSIONS, FEATURE_GATES, NODES};
 use crate::record::Record;
 use moves::{Move, moves};
 
-/// Gaps that are too short to be worth a step.
+/// The shortest gap that becomes a step of its own.
 const SHORT: SignedDuration = SignedDuration::from_mins(1);
-/// How long an update may take at least, and anything else.
+/// The shortest time limits of an update, and of any other expectation.
 const UPDATE: SignedDuration = SignedDuration::from_hours(3);
 const ANYTHING: SignedDuration = SignedDuration::from_mins(30);
-/// How long a cluster is looked at in which nothing happened.
+/// The time limit of the expectation for a record without events.
 const NOTHING: SignedDuration = SignedDuration::from_mins(10);
 
-/// The scenario, as YAML.
+/// Drafts the scenario, as YAML.
 ///
 /// # Errors
-/// There is no ClusterVersion with a completed update at the start of the record.
+/// The record does not start with a ClusterVersion that has a completed update.
 pub fn draft(record: &Record) -> Result<String, String> {
     let start = record.header.epoch;
     let view = record.view_at(start);
@@ -74,13 +74,13 @@ pub fn draft(record: &Record) -> Result<String, String> {
     Ok(text)
 }
 
-/// Nodes that are of no control plane.
+/// Returns the number of nodes outside the control plane.
 fn workers(view: &windtunnel_core::View) -> usize {
     let master = "node-role.kubernetes.io/master";
     view.list(&NODES).filter(|node| node.label(master).is_none()).count()
 }
 
-/// The steps, each after the time that passed before it.
+/// Renders the steps, each after the time that passed before it.
 fn timeline(start: Time, moves: &[Move], version: &Object) -> String {
     let mut text = String::new();
     let mut now = start;
@@ -118,7 +118,7 @@ fn timeline(start: Time, moves: &[Move], version: &Object) -> String {
     text
 }
 
-/// A span as scenarios have it, in whole minutes from one minute on.
+/// Formats a span in the syntax of scenarios, rounded up to whole minutes.
 fn span(span: SignedDuration) -> String {
     let minutes = (span.as_secs() + 59) / 60;
     match (minutes / 60, minutes % 60) {
@@ -128,12 +128,12 @@ fn span(span: SignedDuration) -> String {
     }
 }
 
-/// A text as YAML takes it for one, whatever stands in it.
+/// Quotes a text so that YAML reads it as a text.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// A flow map of texts.
+/// Formats a flow map of the non-empty texts.
 fn flow(fields: &[(&str, &str)]) -> String {
     let fields = fields.iter().filter(|(_, text)| !text.is_empty());
     let fields: Vec<String> = fields.map(|(name, text)| format!("{name}: {}", json!(text))).collect();

@@ -1,4 +1,4 @@
-//! What happened in a record that a scenario can tell: requests, troubles, and what the cluster said of them.
+//! The events of a record that a scenario can express: requests, failures and the reactions of the cluster.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,28 @@ use windtunnel_core::{Key, Object};
 use super::{flow, quoted};
 use crate::record::{Event, Record, WriteEvent};
 
-/// Something that happened at one moment.
+/// An event at one moment.
 pub(super) struct Move {
     pub(super) at: Time,
     what: What,
 }
 
 enum What {
-    /// An update was requested: to a version, or to an image if that is not known.
+    /// An update was requested: to a version, or to an image if its version is unknown.
     Update(String),
-    /// The request was taken back.
+    /// The update request was withdrawn.
     Clear,
-    /// Somebody is in trouble: `operator` or `node`, the name, and the trouble.
+    /// An operator or a node started to fail: `operator` or `node`, its name, and the failure.
     Fault(&'static str, String, Trouble),
-    /// Somebody is well again.
+    /// An operator or a node recovered.
     Heal(&'static str, String),
-    /// A pool is paused or goes on.
+    /// A pool was paused or unpaused.
     Paused(String, bool),
-    /// The cluster-version operator says something new.
+    /// The cluster-version operator reported new conditions.
     Said(Vec<Condition>),
 }
 
-/// How somebody fails, with the words for it.
+/// A failure, with its reason and message.
 #[derive(Clone, PartialEq, Eq)]
 struct Trouble {
     is: String,
@@ -42,7 +42,7 @@ struct Trouble {
 }
 
 impl Move {
-    /// The release that it goes to.
+    /// Returns the release that the event requests.
     pub(super) fn release(&self) -> Option<&str> {
         match &self.what {
             What::Update(to) if !to.contains('@') => Some(to),
@@ -50,7 +50,7 @@ impl Move {
         }
     }
 
-    /// What is expected, if it is nothing to do: lines of conditions.
+    /// Returns the expected conditions as YAML lines; `None` if the event is a step.
     pub(super) fn expected(&self) -> Option<String> {
         let What::Said(conditions) = &self.what else { return None };
         let line = |condition: &Condition| {
@@ -65,20 +65,20 @@ impl Move {
         Some(conditions.iter().map(line).collect())
     }
 
-    /// Whether an update is over with it.
+    /// Returns whether the event is the end of an update.
     pub(super) fn ends_update(&self) -> bool {
         let ends = |condition: &Condition| condition.kind == "Progressing" && condition.status == "False";
         matches!(&self.what, What::Said(conditions) if conditions.iter().any(ends))
     }
 
-    /// The step to take.
+    /// Returns the step.
     pub(super) fn step(&self) -> String {
         match &self.what {
             What::Update(to) if to.contains('@') => format!("update: {{image: {}}}", quoted(to)),
             What::Update(to) => format!("update: {{to: {to}}}"),
             What::Clear => "clear-update".to_owned(),
             What::Fault(who, name, Trouble { is, reason, message }) => {
-                // Only operators give reasons.
+                // Only faults of operators have a reason.
                 let reason = if *who == "operator" { reason } else { "" };
                 format!(
                     "fault: {}",
@@ -96,7 +96,7 @@ impl Move {
     }
 }
 
-/// Everything that happened after the start of a record, in order.
+/// Returns all events after the start of a record, in order.
 pub(super) fn moves(record: &Record) -> Vec<Move> {
     let mut troubled: BTreeMap<&Key, Trouble> = BTreeMap::new();
     let mut found = Vec::new();
@@ -128,7 +128,8 @@ pub(super) fn moves(record: &Record) -> Vec<Move> {
                 });
             }
         }
-        // What there is at the start that a plain cluster has not is brought about first.
+        // Failures and paused pools from the set-up become steps at the start; updates and conditions from it
+        // are part of a plain cluster.
         let is_set_up = record.is_set_up(entry);
         let at = entry.at.max(record.header.epoch);
         let kept =
@@ -148,7 +149,7 @@ fn who(key: &Key) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with an operator or a node: the fault that it was told, or what it reports.
+/// Returns the failure of an operator or a node: its injected fault, or what it reports.
 fn trouble(object: &Object) -> Option<Trouble> {
     if let Some(is) = object.annotation(ANNOTATION).filter(|is| *is != NONE) {
         let text = |key| object.annotation(key).unwrap_or_default().to_owned();
@@ -173,7 +174,7 @@ fn trouble(object: &Object) -> Option<Trouble> {
     }
 }
 
-/// What was asked of the cluster-version operator.
+/// Returns the new update request, or its withdrawal.
 fn requested(write: &WriteEvent, after: &Object, record: &Record) -> Option<What> {
     let wanted = |object: &Object| object["spec"]["desiredUpdate"].clone();
     let (before, after) = (write.before.as_ref().map(wanted).unwrap_or_default(), wanted(after));
@@ -190,7 +191,7 @@ fn requested(write: &WriteEvent, after: &Object, record: &Record) -> Option<What
     }
 }
 
-/// The version that an image turned out to be.
+/// Returns the version of an image according to the history at the end of the record.
 fn version_of(image: &str, record: &Record) -> Option<String> {
     let view = record.view_at(record.end());
     let version = view.get(&CLUSTER_VERSIONS, "", "version")?;
@@ -199,7 +200,7 @@ fn version_of(image: &str, record: &Record) -> Option<String> {
     found["version"].as_str().filter(|version| !version.is_empty()).map(str::to_owned)
 }
 
-/// What the operator says that it did not say before, as far as it is worth an expectation.
+/// Returns the changed conditions that are worth an expectation.
 fn said(write: &WriteEvent, after: &Object) -> Option<What> {
     let nothing: &[Value] = &[];
     let before = write.before.as_ref().map_or(nothing, |before| before.list("/status/conditions"));
@@ -216,7 +217,7 @@ fn said(write: &WriteEvent, after: &Object) -> Option<What> {
             find(after, kind).filter(|condition| changed && condition["status"] == expected)
         {
             let Condition { kind, status, reason, message } = Condition::read(condition);
-            // Other sentences name what differs from run to run.
+            // Other messages contain names that differ from run to run.
             let message = if kind == "Progressing" { message } else { String::new() };
             let reason = if status == "True" || kind == "ReleaseAccepted" { reason } else { String::new() };
             told.push(Condition { kind, status, reason, message });

@@ -1,20 +1,20 @@
-//! What differs between two states of an object, field by field.
+//! The field-by-field difference between two states of an object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// More lines than these are counted only.
+/// The maximum number of lines; the last line counts the rest.
 const LINES_MAX: usize = 40;
 
-/// Of a new object, only so many fields are told.
+/// The maximum number of lines for a new object.
 const LINES_OF_NEW: usize = 15;
 
-/// Longer values are cut.
+/// The maximum length of a value, in characters.
 const VALUE_MAX: usize = 600;
 
-/// Fields that change with every write, or tell who wrote or who leads.
+/// Fields that change with every write, or contain the writer or the leader.
 const QUIET: &[&str] = &[
     "metadata.resourceVersion",
     "metadata.generation",
@@ -22,12 +22,12 @@ const QUIET: &[&str] = &[
     "metadata.annotations.control-plane.alpha.kubernetes.io/leader",
 ];
 
-/// One field: its path, and its values before and after; an empty one: it was not there.
+/// A field: its path, and its values before and after; an empty value means that the field was absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Line(pub(super) String, pub(super) String, pub(super) String);
 
-/// The fields in which two states differ, in order of their paths; null for an object that is not there. Items of lists
-/// are told apart by their type, name, key or uid where that does.
+/// Returns the fields that differ between two states, in order of their paths; null is an absent object. List
+/// items are identified by type, name, key or uid if possible.
 pub(super) fn between(before: &Value, after: &Value) -> Vec<Line> {
     let mut lines = Vec::new();
     if !after.is_null() {
@@ -66,10 +66,10 @@ fn collect(before: &Value, after: &Value, path: &str, into: &mut Vec<Line>) {
     }
 }
 
-/// What items of lists are told apart by, where each has it and no two have the same.
+/// The fields that can identify list items, if every item has a different value.
 const NAMES: [&str; 4] = ["type", "name", "key", "uid"];
 
-/// The fields of an object, or the items of a list that can be told apart; `None` for anything else.
+/// Returns the fields of an object, or the items of a list with identifiers; `None` for anything else.
 fn named(value: &Value) -> Option<BTreeMap<String, &Value>> {
     match value {
         Value::Object(fields) => Some(fields.iter().map(|(name, value)| (name.clone(), value)).collect()),
@@ -90,7 +90,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Two texts of several lines without the lines that they begin and end with alike.
+/// Removes the common first and last lines of two multi-line texts.
 fn without_same_lines(old: &str, new: &str) -> (String, String) {
     let (mut old_lines, mut new_lines): (Vec<&str>, Vec<&str>) =
         (old.lines().collect(), new.lines().collect());
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_and_named_items_are_told_by_their_paths() {
+    fn reports_fields_and_named_items_by_path() {
         let object = |version: &str, status: &str| {
             json!({
                 "metadata": {"resourceVersion": version},
@@ -152,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn of_long_texts_the_lines_that_differ_are_told() {
+    fn reports_only_different_lines_of_long_texts() {
         check(&json!({"d": "a\nb\nc\n"}), &json!({"d": "a\nx\ny\nc\n"}), &[("d", "b", "x\ny")]);
         let lines = between(&json!({"d": ""}), &json!({"d": "ä".repeat(VALUE_MAX + 1)}));
         assert_eq!(lines[0].2.chars().count(), VALUE_MAX + 3);
     }
 
     #[test]
-    fn what_is_too_much_is_counted() {
+    fn counts_the_lines_beyond_the_maximum() {
         let many = |value: u64| (0..50).map(|n| (n.to_string(), json!(value))).collect::<Map<_, _>>();
         let lines = between(&Value::Object(many(1)), &Value::Object(many(2)));
         assert_eq!((lines.len(), &*lines[LINES_MAX].2), (LINES_MAX + 1, "10 more"));

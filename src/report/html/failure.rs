@@ -1,4 +1,5 @@
-//! Why a scenario failed: what was seen, who waited for what, what happened last, which requests were refused.
+//! The explanation of a failed scenario: the observed state, pending waits, last changes and rejected
+//! requests.
 
 use std::collections::BTreeMap;
 
@@ -11,41 +12,41 @@ use super::lanes;
 use crate::record::{Event, Record};
 use crate::report::{ScenarioResult, status};
 
-/// So many of the last changes and refusals are told.
+/// The maximum number of last changes and of rejections.
 const ROWS: usize = 8;
 
-/// How lines begin that tell who waits for what.
+/// The prefix of a line with a component and what it waits for.
 const PENDING: &str = "  pending: ";
 
-/// All that helps to see why.
+/// The explanation of a failure.
 #[derive(Debug, Serialize)]
 pub(super) struct Failure {
     /// `FILE:LINE:COLUMN`, as far as it is known.
     place: String,
-    /// The step that failed and what was seen instead.
+    /// The failed step and the observed state.
     message: String,
-    /// Who waited for what.
+    /// Components and what they wait for.
     pending: Vec<(String, String)>,
     /// The last changes before the end.
     last: Vec<Row>,
-    /// The last refusals, the same one told once.
+    /// The last rejections; repeated ones are merged.
     refusals: Vec<Row>,
-    /// What `oc adm upgrade status` would have printed.
+    /// The output of `oc adm upgrade status`.
     status: Option<String>,
 }
 
-/// A change or a refusal.
+/// A change or a rejection.
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
     at: String,
     object: String,
     by: String,
     text: String,
-    /// How often; 1 for what is told by itself.
+    /// The number of times; 1 for a change.
     times: usize,
 }
 
-/// Why the result is a failure; `None`: it is none.
+/// Returns the explanation of a failure; `None` if the scenario did not fail.
 pub(super) fn of(
     result: &ScenarioResult,
     record: Option<&Record>,
@@ -68,7 +69,7 @@ pub(super) fn of(
     })
 }
 
-/// The last changes of objects, the oldest first.
+/// Returns the last changes of objects, oldest first.
 fn last(events: &[lanes::Event]) -> Vec<Row> {
     let changes: Vec<&lanes::Event> = events.iter().filter(|event| !event.by.is_empty()).collect();
     let first = changes.len().saturating_sub(ROWS);
@@ -82,13 +83,13 @@ fn last(events: &[lanes::Event]) -> Vec<Row> {
     rows.collect()
 }
 
-/// What the API server refused during the run, the latest last.
+/// Returns the requests that the API server rejected during the run, latest last.
 fn refusals(record: &Record) -> Vec<Row> {
     let mut found: BTreeMap<(&str, String, String), (usize, usize)> = BTreeMap::new();
     let run = record.entries.iter().enumerate().filter(|(_, entry)| !record.is_set_up(entry));
     for (index, entry) in run {
         let Event::Write(write) = &entry.event else { continue };
-        // That an Event was there already tells nothing.
+        // A conflict over an existing Event is not interesting.
         if write.code >= 400 && write.key.plural != EVENTS.plural {
             let object = format!("{} {}/{}", write.verb, write.kind, write.key.name);
             let text = format!("{} {}", write.code, write.message);

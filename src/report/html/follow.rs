@@ -1,4 +1,4 @@
-//! A record, followed from its first entry to its last: what each lane shows, and which events there were.
+//! Follows a record from its first entry to its last, and collects the states of each lane and the events.
 
 use serde_json::Value;
 use windtunnel_controllers::faults::Fault;
@@ -18,24 +18,24 @@ use crate::record::{ADMINISTRATOR, Event as Happened, Record, WriteEvent};
 use crate::report::insights;
 use crate::report::timeline::{self, changes};
 
-/// The namespace whose pods have lanes: the operator's own, and those that retrieve releases.
+/// The namespace whose pods have lanes: it runs the CVO and the pods that retrieve releases.
 const RETRIEVAL: &str = "openshift-cluster-version";
 
-/// The lane of the scenario's steps; the script knows it by this name.
+/// The lane of the scenario's steps; the script knows this name.
 const STEPS: &str = "steps";
-/// The lane of what goes wrong between steps.
+/// The lane of faults that start or end between steps.
 const FAULTS: &str = "faults";
 
-/// What goes from entry to entry.
+/// The state while following a record.
 struct Follower<'r> {
     record: &'r Record,
     view: View,
     lanes: Lanes,
-    /// When the step that is played began.
+    /// The start of the current step.
     step: i64,
 }
 
-/// The lanes of a record.
+/// Returns the lanes of a record.
 pub(super) fn follow(record: &Record) -> Lanes {
     let mut follower = Follower { record, view: View::default(), lanes: Lanes::default(), step: 0 };
     let run = record.entries.partition_point(|entry| record.is_set_up(entry));
@@ -53,7 +53,7 @@ pub(super) fn follow(record: &Record) -> Lanes {
 }
 
 impl Follower<'_> {
-    /// Milliseconds since the start; what was before is 0.
+    /// Returns milliseconds since the start; 0 for the set-up.
     fn since_start(&self, at: Time) -> i64 {
         (at.as_millisecond() - self.record.header.epoch.as_millisecond()).max(0)
     }
@@ -64,7 +64,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Shows the cluster as the run finds it.
+    /// Adds the state of the cluster at the start of the run.
     fn begin(&mut self) {
         self.lanes.lane(Group::Scenario, STEPS);
         let view = self.view.clone();
@@ -113,7 +113,7 @@ impl Follower<'_> {
         self.lanes.event(Event { at, object, by, text, diff: Vec::new() })
     }
 
-    /// A step came to its end.
+    /// Adds the end of a step.
     fn ended(&mut self, at: i64, text: &str, failure: Option<&str>) {
         let told = failure.map_or_else(|| format!("ok {text}"), |why| format!("FAILED {text}\n{why}"));
         let event = self.event(at, "step", "", told);
@@ -155,7 +155,7 @@ impl Follower<'_> {
         }
         let diff = if write.code < 400 { difference(write) } else { Vec::new() };
         if diff.is_empty() && write.code < 400 && write.after.is_some() {
-            // Nothing but who leads, and since when.
+            // Only the leader or its lease time has changed.
             return;
         }
         let text = news.into_iter().map(|change| change.text).collect::<Vec<_>>().join("\n");
@@ -176,12 +176,12 @@ impl Follower<'_> {
         }
     }
 
-    /// Whether insights stand in the ConfigMap, where they are told of in full.
+    /// Returns whether the ConfigMap with insights exists. It is then preferred to the UpdateStatus.
     fn has_config_map(&self) -> bool {
         self.view.get(&CONFIG_MAPS, NAMESPACE, CONFIG_MAP).is_some()
     }
 
-    /// The insights changed: each is an event of its own, but those that are told of together.
+    /// Adds an event for each changed insight; new insights without findings share one event.
     fn published(&mut self, at: i64, write: &WriteEvent, news: &[changes::Change]) {
         let mut events: Vec<(&str, usize)> = Vec::new();
         let data = |object: Option<&Object>, key: &str| {
@@ -213,8 +213,8 @@ impl Follower<'_> {
         shown
     }
 
-    /// Shows a state of an object in its lanes, and in those of others that depend on it. `event` gives the event for a
-    /// key of insights. Says whether a lane shows something new.
+    /// Shows the state of an object in its lanes, and in those of others that depend on it. `event` returns
+    /// the event for a key of an insight. Returns whether a lane changed.
     fn show_object(
         &mut self,
         at: i64,
@@ -246,7 +246,7 @@ impl Follower<'_> {
         } else if key.is(&PODS) && key.namespace == RETRIEVAL {
             shown |= self.lanes.show((Group::Pods, &key.name), at, after.map(of_pod), own);
         }
-        // What the run begins with is shown as a whole.
+        // The initial state is shown as a whole by `begin`.
         if at > 0 && nodes::moves_all(key, before, after) {
             self.show_nodes(at, own);
         }
@@ -281,7 +281,7 @@ impl Follower<'_> {
         shown
     }
 
-    /// The version that the cluster is to have.
+    /// Returns the desired version of the cluster.
     fn desired(&self) -> String {
         let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");
         cluster_version.map_or("", |object| object.text("/status/desired/version")).to_owned()
@@ -318,7 +318,7 @@ fn of_pod(pod: &Object) -> State {
     State::new(tone, status, pod.text("/status/message"))
 }
 
-/// The lane that tells of what an object's states do not show.
+/// Returns the lane for changes that the states of an object do not show.
 fn home(key: &Key, kind: &str) -> Place {
     if key.is(&CLUSTER_VERSIONS) {
         return (Group::ClusterVersion, HISTORY.to_owned());

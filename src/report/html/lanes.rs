@@ -1,4 +1,5 @@
-//! What a timeline is drawn from: lanes with spans and marks, in groups. Moments are milliseconds since the run's start.
+//! The data of a timeline: lanes with spans and marks, in groups. Moments are milliseconds since the start of
+//! the run.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde::Serialize;
 
 use super::diff::Line;
 
-/// Lanes of one kind, in the order of the page.
+/// A kind of lanes, in the order of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Group {
     Scenario,
@@ -38,36 +39,36 @@ impl Group {
     }
 }
 
-/// How something is, in a colour.
+/// A kind of state, which the page shows as a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Tone {
-    /// As it should be.
+    /// As expected.
     Good,
-    /// Says nothing.
+    /// Neutral.
     Calm,
-    /// Waits for its turn.
+    /// Waiting for its turn.
     Wait,
-    /// Is at work.
+    /// Working.
     Busy,
-    /// Is taken out of use for a while.
+    /// Draining.
     Drain,
-    /// Not as it should be.
+    /// Not as expected.
     Warn,
-    /// Fails.
+    /// Failed.
     Bad,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
-/// What a lane shows from some moment on.
+/// The state that a lane shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct State {
     pub(super) tone: Tone,
-    /// A second thing that is so at the same time.
+    /// A second state at the same time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stripe: Option<Tone>,
-    /// In a word or two.
+    /// A label of a word or two.
     pub(super) label: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) message: String,
@@ -79,19 +80,19 @@ impl State {
     }
 }
 
-/// A state with its time.
+/// A state with its start and end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Span {
     pub(super) from: i64,
     pub(super) to: i64,
     #[serde(flatten)]
     pub(super) state: State,
-    /// The event with which it began; `None`: it was so before the run.
+    /// The event that started it; `None` if it precedes the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) event: Option<usize>,
 }
 
-/// Something that happened in a lane, with the index of its event.
+/// A moment in a lane, with the index of its event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Mark {
     pub(super) at: i64,
@@ -99,15 +100,15 @@ pub(super) struct Mark {
     pub(super) event: usize,
 }
 
-/// Something that happened, to be looked at.
+/// An event with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) at: i64,
-    /// To what, such as `ClusterVersion/version`.
+    /// The object, such as `ClusterVersion/version`.
     pub(super) object: String,
-    /// Who did it; may be empty.
+    /// The writer; may be empty.
     pub(super) by: String,
-    /// What changed, a line for each change.
+    /// The changes, one per line.
     pub(super) text: String,
     pub(super) diff: Vec<Line>,
 }
@@ -118,7 +119,7 @@ pub(super) struct Lane {
     pub(super) name: String,
     pub(super) spans: Vec<Span>,
     pub(super) marks: Vec<Mark>,
-    /// What it shows now, since when and by which event.
+    /// The current state, with its start and its event.
     #[serde(skip)]
     open: Option<(i64, State, Option<usize>)>,
 }
@@ -131,30 +132,30 @@ impl Lane {
     }
 }
 
-/// The lanes of a group under its title.
+/// The lanes of a group with its title.
 #[derive(Debug, Serialize)]
 pub(super) struct Titled {
     title: &'static str,
     lanes: Vec<Lane>,
 }
 
-/// All lanes while they are written.
+/// The lanes while they are built.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     groups: BTreeMap<Group, Vec<Lane>>,
-    /// Where in its group a lane stands.
+    /// The index of each lane in its group.
     places: BTreeMap<(Group, String), usize>,
     pub(super) events: Vec<Event>,
 }
 
 impl Lanes {
-    /// Adds an event; gives its index.
+    /// Adds an event and returns its index.
     pub(super) fn event(&mut self, event: Event) -> usize {
         self.events.push(event);
         self.events.len() - 1
     }
 
-    /// Lets a lane show a state, or nothing, from `at` on. Says whether that is new.
+    /// Makes a lane show a state, or nothing, from `at` on. Returns whether the state is new.
     pub(super) fn show(
         &mut self,
         (group, name): (Group, &str),
@@ -185,7 +186,7 @@ impl Lanes {
         self.lane(group, name).marks.push(Mark { at, tone, event });
     }
 
-    /// The lane of this name; a new one is the last of its group.
+    /// Returns the lane of this name; adds a new lane at the end of its group.
     pub(super) fn lane(&mut self, group: Group, name: &str) -> &mut Lane {
         let lanes = self.groups.entry(group).or_default();
         let place = *self.places.entry((group, name.to_owned())).or_insert_with(|| {
@@ -195,14 +196,14 @@ impl Lanes {
         &mut lanes[place]
     }
 
-    /// All groups that have lanes, and all events; what still is so ends with the run.
+    /// Returns all groups that have lanes, and all events; ends open spans at `end`.
     pub(super) fn finish(self, end: i64) -> (Vec<Titled>, Vec<Event>) {
         let groups = self.groups.into_iter().map(|(group, mut lanes)| {
             for lane in &mut lanes {
                 lane.close(end);
             }
             if group == Group::Insights {
-                // What tells of the whole comes first.
+                // Insights about the whole cluster come first.
                 let kinds = ["ClusterVersion ", "Health "];
                 lanes.sort_by_key(|lane| {
                     kinds.iter().position(|kind| lane.name.starts_with(kind)).unwrap_or(kinds.len())
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_has_a_span_for_each_state_and_none_for_a_state_again() {
+    fn a_lane_merges_equal_states_into_one_span() {
         let mut lanes = Lanes::default();
         let lane = (Group::Nodes, "n");
         assert!(!lanes.show(lane, 0, None, None));
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_stand_in_the_order_of_the_page_and_lanes_in_that_of_their_coming() {
+    fn sorts_groups_by_kind_and_lanes_by_first_appearance() {
         let mut lanes = Lanes::default();
         for lane in [(Group::Alerts, "z"), (Group::Operators, "b"), (Group::Alerts, "a")] {
             lanes.show(lane, 0, Some(state("x")), None);

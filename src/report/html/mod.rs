@@ -1,9 +1,9 @@
-//! Runs as one HTML page that needs nothing else: no network, no other file. Without JavaScript it is the list of scenarios
-//! with their steps and why one failed; with it, timelines that can be zoomed.
+//! Runs as one self-contained HTML page: no network, no other file. Without JavaScript it lists the scenarios
+//! with their steps and failures; with JavaScript it also shows timelines that can be zoomed.
 //!
-//! The template is `html/page.html`. All text in it is escaped by the template engine; what timelines are drawn from stands in
-//! `<script type="application/json">` (see [`script_json`]), and the page's policy lets only the page's own script run. The same
-//! results give the same page: it holds no wall time.
+//! The template is `html/page.html`. The template engine escapes all text. The data of the timelines is in
+//! `<script type="application/json">` (see [`script_json`]), and the page's policy allows only its own
+//! script. The page contains no wall time, so the same results give the same page.
 
 mod diff;
 mod failure;
@@ -38,24 +38,24 @@ const SCRIPT: &str = concat!(
     include_str!("page.js"),
 );
 
-/// One scenario on the page.
+/// One scenario of the page.
 #[derive(Debug, Clone, Copy)]
 pub struct Scenario<'a> {
-    /// What came of it.
+    /// Its result.
     pub result: &'a ScenarioResult,
-    /// Its record, if it was played.
+    /// Its record, if it ran.
     pub record: Option<&'a Record>,
-    /// The command that plays it again; empty if that is not known.
+    /// The command that reruns it; empty if unknown.
     pub again: &'a str,
 }
 
-/// What a page cannot be made for: a template that does not fit its values, which the tests rule out.
+/// The error of a template that does not fit its values, which the tests rule out.
 pub type PageError = minijinja::Error;
 
-/// The page; `command` is what was run, such as `windtunnel run`.
+/// Renders the page; `command` is the command of the run, such as `windtunnel run`.
 ///
 /// # Errors
-/// Only what the template engine gives.
+/// An error of the template engine.
 pub fn render(command: &str, scenarios: &[Scenario<'_>]) -> Result<String, PageError> {
     let sections: Vec<Section> = scenarios.iter().map(|scenario| Section::of(scenario)).collect();
     let failed = sections.iter().filter(|section| !section.passed).count();
@@ -82,8 +82,8 @@ pub fn render(command: &str, scenarios: &[Scenario<'_>]) -> Result<String, PageE
     })
 }
 
-/// All ids in order, each with the number of the scenario on the page, the first that failed before the first that passed, and
-/// whether all of its scenarios passed.
+/// Returns all ids in order, each with the number of its first failed scenario on the page, or else its first
+/// one, and whether all of its scenarios passed.
 fn ids<'a>(scenarios: &[Scenario<'a>]) -> Vec<(&'a str, usize, bool)> {
     let mut found: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
     for (index, scenario) in scenarios.iter().enumerate() {
@@ -98,7 +98,7 @@ fn ids<'a>(scenarios: &[Scenario<'a>]) -> Vec<(&'a str, usize, bool)> {
     found.into_iter().map(|(id, (section, passed))| (id, section, passed)).collect()
 }
 
-/// What the template shows of a scenario.
+/// The template's data of a scenario.
 #[derive(Debug, Serialize)]
 struct Section {
     name: String,
@@ -112,24 +112,24 @@ struct Section {
     record: String,
     steps: Vec<steps::Step>,
     failure: Option<failure::Failure>,
-    /// What its timeline is drawn from; empty without a record.
+    /// The data of its timeline; empty without a record.
     data: String,
 }
 
-/// What the script draws a timeline from.
+/// The data that the script draws a timeline from.
 #[derive(Debug, Serialize)]
 struct Data {
     /// Milliseconds of cluster time.
     end: i64,
     groups: Vec<lanes::Titled>,
     events: Vec<texts::Event>,
-    /// All texts of events, each once.
+    /// The distinct texts of events.
     texts: Vec<String>,
 }
 
 impl Section {
     fn of(scenario: &Scenario<'_>) -> Self {
-        /// So much of a hash is enough to tell records apart.
+        /// This many characters of a hash distinguish records.
         const HASH: usize = 12;
         let Scenario { result, record, again } = scenario;
         let lanes = record.map(follow::follow).unwrap_or_default();
@@ -158,9 +158,10 @@ fn data(record: &Record, lanes: lanes::Lanes) -> Data {
     Data { end, groups, events, texts }
 }
 
-/// JSON that may stand in a `<script>`: nothing in it ends the element, begins a comment or breaks a line.
+/// Serializes JSON for a `<script>` element. The result cannot end the element, begin a comment or break a
+/// line.
 fn script_json(value: &impl Serialize) -> String {
-    // Only maps with keys that are no texts fail, and there is none.
+    // Serialization only fails for maps with other keys than texts, and there are none.
     let json = serde_json::to_string(value).unwrap_or_default();
     let mut out = String::with_capacity(json.len());
     for letter in json.chars() {

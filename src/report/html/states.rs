@@ -1,4 +1,4 @@
-//! What the lanes of an object show, from the object.
+//! The states that lanes show for an object.
 
 use serde_json::Value;
 use windtunnel_core::condition;
@@ -13,13 +13,13 @@ use windtunnel_update_status::status::nodes::Assessment;
 use super::lanes::{Group, State, Tone};
 use crate::report::insights::{self, Told};
 
-/// Which lane.
+/// A lane by group and name.
 pub(super) type Place = (Group, String);
 
-/// The lane for what is asked for and reached of a ClusterVersion.
+/// The lane of a ClusterVersion's history.
 pub(super) const HISTORY: &str = "history";
 
-/// The newest entry of the history, and a lane for each condition.
+/// Returns the newest entry of the history, and a state for each condition.
 pub(super) fn of_cluster_version(object: &Object) -> Vec<(Place, State)> {
     let mut found = Vec::new();
     if let Some(newest) = object.list("/status/history").first() {
@@ -38,7 +38,7 @@ pub(super) fn of_cluster_version(object: &Object) -> Vec<(Place, State)> {
     found
 }
 
-/// Whether a condition of a ClusterVersion tells of good or bad.
+/// Returns the tone of a condition of a ClusterVersion.
 fn tone(kind: &str, status: &str) -> Tone {
     match (kind, status) {
         ("Available" | "ReleaseAccepted" | "RetrievedUpdates" | "Upgradeable", "True") => Tone::Good,
@@ -51,7 +51,7 @@ fn tone(kind: &str, status: &str) -> Tone {
     }
 }
 
-/// An operator: how it is by its three conditions, and whether it reports the version that the cluster is to have.
+/// Returns the state of an operator, from its three conditions and whether it reports the desired version.
 pub(super) fn of_operator(object: &Object, desired: &str) -> State {
     let is = |kind: &str, status: &str| condition::of(object, kind).is_some_and(|c| c["status"] == status);
     let own = object.list("/status/versions").iter().find(|entry| entry["name"] == "operator");
@@ -78,7 +78,7 @@ pub(super) fn of_operator(object: &Object, desired: &str) -> State {
     state
 }
 
-/// A pool: the first of its conditions that asks for attention, and how many of its machines are updated.
+/// Returns the state of a pool: the most important of its conditions, and the number of updated machines.
 pub(super) fn of_pool(object: &Object) -> State {
     let count = |field: &str| object["status"][field].as_i64().unwrap_or(0);
     let counts = format!("{}/{}", count("updatedMachineCount"), count("machineCount"));
@@ -100,7 +100,7 @@ pub(super) fn of_pool(object: &Object) -> State {
     state
 }
 
-/// A node's phase, as `oc adm upgrade status` judges it; `None` where no pool wants it.
+/// Returns the phase of a node, as `oc adm upgrade status` determines it; `None` if no pool selects it.
 pub(super) fn of_node(node: &Object, view: &View) -> Option<State> {
     let status = nodes::in_view(node, view)?;
     let tone = match (status.assessment, status.phase) {
@@ -120,7 +120,7 @@ pub(super) fn of_node(node: &Object, view: &View) -> Option<State> {
     Some(state)
 }
 
-/// A lane for each insight whose document is not the one of before, with `None` for those that are gone.
+/// Returns a state for each insight whose document changed; `None` for those that were removed.
 pub(super) fn of_insights(before: &Value, after: &Value) -> Vec<(String, Place, Option<State>)> {
     let (old, new) = (insights::of(before), insights::of(after));
     let mut found = Vec::new();
@@ -142,7 +142,7 @@ pub(super) fn of_insights(before: &Value, after: &Value) -> Vec<(String, Place, 
 }
 
 fn of_insight(key: &str, told: Told<'_>) -> Option<(String, State)> {
-    /// Summaries are cut, and told apart by the last letters of their keys.
+    /// Summaries are truncated; the last characters of the key distinguish equal ones.
     const SUMMARY: usize = 60;
     const TAIL: usize = 6;
     let insight = told.read()?;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_shows_the_worst_of_its_conditions_and_a_stripe_for_another() {
+    fn an_operator_shows_its_worst_condition_and_a_stripe_for_another() {
         let check = |conditions: &str, expected: (Tone, Option<Tone>, &str)| {
             let state = of_operator(
                 &object(&format!(
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_insights_that_changed_have_news() {
+    fn returns_only_changed_insights() {
         let document = |status: &str| {
             format!(
                 "{{uid: co-dns, type: ClusterOperator, clusterOperator: {{name: dns, conditions: [{{type: Updating, status: '{status}', reason: Progressing}}]}}}}"

@@ -1,4 +1,4 @@
-//! The steps of a scenario as rows of a table.
+//! The steps of a scenario as table rows.
 
 use serde::Serialize;
 use windtunnel_core::clock::Time;
@@ -6,20 +6,20 @@ use windtunnel_core::text::{clock_time, short_duration};
 
 use crate::record::{Event, Record};
 
-/// A step as it was played.
+/// A step that ran.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Step {
-    /// When it began, as `H:MM:SS` since the start.
+    /// The start, as `H:MM:SS` since the start of the run.
     at: String,
-    /// How much cluster time it took; empty: none.
+    /// The cluster time that it took; empty for none.
     took: String,
     text: String,
     passed: bool,
-    /// What the commands printed that it ran.
+    /// The output of its commands.
     output: String,
 }
 
-/// All steps that were played, in order.
+/// Returns all steps that ran, in order.
 pub(super) fn of(record: &Record) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut began, mut output) = (record.header.epoch, String::new());

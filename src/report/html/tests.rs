@@ -1,4 +1,4 @@
-//! Tests of the page: what is hostile stays text, and what a record tells stands in its lanes.
+//! Tests of the page: hostile text stays text, and lanes show the events of a record.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
@@ -10,7 +10,7 @@ use crate::record::{Entry, Event, Header, WriteEvent};
 
 const HOSTILE: &str = "</script><script>alert(1)</script><!-- & \" ' \u{2028}";
 
-/// A record whose entries happen so many seconds after its start.
+/// Returns a record with entries at these seconds after its start.
 fn record(entries: Vec<(i64, Event)>) -> Record {
     let epoch: Time = "2024-01-01T00:00:00Z".parse().unwrap();
     let header = Header {
@@ -62,7 +62,7 @@ fn operator(version: &str, progressing: &str) -> Value {
     }})
 }
 
-/// A page of one scenario, and what its timeline is drawn from.
+/// Returns a page of one scenario, and the data of its timeline.
 fn page(record: &Record) -> (String, Value) {
     let result = ScenarioResult::of(record, "a.yaml");
     let scenario =
@@ -74,7 +74,7 @@ fn page(record: &Record) -> (String, Value) {
     (page, data)
 }
 
-/// The spans of a lane as `from-to tone label`, in seconds.
+/// Returns the spans of a lane as `from-to tone label`, in seconds.
 fn spans(data: &Value, group: &str, lane: &str) -> Vec<String> {
     let named = |list: &Value, field: &str, name: &str| {
         list.as_array().unwrap().iter().find(|item| item[field] == name).cloned().unwrap()
@@ -89,7 +89,7 @@ fn spans(data: &Value, group: &str, lane: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_a_cluster_says_is_never_markup() {
+fn escapes_all_text_of_a_cluster() {
     let failure = format!("seen: {HOSTILE}\n  pending: {HOSTILE} waits for: {HOSTILE}");
     let record = record(vec![
         (-5, write(&CLUSTER_VERSIONS, "version", None, Some(cluster_version("False", "")))),
@@ -119,13 +119,13 @@ fn what_a_cluster_says_is_never_markup() {
     assert!(!page.contains("<!-- &"), "{page}");
     let (_, script) = page.split_once("application/json\">").unwrap();
     assert!(!script.split_once("</script>").unwrap().0.contains(['<', '>', '&', '\u{2028}']));
-    // It is there all the same, as it was said.
+    // The data still contains the unchanged text.
     assert!(data["texts"].as_array().unwrap().iter().any(|text| text == HOSTILE));
     assert!(page.contains("&lt;script&gt;alert(1)&lt;"), "{page}");
 }
 
 #[test]
-fn a_text_of_any_letters_is_read_back_from_a_script() {
+fn script_json_preserves_any_text() {
     let text: String = (0..0x3000).filter_map(char::from_u32).collect();
     let json = script_json(&text);
     assert!(!json.contains(['<', '>', '&', '\n', '\u{2028}', '\u{2029}']));
@@ -133,7 +133,7 @@ fn a_text_of_any_letters_is_read_back_from_a_script() {
 }
 
 #[test]
-fn lanes_tell_what_objects_were_when() {
+fn lanes_show_the_states_of_objects_over_time() {
     let (calm, busy) = (cluster_version("False", ""), cluster_version("True", "Working"));
     let record = record(vec![
         (-9, write(&CLUSTER_VERSIONS, "version", None, Some(calm.clone()))),
@@ -177,7 +177,7 @@ fn lanes_tell_what_objects_were_when() {
 }
 
 #[test]
-fn a_failure_tells_who_waited_and_what_was_refused_how_often() {
+fn a_failure_lists_pending_waits_and_merged_rejections() {
     let record = record(vec![
         (1, refusal("status.a: Unsupported value")),
         (2, refusal("status.a: Unsupported value")),

@@ -1,4 +1,4 @@
-//! Events with numbers for their texts, which repeat: paths, refusals, names.
+//! Replaces the texts of events, which repeat often, by indices into a list.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use serde::Serialize;
 
 use super::lanes;
 
-/// An event, its texts as indices.
+/// An event with indices instead of texts.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Event {
     at: i64,
     object: usize,
-    /// 0 is the empty text: nobody is told of.
+    /// 0, the empty text, means nobody.
     by: usize,
     text: usize,
-    /// Paths with values before and after.
+    /// Paths with the values before and after.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     diff: Vec<[usize; 3]>,
 }
 
-/// The events, and all of their texts, each once and the empty one first.
+/// Returns the events and their distinct texts, the empty text first.
 pub(super) fn once(events: &[lanes::Event]) -> (Vec<Event>, Vec<String>) {
     let mut texts = vec![String::new()];
     let mut known = BTreeMap::from([("", 0)]);

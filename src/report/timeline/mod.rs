@@ -1,4 +1,5 @@
-//! A run as a table: when, which object, what changed, who did it; with the steps of the scenario in between.
+//! The timeline of a run as a table: time, object, change and writer, with the steps of the scenario in
+//! between.
 
 pub(super) mod changes;
 mod rows;
@@ -14,21 +15,21 @@ use windtunnel_core::text::{clock_time, truncate};
 use crate::record::{Entry, Event, INSTALLER, Record, WriteEvent};
 use rows::{Row, Rows, Span};
 
-/// Columns of the time: `H:MM:SS`.
+/// The width of the time column: `H:MM:SS`.
 const TIME_WIDTH: usize = 7;
 
-/// Narrower terminals are written for as if they had this many columns.
+/// The minimum width of the output, even for narrower terminals.
 const WIDTH_MIN: usize = 72;
 
-/// The column of who did it is not cut below this: the cluster-version operator's name.
+/// The minimum width of the writer's column: the length of `cluster-version-operator`.
 const BY_WIDTH: usize = 24;
 
-/// What the column of changes is filled up to where nothing is cut.
+/// The width of the column of changes if nothing is truncated.
 const CHANGE_WIDTH_UNCUT: usize = 60;
 
-/// The timeline of a record, fit to a terminal of `width` columns; with 0 nothing is cut. Lease renewals and Events
-/// are left out, the set-up is one line, and of lines that differ only in digits the first and the last are kept (but
-/// all that tell of requests, history and replicas).
+/// Renders the timeline of a record for a terminal of `width` columns; 0 truncates nothing. It leaves out
+/// Lease renewals and Events, and shows the set-up as one line. Of lines that differ only in digits it keeps
+/// the first and the last, but all lines about requests, history and replicas.
 pub fn render(record: &Record, width: usize) -> String {
     let mut rows = Rows::default();
     let (set_up, run): (Vec<&Entry>, Vec<&Entry>) =
@@ -70,9 +71,9 @@ pub fn render(record: &Record, width: usize) -> String {
     table(&rows.kept(), record.header.epoch, width)
 }
 
-/// An alert's state with what it is about, and that alone.
+/// Returns the state of an alert with its own labels, and these labels alone.
 pub(super) fn told(alert: &Alert) -> (String, String) {
-    // What all alerts of its name share says nothing.
+    // Labels that all alerts of this name share are not interesting.
     let own =
         alert.labels.iter().filter(|(name, _)| !["alertname", "namespace", "severity"].contains(&&***name));
     let about: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
@@ -80,7 +81,7 @@ pub(super) fn told(alert: &Alert) -> (String, String) {
     (format!("{} {about}", alert.state).trim_end().to_owned(), about)
 }
 
-/// How many objects these entries wrote.
+/// Returns the number of objects that these entries wrote.
 fn written(entries: &[&Entry]) -> usize {
     let writes = entries.iter().filter_map(|entry| match &entry.event {
         Event::Write(write) if write.after.is_some() => Some(&write.key),
@@ -96,12 +97,12 @@ fn add_write(rows: &mut Rows, at: Time, write: &WriteEvent) {
     }
 }
 
-/// A text with its line breaks written as `\n`.
+/// Returns a text with line breaks written as `\n`.
 fn one_line(text: &str) -> String {
     text.trim_end().replace('\n', "\\n")
 }
 
-/// The rows as text: a step spans all columns after the time.
+/// Formats the rows; a step spans all columns after the time.
 fn table(rows: &[&Row], epoch: Time, width: usize) -> String {
     let widths = Widths::of(rows, width);
     let mut out = String::new();
@@ -110,12 +111,12 @@ fn table(rows: &[&Row], epoch: Time, width: usize) -> String {
         let line = if row.span == Span::Step {
             format!("{time:>TIME_WIDTH$}  {}", limit(&row.change, widths.step))
         } else if row.span == Span::Below {
-            // Why a step failed, or what it printed, is never cut.
+            // The reason of a failure and the output of commands are never truncated.
             format!("{:TIME_WIDTH$}    {}", "", row.change)
         } else {
             let Widths { object, change, by, .. } = widths;
             let cells = [limit(&row.object, object), limit(&row.change, change), limit(&row.by, by)];
-            // Where nothing is cut, long changes push the last column out of its place, but not that of others.
+            // If nothing is truncated, a long change shifts the last column of its own row only.
             let (object, change) =
                 (object.unwrap_or(widths.object_widest), change.unwrap_or(CHANGE_WIDTH_UNCUT));
             format!("{time:>TIME_WIDTH$}  {:object$}  {:change$}  {}", cells[0], cells[1], cells[2])
@@ -126,7 +127,7 @@ fn table(rows: &[&Row], epoch: Time, width: usize) -> String {
     out
 }
 
-/// How wide columns may be; `None`: as wide as they like.
+/// The widths of columns; `None` is unlimited.
 #[derive(Debug, Clone, Copy)]
 struct Widths {
     object: Option<usize>,

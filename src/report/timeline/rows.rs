@@ -1,21 +1,21 @@
-//! The lines of a timeline, and which of them are left out because they differ only in digits.
+//! The rows of a timeline. Rows that differ only in digits are left out.
 
 use std::collections::BTreeMap;
 
 use windtunnel_core::clock::Time;
 
-/// Where in a line its text stands.
+/// The columns that a row's text occupies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Span {
-    /// In the columns.
+    /// The columns.
     Columns,
-    /// After the time, over all other columns.
+    /// All columns after the time.
     Step,
-    /// As for [`Span::Step`], below the step that it tells of.
+    /// As [`Span::Step`], below the step that it belongs to.
     Below,
 }
 
-/// One line.
+/// One row.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) at: Time,
@@ -26,16 +26,16 @@ pub(super) struct Row {
     left_out: bool,
 }
 
-/// Lines that follow each other for one subject of one object and differ only in digits.
+/// Consecutive rows of one subject of one object that differ only in digits.
 #[derive(Debug, Default)]
 struct Alike {
-    /// What they have in common; empty where nothing is alike.
+    /// Their common text without digits; empty if no row can be left out.
     shape: String,
-    /// Index of the latest, if it is not the first.
+    /// Index of the latest row, if it is not the first.
     latest: Option<usize>,
 }
 
-/// All lines, in order of time.
+/// All rows, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     rows: Vec<Row>,
@@ -43,7 +43,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Adds a change; `subject` is what of the object changed, such as `condition Progressing`.
+    /// Adds a change; `subject` is the changed part of the object, such as `condition Progressing`.
     pub(super) fn add(&mut self, at: Time, object: &str, subject: &str, change: String, by: &str) {
         let shape = shape(subject, &change);
         let index = self.rows.len();
@@ -66,12 +66,13 @@ impl Rows {
         }
     }
 
-    /// Adds a line for a step: its beginning or its end.
+    /// Adds a row for the start or the end of a step.
     pub(super) fn add_step(&mut self, at: Time, text: String) {
         self.add_spanning(at, text, Span::Step);
     }
 
-    /// Adds the line for a step's end. Where nothing stands between it and the beginning, one line tells of both.
+    /// Adds the row for the end of a step. If nothing happened since its start, the row replaces that of the
+    /// start.
     pub(super) fn end_step(&mut self, at: Time, text: String, beginning: &str) {
         if self.rows.last().is_some_and(|row| row.span == Span::Step && row.change == beginning) {
             self.rows.pop();
@@ -79,7 +80,7 @@ impl Rows {
         self.add_step(at, text);
     }
 
-    /// Adds the lines that say why a step failed, or what it printed.
+    /// Adds rows with the reason of a failure, or with the output of a command.
     pub(super) fn add_below(&mut self, at: Time, text: &str) {
         for line in text.lines() {
             self.add_spanning(at, line.to_owned(), Span::Below);
@@ -90,17 +91,17 @@ impl Rows {
         self.rows.push(Row { at, object: String::new(), change, by: String::new(), span, left_out: false });
     }
 
-    /// The lines to show.
+    /// Returns the rows to show.
     pub(super) fn kept(&self) -> Vec<&Row> {
         self.rows.iter().filter(|row| !row.left_out).collect()
     }
 }
 
-/// Subjects of which every change is told: what was asked for, and what came of it.
+/// Subjects whose changes are all shown: requests and their results.
 const ALWAYS_TOLD: &[&str] = &["request", "history", "replicas"];
 
-/// A text with every run of digits as one `#`; texts without digits are alike to none, and so are those of
-/// [`ALWAYS_TOLD`].
+/// Returns a text with each run of digits replaced by `#`; empty for texts that are always shown: those
+/// without digits and those of [`ALWAYS_TOLD`].
 fn shape(subject: &str, text: &str) -> String {
     if ALWAYS_TOLD.contains(&subject) {
         return String::new();

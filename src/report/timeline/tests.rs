@@ -1,4 +1,4 @@
-//! Tests of the timeline, on a small record made by hand.
+//! Tests of the timeline, on a small record.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
@@ -7,7 +7,7 @@ use windtunnel_core::{Object, Resource, resources};
 use super::render;
 use crate::record::{Entry, Event, Header, Record, WriteEvent};
 
-/// A record in the making: keeps the last state of the objects that it writes.
+/// Builds a record and keeps the last state of its objects.
 struct History {
     record: Record,
     now: Time,
@@ -44,7 +44,7 @@ impl History {
         self.event(Event::Outcome { text: text.to_owned(), failure: failure.map(str::to_owned) })
     }
 
-    /// `by` writes `object`: null deletes it.
+    /// Adds a write of `object` by `by`; null deletes it.
     fn write(
         &mut self,
         by: &str,
@@ -56,7 +56,7 @@ impl History {
         self.answered(by, resource, namespace, name, 200, "", Some(object))
     }
 
-    /// A write that is refused.
+    /// Adds a rejected write.
     fn refused(&mut self, by: &str, resource: &Resource, name: &str, code: u16, message: &str) -> &mut Self {
         self.answered(by, resource, "", name, code, message, None)
     }

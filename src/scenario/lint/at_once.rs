@@ -1,27 +1,27 @@
-//! Expectations that hold as soon as they are looked at, since the update whose end they wait for has not begun.
+//! Warns of an expectation that waits for the end of an update which has not started: it holds at once.
 
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 
 use crate::plan::{Action, Check, ClusterPlan, Expectation, Step, TextMatch, What, When};
 
-/// How far the cluster is with what it was asked for, as far as the steps of a run tell.
+/// The progress of the cluster's current update, as far as the steps show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// It does nothing.
+    /// No update is in progress.
     Done,
-    /// An update was asked for, and no time has passed since.
+    /// An update was requested, and no time has passed since.
     Asked,
-    /// Nobody knows.
+    /// The steps do not show it.
     Unknown,
 }
 
 impl Progress {
-    /// That of a cluster when its run begins.
+    /// Returns the progress at the start of a run.
     pub(super) fn of(cluster: &ClusterPlan) -> Self {
         if cluster.installed { Self::Done } else { Self::Unknown }
     }
 
-    /// Why a step, which is the next one of the run, is odd.
+    /// Returns why the next step of the run is suspicious, if it is.
     pub(super) fn odd(&mut self, step: &Step) -> Option<String> {
         let next = match (step, *self) {
             (Step::Expect(expected), Self::Asked) if is_done(expected) => {
@@ -41,7 +41,7 @@ impl Progress {
     }
 }
 
-/// Whether a step waits for nothing but the end of an update.
+/// Returns whether a step only waits for the end of an update.
 fn is_done(expected: &Expectation) -> bool {
     let (condition, checks) = match &expected.what {
         What::Object(object, checks) if object.resource == CLUSTER_VERSIONS => ("Progressing", checks),
@@ -52,7 +52,7 @@ fn is_done(expected: &Expectation) -> bool {
     is_waited_for && matches!(checks.as_slice(), [check] if is_false(check, condition))
 }
 
-/// Whether a check asks for this status alone.
+/// Returns whether a check only requires status `False` of this condition.
 fn is_false(check: &Check, condition: &str) -> bool {
     match check {
         Check::Condition { kind, status: Some(TextMatch::Equals(status)), reason: None, message: None } => {

@@ -1,4 +1,4 @@
-//! What can be read and played, but says something else than its author may think.
+//! Warnings about scenarios that are valid but probably do not mean what their author intends.
 
 mod at_once;
 mod names;
@@ -11,7 +11,7 @@ use names::Names;
 use super::Problem;
 use crate::plan::{Action, Attempt, ClusterPlan, Plan, PlannedStep, Run, Step, Target};
 
-/// A cluster as the steps of a run leave it, as far as that tells which of them are odd.
+/// The state of a cluster after the steps so far, as far as the warnings need it.
 #[derive(Debug, Clone)]
 pub struct Steps {
     names: Names,
@@ -19,19 +19,19 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Before the first step.
+    /// Returns the state before the first step.
     pub fn of(cluster: &ClusterPlan) -> Self {
         Self { names: Names::of(cluster), progress: Progress::of(cluster) }
     }
 
-    /// What is odd about a step, which is the next one of the run.
+    /// Returns warnings about the next step of the run.
     pub fn odd(&mut self, step: &Step) -> Vec<String> {
         self.names.strange(step).into_iter().chain(self.progress.odd(step)).collect()
     }
 }
 
-/// What is odd about the scenarios of a file, in the order of its text: `plans` are those that [`super::read_all`] found in
-/// `text`.
+/// Returns warnings about the scenarios of a file, in the order of its text. `plans` are those that
+/// [`super::read_all`] returned for `text`.
 pub fn warnings(plans: &[Plan], text: &str) -> Vec<Problem> {
     let mut found: Vec<Problem> = plans.iter().flat_map(|plan| of_plan(plan, text)).collect();
     found.sort();
@@ -57,7 +57,7 @@ fn of_plan(plan: &Plan, text: &str) -> Vec<Problem> {
     found
 }
 
-/// Whether a step can fail by what the cluster does.
+/// Returns whether the cluster's behavior can make the step fail.
 fn checks(step: &Step) -> bool {
     match step {
         Step::Expect(_) | Step::Try(_) | Step::Run(Run { .. }) => true,
@@ -75,8 +75,8 @@ fn at(plan: &Plan, step: &PlannedStep, message: &str) -> Problem {
     Problem { file, line: step.line, column: step.column, message: message.to_owned() }
 }
 
-/// Releases that the text names once: where it says that they exist. What the update
-/// service is told may name them in a folder of graph data.
+/// Returns warnings about releases that the text mentions only where it declares them. An update service with
+/// its own data is exempt, since a folder of graph data may mention them.
 fn unused_releases(plan: &Plan, text: &str) -> Vec<Problem> {
     let service = &plan.cluster.update_service;
     if service.channels.is_some() || service.edges.is_some() || !service.conditional.is_empty() {

@@ -1,4 +1,4 @@
-//! Names that nobody in the cluster of a run has, and words that nobody in it says.
+//! Warns of names that do not exist in the cluster, and of conditions and reasons that no component sets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ use crate::plan::{Disturbance, Faulty};
 use crate::scenario::vocabulary;
 use crate::scenario::vocabulary::Types;
 
-/// The pools of every cluster.
+/// The MachineConfigPools of every cluster.
 const POOLS: [&str; 2] = ["master", "worker"];
 
-/// The names of a cluster, and of what steps made in it so far.
+/// The names in a cluster, including those that steps have created so far.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     operators: BTreeSet<String>,
@@ -28,7 +28,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those of a cluster that nothing was done to.
+    /// Returns the names of a cluster at the start of its run.
     pub(super) fn of(cluster: &ClusterPlan) -> Self {
         let releases = cluster.releases.iter().map(|planned| &planned.release).chain([&cluster.release]);
         let operators = releases.flat_map(Release::operators);
@@ -41,7 +41,7 @@ impl Names {
         }
     }
 
-    /// What is strange about a step, which is the next one of the run.
+    /// Returns warnings about the next step of the run.
     pub(super) fn strange(&mut self, step: &Step) -> Vec<String> {
         match step {
             Step::Act(action) => self.of_action(action),
@@ -96,7 +96,7 @@ impl Names {
                 found.extend(self.insight(insight));
                 found.extend(words_of_insight(insight, checks));
             }
-            // What nobody publishes is absent, whatever it is called.
+            // While nothing publishes insights, every insight is absent.
             What::NoInsight(insight, checks) | What::NeverInsight(insight, checks) => {
                 let nobody = "nobody publishes insights by now, so that none is there says nothing: begin with `insights: true` (in features: `Given insights are published`)";
                 found.extend((!self.publishes).then(|| nobody.to_owned()));
@@ -156,7 +156,7 @@ impl Names {
         })
     }
 
-    /// Why there can be no pool of this name.
+    /// Returns why no pool of this name exists.
     fn pool(&self, name: &str) -> Option<String> {
         if name.ends_with('*') || self.made.contains(name) || POOLS.contains(&name) {
             return None;
@@ -165,7 +165,7 @@ impl Names {
         Some(format!("the cluster has no pool {name}{}", did_you_mean(name, pools)))
     }
 
-    /// Why an object that is applied would be a pool that has no nodes and no configuration.
+    /// Returns a warning for an applied pool that would have no nodes and no configuration.
     fn is_no_pool(&self, object: &Value) -> Option<String> {
         let selects = |field: &str| !object["spec"][field].is_null();
         let is_meant = object["kind"] == "MachineConfigPool"
@@ -174,7 +174,8 @@ impl Names {
         self.pool(object["metadata"]["name"].as_str().filter(|_| is_meant)?)
     }
 
-    /// Why there can be no node of this name; one that is called otherwise is none of ours.
+    /// Returns why no node of this name exists. Names that do not follow `master-N` or `worker-N` are
+    /// accepted.
     fn node(&self, name: &str) -> Option<String> {
         let (role, number, count) = self.numbered(name)?;
         (number >= count && !self.made.contains(name)).then(|| match count {
@@ -183,18 +184,18 @@ impl Names {
         })
     }
 
-    /// Whether the cluster begins with a node of this name.
+    /// Returns whether the initial cluster has a node of this name.
     fn is_first(&self, name: &str) -> bool {
         self.numbered(name).is_some_and(|(_, number, count)| number < count)
     }
 
-    /// The role and the number of a node that is called as those of a cluster are, and how many of that role it begins with.
+    /// Splits a name such as `worker-2` into role and number, and adds the initial count of that role.
     fn numbered<'a>(&self, name: &'a str) -> Option<(&'a str, u32, u32)> {
         let (role, number) = name.rsplit_once('-')?;
         Some((role, number.parse().ok()?, *self.nodes.get(role)?))
     }
 
-    /// Why there can be no operator of this name in any release of the run.
+    /// Returns why no release of the run has an operator of this name.
     fn operator(&self, name: &str) -> Option<String> {
         if name.ends_with('*') || self.made.contains(name) || self.operators.contains(name) {
             return None;
@@ -204,18 +205,18 @@ impl Names {
     }
 }
 
-/// Why no node is in one of these phases.
+/// Returns why a node cannot be in one of these phases.
 fn unsaid(phases: &[Phase]) -> Option<String> {
     let why = "no machine-config daemon says that its node is Rebooting: it is Updating until it is back";
     phases.contains(&Phase::Rebooting).then(|| why.to_owned())
 }
 
-/// What an insight is called.
+/// Returns how messages call an insight.
 fn told(insight: &InsightRef) -> String {
     format!("insight {}", insight.kind)
 }
 
-/// Conditions that no object of the kind has, and reasons that nobody gives for them.
+/// Returns warnings about condition types that the kind lacks, and reasons that no component sets.
 fn words_of_object(object: &ObjectRef, checks: &[Check]) -> Vec<String> {
     let kind = object.resource.kind.as_ref();
     let reasons = |condition: &str| match kind {
@@ -225,7 +226,7 @@ fn words_of_object(object: &ObjectRef, checks: &[Check]) -> Vec<String> {
     words(kind, vocabulary::of_objects(kind), reasons, checks)
 }
 
-/// The same of insights.
+/// Returns the same warnings for insights.
 fn words_of_insight(insight: &InsightRef, checks: &[Check]) -> Vec<String> {
     let reasons = |condition: &str| vocabulary::reasons_of_insights(&insight.kind, condition);
     words(&told(insight), vocabulary::of_insights(&insight.kind), reasons, checks)
@@ -256,7 +257,8 @@ fn words(
     found
 }
 
-/// Why nobody has a condition of this type. Where others may add types, only what looks like a slip is told.
+/// Returns why nothing sets a condition of this type. For kinds that others may extend, only likely typos are
+/// reported.
 fn unknown_type(types: Option<Types>, whose: &str, kind: &str) -> Option<String> {
     let Types { known, closed } = types?;
     if known.contains(&kind) || (!closed && nearest(kind, known.iter().copied()).is_none()) {
@@ -265,7 +267,7 @@ fn unknown_type(types: Option<Types>, whose: &str, kind: &str) -> Option<String>
     Some(format!("no {whose} has a condition `{kind}`{}", hint(kind, known)))
 }
 
-/// The nearest word, or all of a few.
+/// Returns the nearest word as a hint, or else all known words.
 fn hint(word: &str, known: &[&str]) -> String {
     let near = did_you_mean(word, known.iter().copied());
     if near.is_empty() { format!("; there are `{}`", known.join("`, `")) } else { near }

@@ -1,11 +1,11 @@
-//! What is odd, and what is not.
+//! Tests of the warnings.
 
 use windtunnel_openshift::release::Release;
 
 use super::warnings;
 use crate::scenario;
 
-/// Reads a scenario and compares what is odd about it.
+/// Parses a scenario and compares its warnings.
 fn check(text: &str, expected: &str) {
     let plans = scenario::read_all("s.yaml", text, &Release::find).unwrap();
     let found: Vec<String> = warnings(&plans, text).iter().map(ToString::to_string).collect();
@@ -15,7 +15,7 @@ fn check(text: &str, expected: &str) {
 const HEAD: &str = "name: n\ncluster: {version: 4.20.1, nodes: {workers: 2}}\n";
 
 #[test]
-fn what_expects_nothing_is_odd() {
+fn warns_of_scenarios_and_steps_without_expectations() {
     check(
         &format!("{HEAD}timeline:\n- clear-update\n- advance: 1h\n"),
         "s.yaml:1:1: nothing is expected: this scenario passes whatever happens\n\
@@ -25,7 +25,7 @@ fn what_expects_nothing_is_odd() {
 }
 
 #[test]
-fn a_release_that_nothing_goes_to_is_odd() {
+fn warns_of_an_unused_release() {
     let of = |timeline: &str| format!("{HEAD}releases:\n  4.20.8:\ntimeline:\n{timeline}");
     check(
         &of("- expect: {object: ClusterVersion/version}\n"),
@@ -36,7 +36,7 @@ fn a_release_that_nothing_goes_to_is_odd() {
 }
 
 #[test]
-fn a_release_that_a_parameter_names_is_used() {
+fn a_release_that_a_parameter_names_counts_as_used() {
     check(
         "name: n\nparameters: [{to: 4.20.8}]\ncluster: {version: 4.20.1}\nreleases: {<to>: }\ntimeline:\n\
          - update: {to: <to>}\n- expect: {object: ClusterVersion/version}\n",
@@ -45,7 +45,7 @@ fn a_release_that_a_parameter_names_is_used() {
 }
 
 #[test]
-fn names_that_the_cluster_does_not_have_are_odd() {
+fn warns_of_nodes_and_operators_that_do_not_exist() {
     check(
         &format!(
             "{HEAD}timeline:\n- fault: {{node: worker-2, is: not-ready}}\n- fault: {{operator: etdc, is: degraded}}\n\
@@ -60,7 +60,7 @@ fn names_that_the_cluster_does_not_have_are_odd() {
 }
 
 #[test]
-fn a_machine_that_joined_is_a_node_and_one_that_is_there_cannot_join() {
+fn a_joined_machine_is_a_node_and_cannot_join_again() {
     check(
         &format!(
             "{HEAD}timeline:\n- join: worker-1\n- join: worker-2\n- fault: {{node: worker-2, is: not-ready}}\n\
@@ -72,7 +72,7 @@ fn a_machine_that_joined_is_a_node_and_one_that_is_there_cannot_join() {
 }
 
 #[test]
-fn words_that_nobody_says_are_odd() {
+fn warns_of_unknown_condition_types_and_reasons() {
     let insights = HEAD.replace("4.20.1,", "4.20.1, insights: true,");
     check(
         &format!(
@@ -95,7 +95,7 @@ fn words_that_nobody_says_are_odd() {
 }
 
 #[test]
-fn a_phase_that_no_daemon_tells_of_is_odd() {
+fn warns_of_a_phase_that_no_daemon_reports() {
     let odd = "no machine-config daemon says that its node is Rebooting: it is Updating until it is back";
     check(
         &format!(
@@ -109,7 +109,7 @@ fn a_phase_that_no_daemon_tells_of_is_odd() {
 }
 
 #[test]
-fn that_insights_are_absent_is_odd_where_nobody_publishes_any() {
+fn warns_of_absent_insights_while_none_are_published() {
     let absent = "- expect: {insight: Health, absent: true}\n";
     check(
         &format!("{HEAD}timeline:\n{absent}"),
@@ -119,7 +119,7 @@ fn that_insights_are_absent_is_odd_where_nobody_publishes_any() {
 }
 
 #[test]
-fn what_the_timeline_makes_is_known() {
+fn objects_that_earlier_steps_apply_are_known() {
     check(
         &format!(
             "{HEAD}timeline:\n- apply: {{apiVersion: config.openshift.io/v1, kind: ClusterOperator, metadata: {{name: mine}}, spec: {{}}}}\n\
@@ -130,7 +130,7 @@ fn what_the_timeline_makes_is_known() {
 }
 
 #[test]
-fn a_pool_that_nobody_has_is_odd() {
+fn warns_of_pools_that_do_not_exist() {
     let pool = "apiVersion: machineconfiguration.openshift.io/v1, kind: MachineConfigPool";
     check(
         &format!(
@@ -147,7 +147,7 @@ fn a_pool_that_nobody_has_is_odd() {
 }
 
 #[test]
-fn to_wait_for_the_end_of_an_update_that_has_not_begun_is_odd() {
+fn warns_of_waiting_for_the_end_of_an_update_that_has_not_started() {
     let update = "- update: {to: 4.20.8}\n";
     let done = "- expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"False\"}, within: 3h}\n";
     let told = "- expect: {insight: ClusterVersion/version, condition: {type: Updating, status: \"False\"}, within: 3h}\n";

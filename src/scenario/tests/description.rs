@@ -1,14 +1,14 @@
-//! The description of the language and its schema have all of it, and damaged text is no more than wrong.
+//! Checks that the language's documentation and schema are complete, and that damaged text never panics.
 
 use super::*;
 use crate::scenario;
 
 const DOCUMENT: &str = include_str!("../../../docs/scenario-language.md");
 
-/// A scenario that the steps of the description can stand in.
+/// A scenario around the documented steps.
 const AROUND: &str = "name: n\ncluster: {version: 4.14.1}\nreleases: {4.14.8: , 4.15.0: }\ntimeline:\n";
 
-/// The `yaml` blocks of the language's description, with the line each starts in.
+/// Returns the `yaml` blocks of the documentation, with the line of each.
 fn blocks(document: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut block: Option<(usize, String)> = None;
@@ -26,7 +26,7 @@ fn blocks(document: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Every map key of a tree.
+/// Collects every map key of a tree.
 fn keys(node: &Node, into: &mut std::collections::BTreeSet<String>) {
     match &node.kind {
         Kind::List(items) => items.iter().for_each(|item| keys(item, into)),
@@ -40,7 +40,7 @@ fn keys(node: &Node, into: &mut std::collections::BTreeSet<String>) {
 }
 
 #[test]
-fn every_example_of_the_description_can_be_read() {
+fn parses_every_example_of_the_documentation() {
     let blocks = blocks(DOCUMENT);
     assert!(blocks.len() > 10, "{blocks:?}");
     for (line, block) in blocks {
@@ -52,7 +52,7 @@ fn every_example_of_the_description_can_be_read() {
 }
 
 #[test]
-fn the_description_has_an_example_of_every_key() {
+fn the_documentation_has_an_example_of_every_key() {
     let mut used = std::collections::BTreeSet::new();
     for (_, block) in blocks(DOCUMENT) {
         keys(&tree(&block).unwrap().0, &mut used);
@@ -71,7 +71,7 @@ fn the_description_has_an_example_of_every_key() {
 }
 
 #[test]
-fn the_schema_takes_every_example_and_knows_every_key() {
+fn the_schema_accepts_every_example_and_lists_every_key() {
     let schema = scenario::schema();
     let validator = jsonschema::validator_for(&schema).unwrap();
     for (line, block) in blocks(DOCUMENT) {
@@ -101,7 +101,7 @@ fn the_schema_takes_every_example_and_knows_every_key() {
 }
 
 #[test]
-fn no_damaged_text_panics() {
+fn damaged_text_never_panics() {
     let mut stream = windtunnel_core::rng::Streams::new(1).stream("damage");
     let mut problems = 0;
     for (_, block) in blocks(DOCUMENT) {

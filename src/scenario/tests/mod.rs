@@ -15,7 +15,7 @@ use windtunnel_openshift::release::{Architecture, Release, UnknownRelease};
 use super::{Problems, Releases};
 use crate::plan::{Plan, Snapshot, Step, Target, What, When};
 
-/// Facts for 4.14 to 4.16, enough to read scenarios.
+/// Returns facts for 4.14 to 4.16, enough to parse scenarios.
 fn find(version: &Version) -> Result<Release, UnknownRelease> {
     if version.major != 4 || !(14..=16).contains(&version.minor) {
         return Err(UnknownRelease {
@@ -39,7 +39,7 @@ fn find(version: &Version) -> Result<Release, UnknownRelease> {
     })
 }
 
-/// These releases, and one folder of graph data.
+/// A source of these releases, one folder of graph data and a few step files.
 struct Few;
 
 impl Releases for Few {
@@ -79,7 +79,7 @@ fn plan(text: &str) -> Result<Plan, Problems> {
     super::read("s.yaml", text, &Few)
 }
 
-/// Reads `text` and compares its problems, one per line.
+/// Parses `text` and compares its problems, one per line.
 fn check(text: &str, problems: &str) {
     let found = plan(text).map_or_else(|problems| problems.to_string(), |_| String::new());
     assert_eq!(found, problems, "\n{text}");
@@ -87,18 +87,18 @@ fn check(text: &str, problems: &str) {
 
 const HEAD: &str = "name: n\ncluster: {version: 4.14.1}\nreleases: {4.14.8: }\ntimeline:\n";
 
-/// As [`check`], for one step, which stands in line 5.
+/// Calls [`check`] for one step, in line 5.
 fn check_step(step: &str, problems: &str) {
     check(&format!("{HEAD}{step}\n"), problems);
 }
 
-/// Texts of the steps of a timeline.
+/// Returns the texts of the steps.
 fn texts(steps: &str) -> Vec<String> {
     plan(&format!("{HEAD}{steps}")).unwrap().timeline.into_iter().map(|step| step.text).collect()
 }
 
 #[test]
-fn a_whole_scenario_becomes_a_plan() {
+fn parses_a_scenario_with_every_key() {
     let plan = plan(
         r#"
 name: all of it
@@ -163,7 +163,7 @@ timeline:
 }
 
 #[test]
-fn what_is_left_out_has_defaults() {
+fn missing_keys_have_defaults() {
     let plan = plan("name: n\ncluster: {version: 4.14.1}\ntimeline: [clear-update]\n").unwrap();
     let cluster = &plan.cluster;
     assert_eq!((cluster.control_plane_nodes, cluster.worker_nodes, cluster.kubernetes_minor), (3, 3, None));
@@ -172,7 +172,7 @@ fn what_is_left_out_has_defaults() {
 }
 
 #[test]
-fn an_update_goes_to_a_version_or_an_image() {
+fn an_update_targets_a_version_or_an_image() {
     let plan = plan(&format!(
         "{HEAD}  - update: {{to: 4.14.8}}\n  - update: {{image: \"quay.io/a/b@sha256:0\", force: true}}\n"
     ))
@@ -235,7 +235,7 @@ fn each_step_has_a_text_of_one_line() {
 }
 
 #[test]
-fn machines_that_join_have_a_name_and_labels() {
+fn rejects_an_invalid_node_name_or_key_of_join() {
     check_step(
         "  - join: Worker_3",
         "s.yaml:5:11: expected the name of a new node, such as `worker-3`, found `Worker_3`: small letters, digits, `-` and `.`",
@@ -247,7 +247,7 @@ fn machines_that_join_have_a_name_and_labels() {
 }
 
 #[test]
-fn statuses_are_compared_with_texts_or_with_a_file() {
+fn a_status_expectation_compares_texts_or_a_file() {
     let check_status = |expectation: &str, problems: &str| {
         check(&format!("{HEAD}  - expect: {{{expectation}}}\n"), problems);
     };
@@ -268,7 +268,7 @@ fn statuses_are_compared_with_texts_or_with_a_file() {
 }
 
 #[test]
-fn an_update_service_is_read_whole() {
+fn parses_every_key_of_an_update_service() {
     let head = "name: n\ncluster: {version: 4.14.1}\nreleases: {4.14.8: }\ntimeline: [clear-update]\nupdate-service:\n";
     let service = |text: &str| plan(&format!("{head}{text}")).unwrap().cluster.update_service;
     let plain = service("  edges: [{from: 4.14.1, to: 4.14.8}]\n");
@@ -290,7 +290,7 @@ fn an_update_service_is_read_whole() {
 }
 
 #[test]
-fn of_two_kinds_of_one_name_the_group_tells_which_is_meant() {
+fn the_group_selects_between_two_kinds_of_the_same_name() {
     check_step(
         "  - apply: {apiVersion: config.openshift.io/v2, kind: Node, metadata: {name: a}}",
         "s.yaml:5:25: expected `config.openshift.io/v1`, which serves Node, found `config.openshift.io/v2`",

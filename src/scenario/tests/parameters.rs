@@ -1,9 +1,9 @@
-//! Tables of values, and steps of other files.
+//! Tests of `parameters` and `include`.
 
 use super::*;
 use crate::scenario;
 
-/// A scenario with parameters; `rest` is its lines after the table.
+/// Returns a scenario with parameters; `rest` is its text after the table.
 fn with_parameters(rows: &str, rest: &str) -> String {
     format!("name: n\nparameters:\n{rows}cluster: {{version: 4.14.1}}\n{rest}")
 }
@@ -29,7 +29,7 @@ fn each_row_of_parameters_is_a_scenario() {
 }
 
 #[test]
-fn parameters_that_make_no_table_are_problems_and_wrong_values_are_told_where_they_stand() {
+fn reports_malformed_tables_and_wrong_values_at_their_position() {
     let rest = "releases: {<to>: }\ntimeline: [{update: {to: <to>}}]\n";
     let wrong = |rows: &str, problems: &str| check(&with_parameters(rows, rest), problems);
     wrong("- {to: 4.14.8, x: 1}\n", "s.yaml:3:16: `x` is used nowhere: write `<x>` where its value goes");
@@ -46,7 +46,7 @@ fn parameters_that_make_no_table_are_problems_and_wrong_values_are_told_where_th
 }
 
 #[test]
-fn included_steps_stand_where_they_are_included() {
+fn included_steps_have_the_position_of_the_include() {
     let steps = "- include: {steps: completes.steps.yaml, with: {version: 4.14.8, within: 2h}}\n- include: settled.steps.yaml\n";
     let found = texts(steps);
     assert_eq!(found.len(), 3, "{found:?}");
@@ -57,7 +57,7 @@ fn included_steps_stand_where_they_are_included() {
 }
 
 #[test]
-fn files_that_cannot_be_included_are_problems_at_their_place() {
+fn reports_files_that_cannot_be_included() {
     check_step("- include: none.steps.yaml", "s.yaml:5:12: none.steps.yaml: no such file");
     check_step(
         "- include: broken.steps.yaml",

@@ -1,9 +1,9 @@
-//! What is wrong with a scenario is told at its place.
+//! Tests of the problems of scenarios and their positions.
 
 use super::*;
 
 #[test]
-fn all_problems_of_a_file_come_at_once_with_their_places() {
+fn reports_all_problems_of_a_file_with_their_positions() {
     check(
         "nam: x\nids: [OTA-x, 7]\ncluster:\n  version: 4.99.1\n  nodes: {workers: many}\n  chanel: x\nreleases:\n  4.14: {}\n  4.15.1: {pull: hang, recommended: 1}\ntimeline:\n  - advance: soon\n  - expekt: {}\n",
         "s.yaml:1:1: a scenario has no key `nam`; did you mean `name`?\n\
@@ -22,7 +22,7 @@ fn all_problems_of_a_file_come_at_once_with_their_places() {
 }
 
 #[test]
-fn machines_of_another_architecture_are_of_nodes_that_there_are_and_of_a_release_for_several() {
+fn node_architectures_need_existing_nodes_and_a_multi_release() {
     let file = |cluster: &str| {
         format!("name: n\ncluster: {{version: 4.14.1, {cluster}}}\ntimeline: [clear-update]\n")
     };
@@ -41,7 +41,7 @@ fn machines_of_another_architecture_are_of_nodes_that_there_are_and_of_a_release
 }
 
 #[test]
-fn a_command_is_looked_at_before_it_runs() {
+fn rejects_a_command_that_the_client_always_rejects() {
     check_step("  - run: oc adm upgrade --to-image=$(image 4.14.8)", "");
     check_step(
         "  - run: {command: oc adm upgrade --clear --to-latest, refused: --clear may not be specified with any other flags}",
@@ -69,7 +69,7 @@ fn a_command_is_looked_at_before_it_runs() {
 }
 
 #[test]
-fn unreadable_yaml_is_one_problem_with_a_place() {
+fn invalid_yaml_is_one_problem_with_a_position() {
     check("", "s.yaml:1:1: expected a scenario (a map), found nothing");
     check("- a\n", "s.yaml:1:1: expected a scenario (a map), found a list");
     check("name: [\n", "s.yaml:1:7: unclosed bracket '['");
@@ -88,7 +88,7 @@ fn unreadable_yaml_is_one_problem_with_a_place() {
 }
 
 #[test]
-fn the_cluster_is_checked_against_its_release() {
+fn validates_the_cluster_against_its_release() {
     let check_cluster = |cluster: &str, problems: &str| {
         check(&format!("name: n\ntimeline: [clear-update]\ncluster: {cluster}\n"), problems);
     };
@@ -135,7 +135,7 @@ fn the_cluster_is_checked_against_its_release() {
 }
 
 #[test]
-fn faults_are_of_an_operator_a_node_or_pods() {
+fn rejects_faults_with_invalid_targets() {
     check_step(
         "  - fault: {pod: web, node: w, is: unready}",
         "s.yaml:5:18: it is a `node` or a `pod`, not both",
@@ -151,7 +151,7 @@ fn faults_are_of_an_operator_a_node_or_pods() {
 }
 
 #[test]
-fn what_would_be_lost_on_a_fault_is_told() {
+fn rejects_fault_keys_without_effect() {
     let check_fault = |fault: &str, problem: &str| check_step(&format!("  - fault: {{{fault}}}"), problem);
     check_fault(
         "node: w, is: not-ready, times: 3",
@@ -191,7 +191,7 @@ fn what_would_be_lost_on_a_fault_is_told() {
 }
 
 #[test]
-fn steps_say_what_is_wrong_with_them() {
+fn reports_invalid_steps() {
     check(
         "name: n\ncluster: {version: 4.14.1}\ntimeline: []\n",
         "s.yaml:3:11: the timeline is empty: expected at least one step",
@@ -265,7 +265,7 @@ fn steps_say_what_is_wrong_with_them() {
 }
 
 #[test]
-fn expectations_say_what_is_wrong_with_them() {
+fn reports_invalid_expectations() {
     check_step(
         "  - expect: {}",
         "s.yaml:5:13: an expectation needs one of `object`, `insight`, `alert`, `metric`, `writes`, `statuses`, `status`, `node`",
@@ -368,7 +368,7 @@ fn expectations_say_what_is_wrong_with_them() {
 }
 
 #[test]
-fn invariants_are_left_out_by_their_names() {
+fn excludes_invariants_by_name() {
     let check_of = |invariants: &str, expected: &str| {
         check(
             &format!(

@@ -1,13 +1,13 @@
-//! A pattern as people read it: `I update to <version>[ by force]`.
+//! Renders the pattern of a step for people: `I update to <version>[ by force]`.
 
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{Ast, RepetitionKind};
 
-/// What several parts are together, where that says more than the parts.
+/// Combinations of placeholders, and the one that replaces each of them.
 const TOGETHER: &[(&str, &str)] = &[("<number>.<number>.<name>", "<version>"), ("<number> <name>", "<time>")];
 
-/// The sentences that a pattern takes: `<...>` stands for a value, `[...]` may be left out, `a|b` is one of them, and before
-/// `...` stands what may be said again. A pattern that is none is given as it is.
+/// Returns the readable form of a pattern: `<...>` is a value, `[...]` is optional, `a|b` is a choice, and
+/// `...` follows a part that may repeat. An invalid pattern is returned unchanged.
 pub(super) fn form(pattern: &str) -> String {
     let Ok(ast) = Parser::new().parse(pattern) else { return pattern.to_owned() };
     let form = TOGETHER.iter().fold(said(&ast), |form, (parts, whole)| form.replace(parts, whole));
@@ -30,12 +30,12 @@ fn said(ast: &Ast) -> String {
             (RepetitionKind::ZeroOrMore, Ast::Group(group)) => format!("[{}]...", said(&group.ast)),
             (_, inner) => value(inner),
         },
-        // Places in the sentence, and classes of single letters, say nothing to people.
+        // Anchors and classes of single letters would not help a reader.
         _ => String::new(),
     }
 }
 
-/// What may be left out, without the brackets of a choice.
+/// Renders the content of an optional part, without the parentheses of a choice.
 fn bare(ast: &Ast) -> String {
     match ast {
         Ast::Group(group) => said(&group.ast),
@@ -43,7 +43,7 @@ fn bare(ast: &Ast) -> String {
     }
 }
 
-/// Many letters of a class.
+/// Renders a repetition as a placeholder.
 fn value(ast: &Ast) -> String {
     match ast {
         Ast::ClassPerl(class) if class.kind == regex_syntax::ast::ClassPerlKind::Digit => {
@@ -59,7 +59,7 @@ mod tests {
     use super::form;
 
     #[test]
-    fn values_choices_and_what_may_be_left_out_are_shown() {
+    fn renders_values_choices_and_optional_parts() {
         for (pattern, expected) in [
             (r"^I update to (\d+\.\d+\.\S+)( by force)?$", "I update to <version>[ by force]"),
             (r"^I (pause|unpause) pool (\S+)$", "I (pause|unpause) pool <name>"),

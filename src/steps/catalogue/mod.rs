@@ -1,5 +1,5 @@
-//! The vocabulary for those who look for a sentence. It is read from the steps themselves: their patterns, and what their
-//! doc comments say, with an example each. So a new step is one function with a doc comment.
+//! The catalogue of Gherkin steps. It is built from the source of the step functions: their patterns, and
+//! their doc comments with examples. A new step therefore needs only one function with a doc comment.
 
 mod form;
 mod page;
@@ -14,7 +14,7 @@ use regex::Regex;
 
 pub use page::markdown;
 
-/// The modules that hold steps.
+/// The modules with steps.
 const MODULES: &[(&str, &str)] = &[
     ("given", include_str!("../given.rs")),
     ("update_service", include_str!("../update_service.rs")),
@@ -29,54 +29,54 @@ const MODULES: &[(&str, &str)] = &[
     ("test_data", include_str!("../test_data.rs")),
 ];
 
-/// The modules whose steps may be said with any keyword: where they come from, keywords say nothing.
+/// The modules whose steps accept any keyword, as in the suite that they come from.
 const ALIASES: [&str; 2] = ["aliases", "test_data"];
 
-/// Steps about one thing: a module.
+/// A module of steps about one topic.
 #[derive(Debug)]
 pub struct Topic {
-    /// What they are about, as the first line of the module says it.
+    /// The title, from the first line of the module's comment.
     pub title: String,
-    /// The steps in the order in which they stand there.
+    /// The steps, in the order of the source.
     pub steps: Vec<StepDoc>,
 }
 
-/// What is known of one step.
+/// The documentation of one step.
 #[derive(Debug)]
 pub struct StepDoc {
     /// `Given`, `When` or `Then`.
     pub keyword: &'static str,
-    /// Whether any other keyword will do.
+    /// Whether the step accepts any keyword.
     pub any: bool,
-    /// The sentences that it takes.
+    /// The pattern of its text.
     pub pattern: Regex,
-    /// The same for people: `I update to <version>[ by force]`.
+    /// The readable form of the pattern: `I update to <version>[ by force]`.
     pub form: String,
-    /// What it does.
+    /// The description.
     pub text: String,
-    /// Sentences as they are written, without the keyword; at least one.
+    /// Example texts without the keyword; at least one.
     pub examples: Vec<String>,
-    /// Other words for it, which no step takes: `Also:` in its doc comment.
+    /// Other wordings, which no step accepts: `Also:` in its doc comment.
     pub also: Vec<String>,
 }
 
-/// What a sentence is to the vocabulary.
+/// The result of a lookup.
 #[derive(Debug)]
 pub enum Found {
-    /// It is this step, with these parts of the sentence as its values.
+    /// The matching step, with the values captured from the text.
     Step(&'static StepDoc, Vec<String>),
-    /// No step takes it; these examples are most like it, the best first.
+    /// The nearest examples, best first; no step matches.
     Like(Vec<(&'static StepDoc, &'static str)>),
 }
 
-/// All steps.
+/// Returns all steps.
 pub fn topics() -> &'static [Topic] {
     static TOPICS: LazyLock<Vec<Topic>> =
         LazyLock::new(|| MODULES.iter().map(|(module, source)| topic(module, source)).collect());
     &TOPICS
 }
 
-/// The keyword of a step that may be said with any.
+/// Returns the keyword of the matching step, if the step accepts any keyword.
 pub(super) fn alias(sentence: &str) -> Option<StepType> {
     let step = steps(None).find(|step| step.any && step.pattern.is_match(sentence))?;
     Some(match step.keyword {
@@ -86,13 +86,14 @@ pub(super) fn alias(sentence: &str) -> Option<StepType> {
     })
 }
 
-/// All steps that are said with a keyword; `None` stands for any.
+/// Returns the steps that accept a keyword; `None` means any.
 fn steps(keyword: Option<&str>) -> impl Iterator<Item = &'static StepDoc> {
     let all = topics().iter().flat_map(|topic| &topic.steps);
     all.filter(move |step| keyword.is_none_or(|keyword| step.any || step.keyword == keyword))
 }
 
-/// The step that takes a sentence, which may begin with its keyword. `And`, `But` and `*` stand for any.
+/// Returns the step that matches a text. The text may start with its keyword; `And`, `But` and `*` mean any
+/// keyword.
 pub fn find(sentence: &str) -> Found {
     let sentence = sentence.trim();
     let (keyword, sentence) = match sentence.split_once(' ') {
@@ -109,18 +110,18 @@ pub fn find(sentence: &str) -> Found {
     Found::Like(most_like(keyword, sentence, 3))
 }
 
-/// The example of a keyword's steps that is most like a sentence.
+/// Returns the nearest example among the steps of a keyword.
 pub(super) fn example_like(keyword: &str, sentence: &str) -> Option<&'static str> {
     most_like(Some(keyword), sentence, 1).first().map(|(_, example)| *example)
 }
 
-/// The examples most like a sentence, at most `count`, the best first. When it must hold, names and values say little of
-/// what it is: they are not compared.
+/// Returns up to `count` nearest examples, best first. The comparison ignores times, names and values, which
+/// say little about the kind of step.
 fn most_like(keyword: Option<&str>, sentence: &str, count: usize) -> Vec<(&'static StepDoc, &'static str)> {
     let wanted = gist(sentence);
     let all = steps(keyword).flat_map(|step| {
         let examples = step.examples.iter().map(|example| (&**example, &**example));
-        // What else it may be called stands for its first example.
+        // An `Also:` wording counts for the first example.
         let also = step.also.iter().filter_map(|also| Some((&**also, &**step.examples.first()?)));
         examples.chain(also).map(move |(text, example)| (text, (step, example)))
     });
@@ -134,10 +135,10 @@ fn most_like(keyword: Option<&str>, sentence: &str, count: usize) -> Vec<(&'stat
     examples.take(count).collect()
 }
 
-/// Sentences less like each other than this have nothing in common.
+/// The lowest similarity of texts that have anything in common.
 const LIKE: f64 = 0.68;
 
-/// How like two sentences are, 0 to 1: by their words, in whatever order and form, and by their letters.
+/// Returns the similarity of two texts from 0 to 1: by words in any order and form, and by letters.
 fn likeness(a: &str, b: &str) -> f64 {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(' ').filter(|word| word.len() > 3);
@@ -145,19 +146,18 @@ fn likeness(a: &str, b: &str) -> f64 {
     };
     let (ours, theirs) = (words(a), words(b));
     let shared = ours.iter().filter(|word| theirs.contains(word)).count();
-    // Examples say more than they must: what counts is how much of the sentence is in them.
+    // Examples are longer than necessary, so only the share of our words in theirs counts.
     #[expect(clippy::cast_precision_loss, reason = "sentences have few words")]
     let by_words = shared as f64 / ours.len().max(1) as f64;
     let by_letters = strsim::jaro_winkler(&a.to_lowercase(), &b.to_lowercase());
-    // Whose words are the same is meant, however they stand; but nothing is as near as a word that is written a little
-    // otherwise.
+    // Equal words make a good match in any order, but a slightly misspelled text is the best one.
     by_letters.max(by_words.mul_add(0.2, by_words.midpoint(by_letters)).min(0.9))
 }
 
-/// How many letters of a word tell what it is about: `paused` and `pause`.
+/// The length of the word stems that are compared, as in `paused` and `pause`.
 const STEM: usize = 4;
 
-/// A sentence without `within 10 minutes` or `throughout 2h`, and with `_` for each name and value.
+/// Returns a text without `within 10 minutes` or `throughout 2h`, and with `_` for each name and value.
 fn gist(sentence: &str) -> String {
     let mut words: Vec<&str> = sentence.split(' ').collect();
     if ["within", "throughout"].contains(&words[0]) {
@@ -170,7 +170,7 @@ fn gist(sentence: &str) -> String {
     words.join(" ")
 }
 
-/// The steps of a module's source. What cannot be read in it is a mistake that the tests find.
+/// Parses the steps of a module's source. It skips steps that it cannot parse; the tests detect that.
 fn topic(module: &str, source: &str) -> Topic {
     let title = source.lines().next().and_then(|line| line.strip_prefix("//! ")).unwrap_or(module);
     let mut steps = Vec::new();
@@ -194,7 +194,7 @@ fn topic(module: &str, source: &str) -> Topic {
     Topic { title: title.to_owned(), steps }
 }
 
-/// The keyword of an attribute that makes a function a step.
+/// Returns the keyword of a step attribute such as `#[given(`.
 fn keyword_of(line: &str) -> Option<&'static str> {
     let (name, _) = line.strip_prefix("#[")?.split_once('(')?;
     match name {

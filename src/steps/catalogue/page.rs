@@ -1,10 +1,10 @@
-//! The vocabulary as a page in Markdown.
+//! The Markdown page of the catalogue, `docs/steps.md`.
 
 use std::fmt::Write as _;
 
 use super::{StepDoc, topics};
 
-/// What stands above the steps.
+/// The introduction of the page.
 const HEAD: &str = "# Steps
 
 Every sentence that features may say, by topic. `<...>` stands for a value, what is in `[...]` may be left out, and of `a|b` one is
@@ -15,7 +15,7 @@ The steps of the last two topics may be said with any keyword; all others with t
 This page is made from the steps: `windtunnel steps --markdown`.
 ";
 
-/// The page.
+/// Returns the page.
 pub fn markdown() -> String {
     let mut page = HEAD.to_owned();
     for topic in topics() {
@@ -31,7 +31,7 @@ pub fn markdown() -> String {
     page
 }
 
-/// The sentence, as code: it may hold what Markdown would take for its own.
+/// Returns the step's text as inline code, since it may contain Markdown syntax.
 fn title(step: &StepDoc) -> String {
     format!("`{} {}`", step.keyword, step.form)
 }

@@ -1,4 +1,4 @@
-//! The vocabulary is whole, and sentences are found in it.
+//! Tests that the catalogue is complete and that lookups find steps.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::steps::world::ClusterWorld;
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 #[test]
-fn every_example_is_a_step_and_every_step_has_an_example() {
+fn every_step_has_an_example_and_every_example_matches_its_step() {
     let registered = ClusterWorld::collection();
     let mut hit = BTreeSet::new();
     for step in steps(None) {
@@ -31,7 +31,7 @@ fn every_example_is_a_step_and_every_step_has_an_example() {
 }
 
 #[test]
-fn every_module_with_steps_is_read() {
+fn lists_every_module_with_steps() {
     let folder = Path::new(ROOT).join("src/steps");
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -45,13 +45,13 @@ fn every_module_with_steps_is_read() {
 }
 
 #[test]
-fn the_page_is_made_from_the_steps() {
+fn docs_steps_md_is_up_to_date() {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/steps.md")).unwrap_or_default();
     assert!(page == markdown(), "docs/steps.md is old: cargo run -- steps --markdown > docs/steps.md");
 }
 
 #[test]
-fn the_nearest_example_is_of_the_same_thing_whenever_that_must_hold() {
+fn the_nearest_example_ignores_the_time_limit() {
     let check = |sentence: &str, expected: &str| {
         let found = example_like("Then", sentence).unwrap_or_default();
         assert!(found.contains(expected), "{sentence}: {found}");
@@ -64,7 +64,7 @@ fn the_nearest_example_is_of_the_same_thing_whenever_that_must_hold() {
 }
 
 #[test]
-fn a_sentence_is_found_with_its_values_whatever_it_begins_with() {
+fn finds_a_step_and_its_values_with_any_keyword() {
     for begin in ["When ", "And ", "", "  * "] {
         let Found::Step(step, values) = find(&format!("{begin}I update to 4.14.8 by force")) else {
             panic!("{begin}: not found");
@@ -74,13 +74,13 @@ fn a_sentence_is_found_with_its_values_whatever_it_begins_with() {
 }
 
 #[test]
-fn a_sentence_that_no_step_takes_is_told_what_is_like_it() {
+fn suggests_the_nearest_step_for_an_unknown_one() {
     let Found::Like(like) = find("I upgrade to 4.14.8") else { panic!("there is no such step") };
     assert!(like[0].1.starts_with("I update to"), "{like:?}");
 }
 
 #[test]
-fn a_sentence_in_other_words_is_told_the_step_that_may_be_called_so() {
+fn suggests_a_step_by_its_other_wordings() {
     for (sentence, example) in [
         ("the upgrade is finished", "within 3 hours the update is complete"),
         ("I upgrade the cluster", "I update to 4.14.8"),

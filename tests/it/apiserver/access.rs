@@ -90,7 +90,7 @@ fn impersonation_is_refused_in_the_words_of_the_minor() {
             "pods is forbidden: User \"alice\" cannot impersonate-on:user-info:list resource \"pods\" in API group \"\" at the cluster scope",
         ),
     ] {
-        let mut server = ApiServer::builder().kubernetes_minor(minor).build(now());
+        let mut server = ApiServer::builder().kubernetes(minor).build(now());
         let alice = Identity::new("alice", &[]);
         let request = Request::new(Method::Get, "/api/v1/pods", &alice).with_impersonation(wanted.clone());
         let reply = server.handle(&request, now());

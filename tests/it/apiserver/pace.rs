@@ -18,7 +18,7 @@ const SLOW: DefinitionPace =
 const PAUSE: DefinitionPace = DefinitionPace { storage: Duration::ZERO, first_creates_wait: true };
 
 fn server(minor: u32) -> Builder {
-    ApiServer::builder().kubernetes_minor(minor)
+    ApiServer::builder().kubernetes(minor)
 }
 
 fn later(milliseconds: i64) -> Time {

@@ -12,7 +12,7 @@ pub(super) fn now() -> Time {
 }
 
 pub(super) fn server(minor: u32) -> ApiServer {
-    ApiServer::builder().kubernetes_minor(minor).seed(7).build(now())
+    ApiServer::builder().kubernetes(minor).seed(7).build(now())
 }
 
 /// A definition whose status lists capabilities of an enum; rules only if asked for.

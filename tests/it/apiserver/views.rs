@@ -193,7 +193,7 @@ fn people_get_json_that_they_can_read() {
 
 #[test]
 fn the_version_in_full_can_be_chosen() {
-    let mut server = ApiServer::builder().kubernetes_minor(31).git_version("v1.31.4+abc").build(now());
+    let mut server = ApiServer::builder().kubernetes(31).git_version("v1.31.4+abc").build(now());
     let version = get(&mut server, "/version", "").json().unwrap();
     assert_eq!((&version["minor"], &version["gitVersion"]), (&json!("31"), &json!("v1.31.4+abc")));
 }

@@ -11,8 +11,6 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use windtunnel::backends::in_process::InProcess;
-use windtunnel::engine;
 use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::service::Shared;
 use windtunnel_controllers::Actor;
@@ -22,6 +20,7 @@ use windtunnel_controllers::cleanup::pod_gc::PodGarbageCollector;
 use windtunnel_controllers::endpoints::{EndpointSliceController, EndpointsController};
 use windtunnel_controllers::kubelet::Kubelet;
 use windtunnel_controllers::node_lifecycle::NodeLifecycleController;
+use windtunnel_controllers::runner;
 use windtunnel_controllers::scheduler::Scheduler;
 use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsController};
 use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
@@ -40,7 +39,7 @@ use super::{config_map, create, pass, put_ready};
 fn beside(controller: impl Actor + 'static) -> kube::Client {
     let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
     let server = Shared::new(ApiServer::builder().build(now), VirtualClock::starting_at(now));
-    tokio::spawn(engine::run(InProcess::of(server.clone()), vec![Box::new(controller)]));
+    tokio::spawn(runner::run(server.clone(), vec![Box::new(controller)]));
     server.client(&Identity::admin())
 }
 

@@ -14,12 +14,11 @@ use kube::api::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use windtunnel::backends::in_process::InProcess;
-use windtunnel::engine;
 use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::service::Shared;
 use windtunnel_controllers::kubelet::Kubelet;
 use windtunnel_controllers::registry::{Image, Registry};
+use windtunnel_controllers::runner;
 use windtunnel_core::clock::{Time, VirtualClock};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Write, resources};
@@ -29,10 +28,7 @@ use windtunnel_openshift::world::World;
 fn cluster() -> (Shared, kube::Client) {
     let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
     let server = Shared::new(ApiServer::builder().build(now), VirtualClock::starting_at(now));
-    tokio::spawn(engine::run(
-        InProcess::of(server.clone()),
-        windtunnel_controllers::kubernetes(&Streams::new(1)),
-    ));
+    tokio::spawn(runner::run(server.clone(), windtunnel_controllers::kubernetes(&Streams::new(1))));
     let client = server.client(&Identity::admin());
     (server, client)
 }
@@ -156,7 +152,7 @@ async fn a_deployment_is_rolled_out_and_a_drained_node_loses_its_pods_to_others(
     for node in nodes {
         actors.push(Box::new(Kubelet::new(node, Arc::clone(&world) as _, &streams)));
     }
-    tokio::spawn(engine::run(InProcess::of(server.clone()), actors));
+    tokio::spawn(runner::run(server.clone(), actors));
     let client = server.client(&Identity::admin());
     let status = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
     for node in nodes {

@@ -57,7 +57,7 @@ pub(super) fn now() -> Time {
 }
 
 pub(super) fn server(minor: u32) -> ApiServer {
-    ApiServer::builder().kubernetes_minor(minor).seed(7).history(100).build(now())
+    ApiServer::builder().kubernetes(minor).seed(7).history(100).build(now())
 }
 
 /// A request of an administrator with a body.

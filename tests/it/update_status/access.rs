@@ -8,7 +8,7 @@ use futures::future::select;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use tower::{Service as _, ServiceExt as _};
+use tower::Service as _;
 use windtunnel_core::Identity;
 use windtunnel_openshift::manifests;
 use windtunnel_update_status::insights;
@@ -105,7 +105,7 @@ async fn audit(objects: &[Value]) -> Vec<Answered> {
         let (mut service, log) = (service.clone(), Arc::clone(&logged));
         async move {
             let needed = needed(&request);
-            let response = service.ready().await?.call(request).await?;
+            let response = service.call(request).await?;
             log.lock().unwrap().extend(needed.map(|needed| (needed, response.status().as_u16())));
             Ok::<_, Infallible>(response)
         }

@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-use tower::{Service as _, ServiceExt as _};
+use tower::Service as _;
 use windtunnel_core::Identity;
 use windtunnel_update_status::insights::{Election, LEASE, Note, Observer, Terms};
 
@@ -65,7 +65,7 @@ fn switched(cluster: &Cluster, is_on: &Arc<AtomicBool>) -> Client {
             if !is_on {
                 return std::future::pending().await;
             }
-            service.ready().await?.call(request).await
+            service.call(request).await
         }
     });
     Client::new(switched, "default")

@@ -29,6 +29,7 @@ use windtunnel_core::rng::Stream;
 use windtunnel_core::{Identity, Resource};
 
 pub(crate) use attributes::Attributes;
+#[cfg(feature = "https")]
 pub(crate) use authenticate::bearer_token;
 pub use impersonate::Impersonate;
 pub(crate) use policy::{Subject, Tables};

@@ -1,4 +1,4 @@
-//! An object with a part of it said by somebody who owns nothing (`ApplyStructuredMergeDiff`).
+//! Merges an object with a configuration whose applier owns no fields (`ApplyStructuredMergeDiff`).
 
 use serde_json::Value;
 
@@ -6,10 +6,9 @@ use super::shape::{Form, ListMerge, Member, Shape};
 use super::typed::{self, Problem};
 use crate::kinds::Kind;
 
-/// The object with what the configuration says, in the shape of its kind.
+/// The object merged with the configuration.
 ///
-/// # Errors
-/// The server's words for a configuration that is none, or that would take something as a whole.
+/// # Errors The server's message for a configuration that is invalid or would replace an atomic value.
 pub(crate) fn configured(kind: &Kind, object: &Value, configuration: &Value) -> Result<Value, String> {
     let shape = Shape::of(kind);
     let text = |what: &str, problems: &[Problem]| format!("{what}: {}", Problem::text(problems));
@@ -28,13 +27,13 @@ pub(crate) fn configured(kind: &Kind, object: &Value, configuration: &Value) -> 
     typed::merge(object, configuration, shape).map_err(|wrong| text("failed to merge patch", &wrong))
 }
 
-/// Where a configuration has something that is taken as a whole.
+/// Finds the paths of atomic values in a configuration.
 fn atomics(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
     match (shape.form(Some(value)), value) {
         (Form::Map { atomic }, Value::Object(map)) => {
             found.extend(atomic.then(|| path.to_owned()));
             for (name, inner) in map {
-                // Values of maps are nobody's fields.
+                // Values of maps are not fields of a struct.
                 if let Member::Declared(shape) = shape.member(name) {
                     atomics(inner, shape, &format!("{path}.{name}"), found);
                 }

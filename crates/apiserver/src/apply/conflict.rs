@@ -1,4 +1,4 @@
-//! Conflicts of an apply with other managers, and their texts.
+//! Conflicts of an apply with other managers, and their messages.
 
 use serde_json::json;
 
@@ -14,9 +14,9 @@ pub(crate) struct Conflict {
     pub(crate) fields: FieldSet,
 }
 
-/// 409 with a cause for each field.
+/// A 409 error with a cause for each field.
 pub(crate) fn refused(mut conflicts: Vec<Conflict>) -> Refused {
-    // By the JSON of the manager, as a real server keeps them.
+    // Sorted by the JSON of the manager, like in a real server.
     conflicts.sort_by_key(|conflict| {
         let Manager { name, operation, api_version, subresource } = &conflict.manager;
         (name.clone(), *operation, api_version.clone(), subresource.clone())

@@ -1,4 +1,5 @@
-//! Path elements of field sets: `f:` and a field, `k:` and the keys of a list's element, `v:` and an element itself.
+//! Path elements of field sets: `f:` with a field name, `k:` with the keys of a list element, `v:` with the
+//! element of a set.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +8,24 @@ use serde_json::{Map, Value};
 use super::shape::Keys;
 use crate::gotext;
 
-/// A field.
+/// The path element of a field.
 pub(super) fn field(name: &str) -> String {
     ["f:", name].concat()
 }
 
-/// The name of a field.
+/// The field name in a path element.
 pub(super) fn name(element: &str) -> Option<&str> {
     element.strip_prefix("f:")
 }
 
-/// Whether it names an element of a list by its keys.
+/// Whether a path element identifies a list element by its keys.
 pub(super) fn is_key(element: &str) -> bool {
     element.starts_with("k:")
 }
 
-/// An element of a set.
+/// The path element of an element of a set.
 ///
-/// # Errors
-/// Why it can be none.
+/// # Errors The reason why the element is invalid.
 pub(super) fn of_set(item: &Value) -> Result<String, String> {
     match item {
         Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
@@ -35,10 +35,9 @@ pub(super) fn of_set(item: &Value) -> Result<String, String> {
     }
 }
 
-/// An element of a list that is told apart by keys; keys that have a default need not be there.
+/// The path element of an element in a list with keys. Keys with a default may be absent.
 ///
-/// # Errors
-/// Why it can be none.
+/// # Errors The reason why the element is invalid.
 pub(super) fn of_map(item: &Value, keys: Keys<'_>) -> Result<String, String> {
     let map = match item {
         Value::Object(map) => map,
@@ -48,7 +47,7 @@ pub(super) fn of_map(item: &Value, keys: Keys<'_>) -> Result<String, String> {
     let mut text = String::with_capacity(64);
     text.push_str("k:{");
     if keys.count() == 1 {
-        // Mostly there is one, and nothing to be sorted.
+        // Mostly there is one key, so there is nothing to sort.
         for key in keys.names() {
             push_pair(&mut text, key, value_of(map, key, keys)?);
         }
@@ -88,10 +87,10 @@ fn push_json(text: &mut String, value: &Value) {
     }
 }
 
-/// Names seldom have anything to escape.
+/// Fast path: names seldom need escaping.
 fn push_quoted(text: &mut String, value: &str) {
     if value.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
-        // A text can always be written.
+        // Serializing a string cannot fail.
         text.push_str(&serde_json::to_string(value).unwrap_or_default());
     } else {
         text.push('"');
@@ -100,7 +99,7 @@ fn push_quoted(text: &mut String, value: &str) {
     }
 }
 
-/// A path element as texts show it (`PathElement.String`).
+/// Formats a path element for messages (`PathElement.String`).
 pub(super) fn text(element: &str) -> String {
     let (kind, rest) = element.split_at_checked(2).unwrap_or((element, ""));
     let value = || serde_json::from_str(rest).unwrap_or(Value::Null);
@@ -126,15 +125,15 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// What a client's path element is.
+/// A path element from a client.
 pub(super) enum Read {
     Known(String),
-    /// Of a kind that this server does not know; left out.
+    /// Of a kind that this server does not know, and ignores.
     Unknown,
     Wrong,
 }
 
-/// Brings a client's path element into the form that this server writes.
+/// Converts a client's path element to the form that this server writes.
 pub(super) fn canonical(element: &str) -> Read {
     let Some((kind, rest)) = element.split_at_checked(2).filter(|(kind, _)| kind.ends_with(':')) else {
         return Read::Wrong;

@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: who owns which fields, by what operation, and since when.
+//! `metadata.managedFields`: the owners of fields, with their operation and time.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,22 @@ use serde_json::{Map, Value, json};
 use super::set::FieldSet;
 use crate::store::Stored;
 
-/// The most entries of updates (`DefaultMaxUpdateManagers`).
+/// Maximum number of entries of updates (`DefaultMaxUpdateManagers`).
 const UPDATES_MAX: usize = 10;
-/// The manager of what those did whose entries were merged to keep that limit.
+/// The manager of the merged entries that exceeded this limit.
 const ANCIENT: &str = "ancient-changes";
-/// Whose the fields are that were there before an object's owners were kept.
+/// The manager of fields that were there before owners were tracked.
 pub(super) const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// What a manager did to get its fields.
+/// The operation by which a manager got its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Operation {
     Apply,
     Update,
 }
 
-/// Who owns fields. Of an apply the version is no part of it: the next apply may be in another one.
+/// The owner of fields. The version does not identify the owner of an apply: its next apply may use another
+/// one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Manager {
     pub(crate) name: String,
@@ -34,7 +35,7 @@ pub(crate) struct Manager {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) manager: Manager,
-    /// RFC 3339; there is none if the manager never changed anything.
+    /// RFC 3339; `None` if the manager never changed anything.
     pub(crate) time: Option<String>,
     pub(crate) fields: FieldSet,
 }
@@ -54,12 +55,12 @@ impl Manager {
 }
 
 impl Managers {
-    /// The entries as the server stored them.
+    /// The entries of a stored object.
     pub(crate) fn stored(object: &Stored) -> Self {
         object.owners().and_then(|owners| Self::read((**owners).clone())).unwrap_or_default()
     }
 
-    /// The entries that a new object brings along.
+    /// The entries that a new object provides.
     pub(crate) fn given(given: Option<Value>) -> Self {
         given.and_then(Self::read).unwrap_or_default()
     }
@@ -68,13 +69,13 @@ impl Managers {
         self.0.is_empty()
     }
 
-    /// The entries that an update starts from: those that it carries, if they can be read, else those that are stored.
-    /// Clients that know nothing of them leave them out; a client that sends a single empty one wants all gone.
+    /// The entries at the start of an update: those in the request if they are valid, else the stored ones.
+    /// Clients that do not know the field omit it; a client that sends a single empty entry resets it.
     pub(crate) fn given_or_stored(given: Option<Value>, stored: &Stored, empty_list_resets: bool) -> Self {
         match given {
             Some(Value::Array(list)) if list.is_empty() && empty_list_resets => Self::default(),
             Some(Value::Array(list)) if list.len() == 1 && is_blank(&list[0]) => Self::default(),
-            // Mostly they are sent back as they were read.
+            // Mostly they are sent back unchanged.
             Some(given) if stored.owners().is_some_and(|owners| **owners == given) => {
                 Self::read(given).unwrap_or_default()
             }
@@ -92,7 +93,7 @@ impl Managers {
         for entry in list {
             let entry = Entry::read(entry)?;
             match managers.position(&entry.manager) {
-                // The last one counts where one stands twice.
+                // Of duplicates, the last one counts.
                 Some(place) => managers.0[place] = entry,
                 None => managers.0.push(entry),
             }
@@ -100,7 +101,7 @@ impl Managers {
         Some(managers)
     }
 
-    /// The list as `metadata.managedFields` has it.
+    /// The list for `metadata.managedFields`.
     pub(crate) fn into_value(mut self) -> Value {
         self.0.sort_by(|one, other| one.order().cmp(&other.order()));
         self.0.into_iter().map(Entry::into_value).collect()
@@ -123,7 +124,7 @@ impl Managers {
         }
     }
 
-    /// Merges the oldest updates until there are few enough.
+    /// Merges the oldest updates until the limit is kept.
     pub(super) fn cap(&mut self) {
         let is_update = |entry: &Entry| entry.manager.operation == Operation::Update;
         let mut length = self.0.iter().filter(|entry| is_update(entry)).count();
@@ -134,7 +135,7 @@ impl Managers {
             std::mem::take(&mut self.0).into_iter().partition(is_update);
         updates.sort_by(|one, other| one.age().cmp(&other.age()));
         self.0 = rest;
-        // The first of each version waits for a second one to be merged with.
+        // The oldest entry of each version, into which the next ones are merged.
         let mut first: BTreeMap<String, Entry> = BTreeMap::new();
         for entry in updates {
             let version = entry.manager.api_version.clone();
@@ -199,7 +200,8 @@ impl Entry {
         Value::Object(entry)
     }
 
-    /// Applies before updates, then by time. Times are texts of one form, which sort as they follow each other.
+    /// The sort key: applies before updates, then by time. All times have one form, in which text order is
+    /// time order.
     fn order(&self) -> (Operation, &str, &str, &str, &str) {
         let Manager { name, operation, api_version, subresource } = &self.manager;
         (*operation, self.time.as_deref().unwrap_or_default(), name, api_version, subresource)
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_ten_updates_are_merged_from_the_oldest_on() {
+    fn more_than_ten_updates_are_merged_starting_with_the_oldest() {
         let entry = |number: usize| {
             update(&format!("m{number:02}"), &format!("2024-01-01T00:00:{number:02}Z"), &format!("x{number}"))
         };
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_can_leave_entries_out_change_them_or_make_them_go() {
+    fn a_client_can_omit_change_or_reset_the_entries() {
         let list = |name: &str| Managers(vec![update(name, "2024-01-01T00:00:00Z", "a")]).into_value();
         let stored = Stored::split(json!({ "metadata": { "managedFields": list("one") } }));
         let from =

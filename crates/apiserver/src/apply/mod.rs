@@ -1,9 +1,9 @@
-//! Server-side apply, and who owns which fields of an object.
+//! Server-side apply, and the ownership of fields.
 //!
-//! [`FieldSet`](set::FieldSet) is a set of fields, [`Shape`] what must be known of a schema, `typed` what can be done
-//! with values that have one; [`Managers`] are the entries of `metadata.managedFields`. On top of these stand
-//! [`Tracker::update`], which tells after a write whose the changed fields are now, [`Tracker::renewed`], which tells the
-//! same of most writes sooner, and [`Tracker::apply`].
+//! [`FieldSet`](set::FieldSet) is a set of fields, [`Shape`] the necessary part of a schema, `typed` the
+//! operations on values with a shape, and [`Managers`] the entries of `metadata.managedFields`. They are the
+//! base of [`Tracker::update`], which computes the owners of fields after a write, [`Tracker::renewed`], a
+//! shortcut for most writes, and [`Tracker::apply`].
 
 mod configuration;
 mod conflict;

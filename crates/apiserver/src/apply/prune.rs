@@ -1,4 +1,4 @@
-//! What goes when a manager applies less than it did before, and what `kubectl` may take over.
+//! Removes fields that a manager no longer applies, and the migration from client-side `kubectl apply`.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,14 @@ use super::shape::Shape;
 use super::tracker::Tracker;
 use super::typed::{self, with_named_fields};
 
-/// The annotation in which `kubectl apply` keeps what it applied on the client's side.
+/// The annotation in which client-side `kubectl apply` stores the applied configuration.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// The manager that `kubectl apply --server-side` names.
+/// The manager name of `kubectl apply --server-side`.
 pub(crate) const KUBECTL: &str = "kubectl";
 
 impl Tracker<'_> {
-    /// The merged object without what the manager applied last time, does not apply now, and nobody else owns.
+    /// The merged object without the fields that the manager applied last time, does not apply now, and
+    /// nobody else owns.
     pub(super) fn prune(&self, merged: Value, managers: &Managers, last: Option<&Entry>) -> Value {
         let Some(last) = last.filter(|entry| !entry.fields.is_empty()) else { return merged };
         let Some((before, shape)) = self.versions.convert(&merged, &last.manager.api_version) else {
@@ -29,7 +30,7 @@ impl Tracker<'_> {
         let Some((pruned, _)) = self.versions.convert(&pruned, &last.manager.api_version) else {
             return merged;
         };
-        // What was not this manager's stays, whoever's it is.
+        // Fields that this manager did not own stay, whoever owns them.
         let mut difference = with_named_fields(&typed::fields(&before, shape), shape);
         difference.subtract(&with_named_fields(&typed::fields(&pruned, shape), shape));
         let gone = difference.intersection(&gone);
@@ -40,7 +41,8 @@ impl Tracker<'_> {
             .unwrap_or(merged)
     }
 
-    /// Puts back what others, or the manager now, own: version by version, that of the last apply first.
+    /// Restores the fields that any manager owns now, version by version; that of the last apply is the
+    /// first.
     fn add_back_owned(&self, merged: &Value, pruned: Value, managers: &Managers, first: &str) -> Value {
         let mut versions: Vec<(&str, FieldSet)> = Vec::new();
         for entry in &managers.0 {
@@ -62,8 +64,8 @@ impl Tracker<'_> {
         pruned
     }
 
-    /// The conflicts that remain when `kubectl` applies what it applied on the client's side before: fields that are as
-    /// its annotation says are its own.
+    /// The conflicts that remain for `kubectl`, which owns the fields that it applied on the client side:
+    /// those whose values equal the annotation.
     pub(super) fn unsettled(&self, live: &Value, conflicts: Vec<Conflict>) -> Vec<Conflict> {
         let Some(owned) = (self.name == KUBECTL).then(|| self.last_applied(live)).flatten() else {
             return conflicts;
@@ -75,7 +77,7 @@ impl Tracker<'_> {
         rest.filter(|conflict| !conflict.fields.is_empty()).collect()
     }
 
-    /// The fields of the annotation that are in the object as it says.
+    /// The fields of the annotation whose values in the object are the same.
     fn last_applied(&self, live: &Value) -> Option<FieldSet> {
         let text = live["metadata"]["annotations"].get(LAST_APPLIED)?.as_str()?;
         let last: Value = serde_json::from_str(text).ok()?;
@@ -91,7 +93,7 @@ impl Tracker<'_> {
     }
 }
 
-/// The whole without what is not in the part, unless it is owned.
+/// `whole` without the fields that are neither in `part` nor owned.
 fn without_unowned(whole: &Value, part: &Value, owned: &FieldSet, shape: Shape<'_>) -> Value {
     let mut gone = with_named_fields(&typed::fields(whole, shape), shape);
     gone.subtract(&with_named_fields(&typed::fields(part, shape), shape));

@@ -1,5 +1,5 @@
-//! The commonest write: a manager changes values that it owns already, and that alone. Whose the fields are stays as it
-//! is then, but for the time of its entry; so the long way, which makes sets of fields, is not taken.
+//! The shortcut for the most common write: a manager only changes values that it alone owns. Then the owners
+//! stay the same and only the time of the entry changes, so no field sets need to be built.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -13,14 +13,14 @@ use super::tracker::{Tracker, UNOWNED};
 use super::typed;
 use crate::delta::Delta;
 
-/// The way from the root, or from an element of a list, to a value: field names, from the last one.
+/// The path from the root, or from an element of a list, to a value: field names, linked from the last one.
 #[derive(Debug, Clone, Copy)]
 struct Way<'a> {
     name: &'a str,
     before: Option<&'a Way<'a>>,
 }
 
-/// The comparison of an object, or of an element of a list, with what it was.
+/// Compares an object, or an element of a list, with its previous value.
 #[derive(Debug)]
 struct Walk<'a> {
     mine: Option<&'a Tree>,
@@ -29,7 +29,7 @@ struct Walk<'a> {
     changed: bool,
 }
 
-/// A value that changed, with what it was and where.
+/// A changed value, with its previous value.
 #[derive(Clone, Copy)]
 struct Pair<'v, 's> {
     old: &'v Value,
@@ -38,12 +38,13 @@ struct Pair<'v, 's> {
     shape: Shape<'s>,
 }
 
-/// It takes the long way to tell whose the fields are.
+/// The shortcut cannot determine the owners.
 struct Unclear;
 
 impl Tracker<'_> {
-    /// The entries after an update from `old`, whose entries are `stored`, to `new`: mostly the same. `None` if it takes
-    /// [`Tracker::update`] to tell. `reconciled`: the entries are known to be in line with the schema of today.
+    /// The entries after an update from `old`, whose entries are `stored`, to `new`; mostly they are the
+    /// same. `None` if only [`Tracker::update`] can determine them. `reconciled` means that the entries are
+    /// known to match the current schema.
     pub(crate) fn renewed<'e>(
         &self,
         old: &Value,
@@ -54,7 +55,7 @@ impl Tracker<'_> {
     ) -> Option<Cow<'e, [Value]>> {
         let shape = self.versions.shape();
         let trees = stored.iter().map(|entry| {
-            // Who owns nothing any more, as somebody wrote it, has no entry for long.
+            // An entry without fields, which a client wrote, is about to be removed.
             let fields = entry.get("fieldsV1")?.as_object().filter(|fields| !fields.is_empty())?;
             let clear = reconciled || typed::is_reconciled(fields, shape);
             (self.versions.is_own(text_of(entry, "apiVersion")) && clear).then_some(fields)
@@ -63,7 +64,7 @@ impl Tracker<'_> {
         let place = stored.iter().position(|entry| self.is_updaters(entry));
         let mut walk = Walk { mine: place.map(|place| others.remove(place)), others, changed: false };
         walk.members(Pair { old, new, delta, shape }, None, &[&self.reset.0, &UNOWNED.0]).ok()?;
-        // Of writes within a second the first one alone changes the time.
+        // Further writes within the same second do not change the time.
         if !walk.changed || stored[place?]["time"] == *self.now {
             return Some(Cow::Borrowed(stored));
         }
@@ -85,7 +86,7 @@ fn text_of<'a>(entry: &'a Value, field: &str) -> &'a str {
     entry[field].as_str().unwrap_or_default()
 }
 
-/// The order of entries, as `Managers` has it: applies come first, by chance of the alphabet too.
+/// The order of entries in `Managers`. Conveniently, `Apply` precedes `Update` alphabetically as well.
 fn order(one: &Value, other: &Value) -> Ordering {
     let by = |field: &str| text_of(one, field).cmp(text_of(other, field));
     by("operation").then_with(|| by("time")).then_with(|| by("manager")).then_with(|| by("subresource"))
@@ -110,7 +111,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Fields of a map. Of those that are skipped, nobody is asked.
+    /// Compares the fields of a map, except for `skipped` fields, which have no owners.
     fn members(
         &mut self,
         pair: Pair<'_, '_>,
@@ -141,7 +142,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Elements of a list that have keys.
+    /// Compares the elements of a list with keys.
     fn items(
         &mut self,
         old: &[Value],
@@ -171,13 +172,13 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The same owners further down.
+    /// The same owners at a place further down.
     fn at(&self, down: impl Fn(&'a Tree) -> Option<&'a Tree>) -> Self {
         let others = self.others.iter().copied().filter_map(&down).collect();
         Self { mine: self.mine.and_then(&down), others, changed: false }
     }
 
-    /// A value that changed: it must be the manager's own, and nobody else's.
+    /// A changed value must be owned by this manager, and by nobody else.
     fn leaf(&mut self, way: &Way<'_>) -> Result<(), Unclear> {
         self.changed = true;
         let mine = self.mine.is_some_and(|tree| way.is_member(tree));
@@ -186,7 +187,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Way<'_> {
-    /// Whether a set has what is at the end of the way.
+    /// Whether a set contains the value at the end of the path.
     fn is_member(&self, tree: &Tree) -> bool {
         self.node(tree).is_some_and(is_member)
     }
@@ -200,7 +201,7 @@ impl Way<'_> {
     }
 }
 
-/// Whether no two elements of a list have the same keys, where a look at one text in each tells.
+/// Whether all elements of a list have different keys, as far as a single string key decides it.
 fn are_distinct(items: &[Value], keys: Keys<'_>) -> bool {
     let (1, Some(key)) = (keys.count(), keys.names().next()) else { return false };
     let texts: Option<Vec<&str>> = items.iter().map(|item| item.get(key)?.as_str()).collect();
@@ -214,13 +215,13 @@ fn is_leaf(form: Form<'_>) -> bool {
     matches!(form, Form::Scalar(_) | Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true })
 }
 
-/// Whether two maps have the same names, but for those of fields that are skipped.
+/// Whether two maps have the same names, ignoring skipped fields.
 fn have_same_names(old: &Map<String, Value>, new: &Map<String, Value>, skipped: &[&Tree]) -> bool {
     let asked = |name: &&String| !is_skipped(&element::field(name), skipped);
     !skipped.is_empty() && old.keys().filter(asked).eq(new.keys().filter(asked))
 }
 
-/// Whether one of these trees takes a field whole.
+/// Whether one of these trees contains a whole field.
 fn is_skipped(field: &str, skipped: &[&Tree]) -> bool {
     skipped.iter().any(|tree| child(tree, field).is_some_and(Map::is_empty))
 }
@@ -234,7 +235,7 @@ mod tests {
     use crate::kinds::builtin;
 
     #[test]
-    fn only_what_is_the_managers_own_already_is_told_without_sets() {
+    fn only_changes_of_values_that_the_manager_alone_owns_take_the_shortcut() {
         let kinds = builtin::all(|| 0);
         let kind = kinds.iter().find(|kind| kind.is("", "configmaps")).unwrap();
         let tracker = Tracker {

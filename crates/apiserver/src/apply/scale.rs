@@ -1,13 +1,12 @@
-//! Owners of the number of replicas, as an object and as its Scale have them (`managedfields.ScaleHandler`).
+//! Ownership of the number of replicas, in an object and in its Scale (`managedfields.ScaleHandler`).
 
 use super::managers::{Entry, Manager};
 use super::{FieldSet, Managers};
 
-/// The version of Scales.
+/// The API version of Scale.
 const SCALE: &str = "autoscaling/v1";
 
-/// Where each version of a kind keeps its number of replicas: the names on the way, or nothing in a version without
-/// Scale.
+/// The path of the number of replicas in each version of a kind; `None` in a version without Scale.
 #[derive(Debug)]
 pub(crate) struct Replicas(pub(crate) Vec<(String, Option<Vec<String>>)>);
 
@@ -16,14 +15,14 @@ impl Replicas {
         self.0.iter().any(|(served, _)| served == version)
     }
 
-    /// The number of replicas as a field of a version, if that has one.
+    /// The field with the number of replicas in a version, if it has one.
     fn field(&self, version: &str) -> Option<FieldSet> {
         let (_, path) = self.0.iter().find(|(served, _)| served == version)?;
         let names: Vec<&str> = path.as_ref()?.iter().map(String::as_str).collect();
         Some(FieldSet::of_names(&[&names]))
     }
 
-    /// The entries of an object's Scale: those that have the number, which they own as a field of the Scale.
+    /// The entries of an object's Scale: managers of the number of replicas own it as a field of the Scale.
     pub(crate) fn of_scale(&self, object: &Managers) -> Managers {
         let owns = |entry: &&Entry| {
             let field = self.field(&entry.manager.api_version);
@@ -37,10 +36,11 @@ impl Replicas {
         Managers(scaled.collect())
     }
 
-    /// The entries of an object whose Scale has these by now. `version` is the object's in which the Scale was written.
+    /// The entries of an object after a write of its Scale, whose entries are `scale`. `version` is the
+    /// version of the object through which the Scale was written.
     pub(crate) fn of_object(&self, object: Managers, mut scale: Managers, version: &str) -> Managers {
         let mut entries = Vec::new();
-        // What is owned in a version that is served no more is owned by nobody.
+        // Fields owned in a version that is no longer served lose their owner.
         for mut entry in object.0.into_iter().filter(|entry| self.is_served(&entry.manager.api_version)) {
             let field = self.field(&entry.manager.api_version);
             if let Some(field) = field.filter(|field| !entry.fields.intersection(field).is_empty()) {

@@ -1,14 +1,14 @@
-//! Sets of fields, in the form in which `metadata.managedFields` has them (`FieldsV1`).
+//! Sets of fields, in the form of `metadata.managedFields` (`FieldsV1`).
 //!
-//! A set is a tree of path elements. A node without children is a member; a node with children is one if it has `.`.
-//! That is the JSON form itself, so that what is stored needs no decoding before it can be changed. The root is never a
-//! member: nobody owns a whole object.
+//! A set is a tree of path elements. A node without children is a member; a node with children is a member if
+//! it has `.`. This is the JSON form itself, so that stored sets can be changed without decoding. The root is
+//! never a member: nobody owns a whole object.
 
 use serde_json::{Map, Value};
 
 use super::element;
 
-/// The key that makes a node with children a member.
+/// The key that marks a node with children as a member.
 const SELF: &str = ".";
 
 /// A tree of path elements.
@@ -18,7 +18,7 @@ pub(crate) type Tree = Map<String, Value>;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FieldSet(pub(super) Tree);
 
-/// The node of one path element, while it is being made.
+/// The node of a path element, under construction.
 #[derive(Debug, Default)]
 pub(super) struct Node {
     pub(super) member: bool,
@@ -26,7 +26,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Puts the node into the tree of its parent, unless it is nothing.
+    /// Adds the node to the tree of its parent, unless it is empty.
     pub(super) fn attach(mut self, element: String, parent: &mut Tree) {
         if self.below.is_empty() && !self.member {
             return;
@@ -39,7 +39,7 @@ impl Node {
 }
 
 impl FieldSet {
-    /// The set of these paths of field names.
+    /// The set of the given paths of field names.
     pub(crate) fn of_names(paths: &[&[&str]]) -> Self {
         let mut set = Self::default();
         for path in paths {
@@ -59,40 +59,41 @@ impl FieldSet {
         self.0.is_empty()
     }
 
-    /// Adds what the other has.
+    /// Adds the members of `other`.
     pub(crate) fn add(&mut self, other: Self) {
         union(&mut self.0, other.0);
     }
 
-    /// Takes away what the other has; fields below it stay.
+    /// Removes the members of `other`; fields below them stay.
     pub(crate) fn subtract(&mut self, other: &Self) {
         subtract(&mut self.0, &other.0, false);
     }
 
-    /// Takes away what the other has and all below it.
+    /// Removes the members of `other` and everything below them.
     pub(crate) fn subtract_with_children(&mut self, other: &Self) {
         subtract(&mut self.0, &other.0, true);
     }
 
-    /// What both have.
+    /// The members of both sets.
     pub(crate) fn intersection(&self, other: &Self) -> Self {
         Self(intersection(&self.0, &other.0))
     }
 
-    /// The members as texts (`.spec.list[name="x"]`), in the order of `Set.Iterate`: a level before what is below it.
+    /// The members as text (`.spec.list[name="x"]`), in the order of `Set.Iterate`: each level before the
+    /// level below it.
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         collect(&self.0, "", &mut paths);
         paths
     }
 
-    /// The set as `FieldsV1` has it.
+    /// The set as `FieldsV1`.
     pub(crate) fn into_value(self) -> Value {
         Value::Object(self.0)
     }
 
-    /// Reads `FieldsV1` that a client sent: path elements are brought into the one form that this server writes, those
-    /// of an unknown kind are left out.
+    /// Parses `FieldsV1` from a client. Path elements are converted to the form that this server writes;
+    /// those of an unknown kind are ignored.
     pub(crate) fn read(value: Value) -> Option<Self> {
         match value {
             Value::Null => Some(Self::default()),
@@ -107,7 +108,7 @@ pub(super) fn is_member(node: &Tree) -> bool {
     node.is_empty() || node.contains_key(SELF)
 }
 
-/// The children of a tree with their nodes.
+/// The children of a tree, with their nodes.
 pub(super) fn children(tree: &Tree) -> impl Iterator<Item = (&String, &Tree)> {
     tree.iter()
         .filter(|(element, _)| *element != SELF)
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_loses_its_children_stays_and_one_that_is_none_goes() {
+    fn a_member_that_loses_its_children_stays_and_other_nodes_are_removed() {
         let mut owned = set(json!({ "f:a": { ".": {}, "f:b": {} }, "f:c": { "f:d": {} } }));
         owned.subtract(&set(json!({ "f:a": { "f:b": {} }, "f:c": { "f:d": {} } })));
         assert_eq!(owned.into_value(), json!({ "f:a": {} }));
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_read_as_in_conflicts() {
+    fn paths_print_like_in_conflicts() {
         let owned = set(json!({
             "f:l": { "k:{\"b\": 1, \"a\": \"x\"}": { "f:v": {} } }, "f:s": { "v:\"y\"": {} }, "f:z": {}, "q:": {} }));
         assert_eq!(owned.paths(), [".z", ".l[a=\"x\",b=1].v", ".s[=\"y\"]"]);

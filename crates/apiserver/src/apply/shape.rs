@@ -1,4 +1,4 @@
-//! What server-side apply needs to know of a schema, be it that of a built-in kind or of a custom resource.
+//! The part of a schema that server-side apply needs, for built-in kinds and custom resources.
 
 use std::sync::LazyLock;
 
@@ -12,35 +12,35 @@ use crate::schema::structural::{Additional, ListType};
 /// A place in a schema.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape<'a> {
-    /// A struct of a built-in kind, or a field that holds one.
+    /// A struct of a built-in kind, or a field of struct type.
     Struct { id: TypeId, atomic: bool },
     /// A field of a built-in kind.
     Field { kind: &'static FieldKind, merge: &'static ApplyMerge, patch: PatchMerge },
     /// A node of a custom resource's schema.
     Node {
         schema: &'a Structural,
-        /// Whether a node above keeps unknown fields, which then holds here as well.
+        /// Whether a parent node keeps unknown fields, which then applies here as well.
         preserves: bool,
-        /// Whether it has type and metadata of its own: the root, and embedded objects.
+        /// Whether it has `apiVersion`, `kind` and `metadata`: the root, and embedded objects.
         object: bool,
     },
-    /// Nothing is known: maps are merged, lists are taken as a whole (`__untyped_deduced_`).
+    /// Without a schema: maps are merged and lists are atomic (`__untyped_deduced_`).
     Deduced,
 }
 
-/// How values of a place are treated.
+/// How the values at a place are merged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form<'a> {
     Scalar(Type),
     /// A list and its elements.
     List(ListMerge<'a>, Shape<'a>),
-    /// A map; whether it is taken as a whole.
+    /// A map, which may be atomic.
     Map {
         atomic: bool,
     },
 }
 
-/// How lists are merged.
+/// How a list is merged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ListMerge<'a> {
     /// As a whole.
@@ -51,7 +51,7 @@ pub(crate) enum ListMerge<'a> {
     Map(Keys<'a>),
 }
 
-/// The keys of a list's elements.
+/// The keys of list elements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Keys<'a> {
     Static(&'a [&'static str]),
@@ -67,14 +67,14 @@ pub(crate) enum Type {
     Untyped,
 }
 
-/// What a struct has under a name.
+/// A member of a struct or map.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Member<'a> {
-    /// A field that the schema names.
+    /// A field in the schema.
     Declared(Shape<'a>),
     /// A key of a map.
     Key(Shape<'a>),
-    /// A field that the schema does not know.
+    /// A field that is not in the schema.
     Unknown,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Shape<'a> {
             .map_or(Self::Deduced, |id| Self::Struct { id, atomic: false })
     }
 
-    /// How `value` is treated here.
+    /// How `value` is merged at this place.
     pub(crate) fn form(self, value: Option<&Value>) -> Form<'a> {
         match self {
             Self::Struct { id, atomic } => Form::Map { atomic: atomic || types().get(id).atomic },
@@ -102,7 +102,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// What is under a name.
+    /// The member with a name.
     pub(crate) fn member(self, name: &str) -> Member<'a> {
         match self {
             Self::Struct { id, .. } => match types().field(id, name) {
@@ -125,7 +125,7 @@ impl<'a> Shape<'a> {
         Self::Field { kind, merge: DEFAULT, patch: PatchMerge::Default }.resolved()
     }
 
-    /// Structs by their type.
+    /// Replaces a field of struct type by its struct.
     fn resolved(self) -> Self {
         match self {
             Self::Field { kind: FieldKind::Struct(id), merge, .. } => {
@@ -241,7 +241,7 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// How many there are.
+    /// The number of keys.
     pub(crate) fn count(self) -> usize {
         match self {
             Self::Static(keys) => keys.len(),
@@ -249,9 +249,9 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// What stands for a key that an element does not have.
+    /// The default of a key.
     pub(crate) fn default(self, key: &str) -> Option<&'a Value> {
-        // The one default among the keys of built-in kinds: ports of containers and services.
+        // The only default of a key in built-in kinds: the protocol of ports of containers and services.
         static PROTOCOL: LazyLock<Value> = LazyLock::new(|| json!("TCP"));
         match self {
             Self::Static(_) => (key == "protocol").then_some(&*PROTOCOL),
@@ -260,10 +260,10 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// What an object of a built-in kind looks like in Go before anything is set: structs that are held by value are there,
-/// and so are required lists and maps, as null. New objects are compared with that; custom resources begin with nothing.
+/// The zero value of a built-in kind in Go: it has the structs that Go holds by value, and required lists and
+/// maps, as null. New objects are compared with it; new custom resources are compared with an empty object.
 pub(crate) fn zero(shape: Shape<'_>) -> Value {
-    // Structs that Go holds by value although JSON may leave them out.
+    // Structs that Go holds by value although they are optional in JSON.
     const BY_VALUE: [&str; 8] =
         ["metadata", "spec", "status", "strategy", "updateStrategy", "loadBalancer", "resources", "nodeInfo"];
     let Shape::Struct { id, .. } = shape else { return json!({}) };

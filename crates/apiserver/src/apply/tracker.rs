@@ -1,4 +1,5 @@
-//! What a write does to the owners of fields: updates take what they change, applies ask first.
+//! The effect of a write on the owners of fields: updates take over the fields that they change, applies may
+//! conflict.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -14,7 +15,7 @@ use super::versions::Versions;
 use crate::metadata;
 use crate::status::{Outcome, Refused};
 
-/// What nobody owns, because everybody must say it or the server sets it.
+/// Fields without owners, because every request contains them or the server sets them.
 pub(super) static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     FieldSet::of_names(&[
         &["apiVersion"],
@@ -31,31 +32,31 @@ pub(super) static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     ])
 });
 
-/// One write, as far as the owners of fields go.
+/// A write that changes the owners of fields.
 #[derive(Debug)]
 pub(crate) struct Tracker<'a> {
     pub(crate) versions: Versions<'a>,
-    /// Whose write it is.
+    /// The field manager of the write.
     pub(crate) name: Cow<'a, str>,
-    /// Through which subresource; empty for the object itself.
+    /// The subresource of the write; empty for the main resource.
     pub(crate) subresource: &'a str,
-    /// What the endpoint resets whatever is written: nobody gets to own that through it.
+    /// The fields that the endpoint resets. Nobody becomes their owner through it.
     pub(crate) reset: Cow<'a, FieldSet>,
     /// The time of the write, RFC 3339.
     pub(crate) now: String,
 }
 
-/// What an apply comes to.
+/// The result of an apply.
 #[derive(Debug)]
 pub(crate) struct Applied {
-    /// The object; `None` if it stays as it is.
+    /// The object; `None` if it is unchanged.
     pub(crate) object: Option<Value>,
     pub(crate) managers: Managers,
 }
 
 impl Tracker<'_> {
-    /// The entries after an update from `old` to `new`; of a new object `old` is `None`. An object without entries has
-    /// none until it is applied.
+    /// The entries after an update from `old` to `new`; `old` is `None` for a new object. An existing object
+    /// without entries gets none until it is applied.
     pub(crate) fn update(&self, old: Option<&Value>, new: &Value, mut managers: Managers) -> Managers {
         let shape = self.versions.shape();
         let nothing;
@@ -70,7 +71,7 @@ impl Tracker<'_> {
         let comparison = typed::compare(old, new, shape).without(&self.reset);
         if !comparison.is_empty() {
             self.reconcile(&mut managers);
-            // Nobody can stop an update.
+            // Updates are forced, so there are no conflicts.
             let _ = self.settle(old, new, &comparison, &mut managers, None, true);
             let mut changed = comparison.changed();
             changed.subtract(&UNOWNED);
@@ -82,10 +83,10 @@ impl Tracker<'_> {
         managers
     }
 
-    /// Applies `config` to `live`; of an object that is not there, `live` has nothing but its type.
+    /// Applies `config` to `live`. For a new object, `live` contains only its type.
     ///
-    /// # Errors
-    /// `config` does not have the shape of the kind; or it changes fields of others, and `force` is not set.
+    /// # Errors `config` does not have the shape of the kind, or it changes fields of other managers and
+    /// `force` is not set.
     pub(crate) fn apply(
         &self,
         live: &Value,
@@ -150,10 +151,9 @@ impl Tracker<'_> {
         Ok(Ok(Applied { object: changes.then_some(object), managers }))
     }
 
-    /// Takes from all managers but one what a write changed or removed.
+    /// Removes changed and removed fields from the entries of all managers except one.
     ///
-    /// # Errors
-    /// Fields of others that it changes, unless it is forced.
+    /// # Errors The changed fields of other managers, unless the write is forced.
     fn settle(
         &self,
         old: &Value,
@@ -178,7 +178,7 @@ impl Tracker<'_> {
                 changes.push((version.clone(), self.changes_in(version, old, new)));
             }
             let found = changes.iter().find(|(found, _)| found == version);
-            // What is owned in a version that is served no more is owned by nobody.
+            // Fields owned in a version that is no longer served lose their owner.
             let Some((_, Some((changed, removed)))) = found else { continue };
             if !force {
                 let fields = entry.fields.intersection(changed);
@@ -195,7 +195,7 @@ impl Tracker<'_> {
         if conflicts.is_empty() { Ok(()) } else { Err(conflicts) }
     }
 
-    /// What changed and what was removed, as another version sees it.
+    /// The changed and the removed fields in another version.
     fn changes_in(&self, version: &str, old: &Value, new: &Value) -> Option<(FieldSet, FieldSet)> {
         let (old, shape) = self.versions.convert(old, version)?;
         let (new, _) = self.versions.convert(new, version)?;
@@ -203,7 +203,7 @@ impl Tracker<'_> {
         Some((comparison.changed(), comparison.removed))
     }
 
-    /// Brings what is owned in line with the schema of today.
+    /// Adapts the owned fields to the current schema.
     fn reconcile(&self, managers: &mut Managers) {
         for entry in &mut managers.0 {
             if let Some(shape) = self.versions.shape_in(&entry.manager.api_version) {
@@ -212,7 +212,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// What the manager is called whose write it is.
+    /// The name of the manager of this write.
     pub(super) fn manager_name(&self) -> &str {
         if self.name.is_empty() { "unknown" } else { &self.name }
     }
@@ -226,7 +226,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// The same write by another name.
+    /// The same write with another manager name.
     fn named(&self, name: &'static str) -> Self {
         Self {
             versions: self.versions,
@@ -238,7 +238,7 @@ impl Tracker<'_> {
     }
 }
 
-/// 500 of a value that does not have the shape of its kind.
+/// A 500 error about a value that does not have the shape of its kind.
 fn untyped(what: &str, object: &Value, problems: &[Problem]) -> Refused {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (group, version) = text("apiVersion").rsplit_once('/').unwrap_or(("", text("apiVersion")));

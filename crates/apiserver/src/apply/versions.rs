@@ -1,4 +1,4 @@
-//! The versions of a kind: fields are owned in the version in which they were written.
+//! The versions of a kind. Fields are owned in the version in which they were written.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::shape::Shape;
 use crate::kinds::Kind;
 
-/// The versions in which a kind is served, and the one of the request.
+/// The served versions of a kind, and the version of the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Versions<'a> {
     served: &'a [Arc<Kind>],
@@ -30,13 +30,13 @@ impl<'a> Versions<'a> {
         self.own.resource.api_version()
     }
 
-    /// Whether that is the version of the request.
+    /// Whether an API version is that of the request.
     pub(crate) fn is_own(&self, api_version: &str) -> bool {
         self.own.resource.is_of(api_version)
     }
 
-    /// An object and its shape in another version; `None` if that is not served. What a webhook has to convert is as it
-    /// is until the webhook has answered, which the request then begins anew for.
+    /// Converts an object to another version, and returns it with its shape; `None` if the version is not
+    /// served. Until a conversion webhook has answered and the request is rerun, the object stays unchanged.
     pub(crate) fn convert<'v>(
         &self,
         object: &'v Value,
@@ -51,7 +51,7 @@ impl<'a> Versions<'a> {
         Some((Cow::Owned(converted), Shape::of(kind)))
     }
 
-    /// The shape of objects in a version that is served.
+    /// The shape of objects in a served version.
     pub(crate) fn shape_in(&self, version: &str) -> Option<Shape<'a>> {
         self.find(version).map(|kind| Shape::of(kind))
     }

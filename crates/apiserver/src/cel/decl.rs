@@ -1,4 +1,5 @@
-//! Declarations of data from outside of expressions: their types, how large they may be, and how JSON is read as them.
+//! Declarations of the data that expressions read: its types, its size limits and how its JSON is
+//! interpreted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,15 +12,15 @@ pub(crate) struct Decl {
     /// The name of an object type.
     pub(crate) name: String,
     pub(crate) shape: Shape,
-    /// Whether null is a value of it.
+    /// Whether null is a valid value.
     pub(crate) nullable: bool,
-    /// The most elements, characters or bytes that a value may have.
+    /// Maximum number of elements, characters or bytes of a value.
     pub(crate) max_elements: u64,
-    /// The fewest bytes that a value takes as JSON.
+    /// Minimum size of a value as JSON, in bytes.
     pub(crate) min_size: u64,
 }
 
-/// What JSON of a declaration is read as.
+/// How the JSON of a declaration is interpreted.
 #[derive(Debug, Clone)]
 pub(crate) enum Shape {
     /// int-or-string.
@@ -37,18 +38,18 @@ pub(crate) enum Shape {
         equality: ListEquality,
     },
     Map(Arc<Decl>),
-    /// Fields by their escaped names.
+    /// Fields, by escaped name.
     Object(BTreeMap<String, Arc<Decl>>),
 }
 
-/// What makes two lists equal.
+/// How two lists are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ListEquality {
     /// The same elements in the same order.
     Ordered,
     /// The same elements.
     Set,
-    /// The same elements by their keys.
+    /// The same elements, matched by their keys.
     Map(Vec<String>),
 }
 
@@ -57,7 +58,7 @@ impl Decl {
         Self { name: String::new(), shape, nullable: false, max_elements, min_size }
     }
 
-    /// The type of expressions that have this declaration.
+    /// The type of expressions with this declaration.
     pub(crate) fn as_type(self: &Arc<Self>) -> Type {
         match &self.shape {
             Shape::IntOrString => Type::Dyn,
@@ -74,7 +75,7 @@ impl Decl {
         }
     }
 
-    /// The declaration of a field by its escaped name.
+    /// Returns the declaration of a field, given its escaped name.
     pub(crate) fn field(&self, escaped: &str) -> Option<&Arc<Self>> {
         match &self.shape {
             Shape::Object(fields) => fields.get(escaped),
@@ -82,7 +83,7 @@ impl Decl {
         }
     }
 
-    /// The declaration of elements of a list or values of a map.
+    /// Returns the declaration of the elements of a list or the values of a map.
     pub(crate) fn element(&self) -> Option<&Arc<Self>> {
         match &self.shape {
             Shape::List { items, .. } => Some(items),

@@ -1,4 +1,4 @@
-//! Equality of values.
+//! Equality of CEL values.
 
 use serde_json::Value as Json;
 
@@ -7,7 +7,7 @@ use super::escape::escape;
 use super::json::read;
 use super::value::{Fault, List, Map, Value};
 
-/// Whether two values are equal; values of different types are not.
+/// Whether two values are equal. Numbers compare across types; other values of different types are unequal.
 #[expect(clippy::float_cmp, reason = "equality of CEL is that of IEEE 754")]
 pub(crate) fn equal(a: &Value<'_>, b: &Value<'_>) -> Result<bool, Fault> {
     Ok(match (a, b) {
@@ -30,7 +30,7 @@ pub(crate) fn equal(a: &Value<'_>, b: &Value<'_>) -> Result<bool, Fault> {
     })
 }
 
-/// The order of two numbers of any types; `None` with NaN.
+/// The order of two numbers of any type; `None` if one is NaN.
 #[expect(clippy::cast_precision_loss, reason = "numbers beyond 2^53 compare as doubles with doubles only")]
 pub(crate) fn compare_numbers(a: &Value<'_>, b: &Value<'_>) -> Option<std::cmp::Ordering> {
     let wide = |value: &Value<'_>| match value {
@@ -59,7 +59,7 @@ fn lists(a: &List<'_>, b: &List<'_>) -> Result<bool, Fault> {
     if a.len() != b.len() {
         return Ok(false);
     }
-    // The same JSON of the same declaration needs no reading.
+    // The same JSON with the same declaration is equal without conversion.
     if let (List::Json(mine, of), List::Json(theirs, other)) = (a, b)
         && same_decl(*of, *other)
         && mine == theirs
@@ -112,7 +112,7 @@ fn same_by_keys(a: &List<'_>, keys: &[String], b: &List<'_>) -> Result<bool, Fau
     Ok(true)
 }
 
-/// Whether two elements have the same keys.
+/// Whether two elements have equal values for all `keys`.
 pub(super) fn has_keys(item: &Value<'_>, keys: &[String], other: &Value<'_>) -> Result<bool, Fault> {
     let (Value::Map(mine), Value::Map(theirs)) = (item, other) else { return Ok(false) };
     for key in keys {
@@ -121,7 +121,7 @@ pub(super) fn has_keys(item: &Value<'_>, keys: &[String], other: &Value<'_>) -> 
                 (Some(mine), Some(theirs)) => equal(&mine, &theirs)?,
                 (mine, theirs) => mine.is_none() && theirs.is_none(),
             },
-            // A key that expressions cannot name.
+            // Expressions cannot name this key, so compare the JSON.
             None => match (mine, theirs) {
                 (Map::Json(mine, _), Map::Json(theirs, _)) => mine.get(key) == theirs.get(key),
                 _ => false,
@@ -134,7 +134,7 @@ pub(super) fn has_keys(item: &Value<'_>, keys: &[String], other: &Value<'_>) -> 
     Ok(true)
 }
 
-/// Whether a list holds a value. An error of one element counts only if no other is equal.
+/// Whether a list contains a value. An error in one element counts only if no other element is equal.
 pub(crate) fn contains(list: &List<'_>, value: &Value<'_>) -> Result<bool, Fault> {
     let mut error = None;
     for item in list.iter() {
@@ -176,7 +176,7 @@ fn maps(a: &Map<'_>, b: &Map<'_>) -> Result<bool, Fault> {
 
 type Fields = std::collections::BTreeMap<String, std::sync::Arc<Decl>>;
 
-/// Objects: declared fields by their types, others as JSON.
+/// Compares objects: declared fields by their types, others as JSON.
 fn objects(
     mine: &serde_json::Map<String, Json>,
     theirs: &serde_json::Map<String, Json>,

@@ -1,20 +1,20 @@
-//! Names of properties as identifiers, and back.
+//! Escapes names of properties as CEL identifiers, and back.
 
 use std::borrow::Cow;
 
 use super::syntax::RESERVED;
 
-/// Words that no identifier may be, beside those that the language keeps for itself.
+/// Words that cannot be identifiers, besides the reserved words of the language.
 const LITERALS: [&str; 4] = ["true", "false", "null", "in"];
-/// Escapes and what they stand for.
+/// Escape sequences and the text that each one represents.
 const ESCAPES: [(&str, &str); 4] = [("underscores", "__"), ("dot", "."), ("dash", "-"), ("slash", "/")];
 
-/// Whether a word is none that something can be called.
+/// Whether a word cannot be an identifier.
 pub(crate) fn is_reserved(word: &str) -> bool {
     LITERALS.contains(&word) || RESERVED.contains(&word)
 }
 
-/// The identifier of a property; `None` if it has none.
+/// Escapes the name of a property as an identifier; `None` if it has none.
 pub(crate) fn escape(name: &str) -> Option<Cow<'_, str>> {
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
@@ -44,7 +44,7 @@ pub(crate) fn escape(name: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(out))
 }
 
-/// The property of an identifier; `None` if it is escaped wrongly.
+/// Returns the property that an identifier refers to; `None` if its escaping is invalid.
 pub(crate) fn unescape(identifier: &str) -> Option<Cow<'_, str>> {
     if !identifier.contains("__") {
         return Some(Cow::Borrowed(identifier));
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_escaped_and_come_back() {
+    fn escapes_and_unescapes_property_names() {
         for (name, identifier) in [
             ("plain_name", "plain_name"),
             ("a-b", "a__dash__b"),

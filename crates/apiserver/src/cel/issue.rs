@@ -1,11 +1,11 @@
-//! What is wrong with the text of an expression, shown with its line and a mark below the place.
+//! Mistakes in expressions, printed with the source line and a mark below the position.
 
 use std::fmt::Write as _;
 
 /// One mistake in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Issue {
-    /// Characters before the place.
+    /// Position, as the number of characters before it.
     pub(crate) at: usize,
     pub(crate) text: String,
 }
@@ -16,7 +16,7 @@ impl Issue {
     }
 }
 
-/// All mistakes as cel-go prints them, in the order of their places.
+/// Formats mistakes as cel-go prints them, ordered by position.
 pub(crate) fn show(source: &str, issues: &[Issue]) -> String {
     let mut issues: Vec<&Issue> = issues.iter().collect();
     issues.sort_by_key(|issue| issue.at);
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistake_shows_its_line_and_a_mark_below_its_place() {
+    fn prints_a_mistake_with_its_line_and_a_mark_below_its_position() {
         let issues = [Issue::new(9, "second"), Issue::new(4, "first")];
         assert_eq!(
             show("self.a\n&& b", &issues),

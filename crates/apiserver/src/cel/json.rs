@@ -1,4 +1,4 @@
-//! JSON as values, read by its declaration (`UnstructuredToVal`).
+//! Converts JSON to CEL values by its declaration (`UnstructuredToVal`), and back.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use super::library::{bytes, time};
 use super::value::{Fault, Key, List, Map, Outcome, Value};
 use crate::gotext;
 
-/// JSON as the value of a declaration; without one, as what it looks like.
+/// Converts JSON by its declaration; without one, by the type of the JSON.
 pub(crate) fn read<'a>(json: &'a Json, decl: Option<&'a Decl>) -> Outcome<'a> {
     let Some(decl) = decl else { return Ok(untyped(json)) };
     match (&decl.shape, json) {
@@ -88,7 +88,7 @@ fn untyped(json: &Json) -> Value<'_> {
     }
 }
 
-/// A value as JSON.
+/// Converts a value to JSON.
 pub(crate) fn write(value: &Value<'_>) -> Result<Json, Fault> {
     Ok(match value {
         Value::Null | Value::Optional(None) => Json::Null,
@@ -128,14 +128,14 @@ impl<'a> List<'a> {
         }
     }
 
-    /// What makes the list equal to others, and the declaration of its elements.
+    /// The declaration of the list, which determines equality and the type of its elements.
     pub(crate) fn decl(&self) -> Option<&'a Decl> {
         match self {
             Self::Json(_, decl) | Self::Made(_, decl) => *decl,
         }
     }
 
-    /// An element; `None` beyond the end.
+    /// Returns an element; `None` beyond the end.
     pub(crate) fn get(&self, index: usize) -> Option<Outcome<'a>> {
         match self {
             Self::Json(items, decl) => {
@@ -167,12 +167,12 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The value of a field by its escaped name, or of a key that is text.
+    /// Returns the value of a field, given its escaped name, or of a text key.
     pub(crate) fn field(&self, name: &str) -> Option<Outcome<'a>> {
         match self {
             Self::Json(map, Some(decl)) => match &decl.shape {
                 Shape::Object(fields) => {
-                    // A null is no value of an object's field.
+                    // A null field of an object counts as absent.
                     let found = map.get(&*unescape(name)?).filter(|found| !found.is_null())?;
                     Some(read(found, Some(fields.get(name)?)))
                 }
@@ -183,13 +183,13 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The value of any key.
+    /// Returns the value of a key of any type.
     pub(crate) fn get(&self, key: &Value<'_>) -> Option<Outcome<'a>> {
         match (self, key) {
             (_, Value::String(name)) => self.field(name),
             (Self::Made(map), key) => {
                 let found = map.get(&key.as_key()?);
-                // Numbers are equal across their types.
+                // Equal numbers of different types are the same key.
                 let found = found.or_else(|| match key {
                     Value::Int(number) => map.get(&Key::Uint(u64::try_from(*number).ok()?)),
                     Value::Uint(number) => map.get(&Key::Int(i64::try_from(*number).ok()?)),
@@ -201,7 +201,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// All keys; of an object, the escaped names of the fields that are there.
+    /// All keys; of an object, the escaped names of the fields that are present.
     pub(crate) fn keys(&self) -> Vec<Value<'a>> {
         match self {
             Self::Json(map, Some(decl)) if matches!(decl.shape, Shape::Object(_)) => {

@@ -1,9 +1,9 @@
-//! The Common Expression Language as Kubernetes has it: syntax, types, evaluation, and what expressions cost.
+//! The Common Expression Language as Kubernetes uses it: syntax, types, evaluation and costs.
 //!
-//! An expression is parsed ([`syntax`]), its types are checked and its names looked up ([`check`]), and it is evaluated
-//! as often as wanted ([`eval`]) over JSON that is read where the expression looks ([`json`]). [`estimate`] says before
-//! that how much it may cost at most. Functions stand in [`library`], one file for each library of Kubernetes. Texts of
-//! errors are those of cel-go.
+//! An expression is parsed ([`syntax`]), type-checked and resolved ([`check`]), and evaluated any number of
+//! times ([`eval`]). JSON is converted only where the expression reads it ([`json`]). [`estimate`] computes
+//! the maximum cost beforehand. [`library`] defines the functions, with one file for each library of
+//! Kubernetes. Error messages are those of cel-go.
 
 pub(crate) mod check;
 pub(crate) mod decl;

@@ -7,7 +7,7 @@ use super::syntax::{Kind, Node, parse};
 use super::types::Type;
 use super::value::{Fault, Value};
 
-/// An expression that was parsed and checked.
+/// A parsed and checked expression.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     pub(super) root: Node,
@@ -17,36 +17,37 @@ pub(crate) struct Program {
 impl Program {
     /// Compiles an expression.
     ///
-    /// # Errors
-    /// All mistakes, as cel-go prints them.
+    /// # Errors All mistakes, as cel-go prints them.
     pub(crate) fn compile(source: &str, env: &Environment) -> Result<Self, String> {
         let (mut root, nodes) = parse(source).map_err(|issues| issue::show(source, &issues))?;
         let types = check::check(&mut root, nodes, env).map_err(|issues| issue::show(source, &issues))?;
         Ok(Self { root, types })
     }
 
-    /// The type of the value.
+    /// The type of the result.
     pub(crate) fn result(&self) -> &Type {
         self.types.get(self.root.id).unwrap_or(&Type::Dyn)
     }
 
-    /// A part of an object that stands under another name than its own: the name that it has, and the one that it should.
+    /// Finds a constructed object whose type name does not match its field path. Returns its name and the
+    /// expected one.
     pub(crate) fn misnamed(&self) -> Option<(String, String)> {
         misnamed(&self.root, None)
     }
 
-    /// Whether the variable of this number is used.
+    /// Whether the expression uses the variable with this index.
     pub(crate) fn uses(&self, variable: usize) -> bool {
         uses(&self.root, variable)
     }
 
-    /// The value for given variables, and what it cost. Beyond `limit` there is none.
+    /// Evaluates the expression and counts the cost. Fails if the cost exceeds `limit`.
     pub(crate) fn run<'a>(&'a self, variables: &[Result<Value<'a>, Fault>], limit: u64) -> Evaluated<'a> {
         eval::run(&self.root, variables, limit)
     }
 }
 
-/// Looks for such a part below a node, which should have a name if any (`CheckTypeNamesMatchFieldPathNames`).
+/// Finds such an object below a node (`CheckTypeNamesMatchFieldPathNames`). `expected` is the name that the
+/// node must have, if any.
 fn misnamed(node: &Node, expected: Option<&str>) -> Option<(String, String)> {
     match &node.kind {
         Kind::Message(name, fields) => {
@@ -59,7 +60,7 @@ fn misnamed(node: &Node, expected: Option<&str>) -> Option<(String, String)> {
                 misnamed(&element.value, expected.as_deref())
             })
         }
-        // Elements of a list have the name of its field.
+        // Elements of a list have the type name of its field.
         Kind::List(items) => items.iter().find_map(|item| misnamed(&item.value, expected)),
         _ => node.children().into_iter().find_map(|child| misnamed(child, None)),
     }

@@ -1,4 +1,4 @@
-//! Expressions and their values, errors and texts.
+//! Tests of expressions: values, errors and error messages.
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -11,7 +11,7 @@ fn environment(minor: u32) -> Environment {
     Environment { variables: vec![("self".to_owned(), Type::Dyn)], minor, makes_objects: false }
 }
 
-/// The value of an expression over an untyped `self` as JSON, or the text of the error.
+/// Evaluates an expression over an untyped `self`. Returns the value as JSON, or the error message.
 fn evaluate(source: &str, input: &Json) -> Result<Json, String> {
     let program = Program::compile(source, &environment(36))?;
     let variables = [json::read(input, None)];
@@ -28,7 +28,7 @@ fn check(cases: &[(&str, Json)]) {
 }
 
 #[test]
-fn operators_and_literals() {
+fn evaluates_operators_and_literals() {
     check(&[
         ("1 + 2 * 3 - 4 / 2 % 3", json!(5)),
         ("-self.n == -3 && !(self.n > 3)", json!(true)),
@@ -52,7 +52,7 @@ fn operators_and_literals() {
 }
 
 #[test]
-fn macros() {
+fn evaluates_macros() {
     check(&[
         ("self.l.all(x, x > 0) && self.l.exists(x, x == 2) && self.l.exists_one(x, x == 1)", json!(true)),
         ("self.l.map(x, x * 2)", json!([6, 2, 4])),
@@ -71,7 +71,7 @@ fn macros() {
 }
 
 #[test]
-fn libraries() {
+fn evaluates_library_functions() {
     check(&[
         ("self.s.lowerAscii() + self.s.upperAscii() + ' x '.trim()", json!("helloHELLOx")),
         ("self.s.indexOf('l') + self.s.lastIndexOf('l') * 10 + self.s.indexOf('z')", json!(31)),
@@ -114,7 +114,7 @@ fn libraries() {
 }
 
 #[test]
-fn errors_at_run_time_have_the_words_of_cel_go() {
+fn reports_run_time_errors_like_cel_go() {
     for (source, text) in [
         ("1 / (self.n - 3)", "division by zero"),
         ("1 % (self.n - 3)", "modulus by zero"),
@@ -140,7 +140,7 @@ fn errors_at_run_time_have_the_words_of_cel_go() {
 }
 
 #[test]
-fn mistakes_are_shown_where_they_are() {
+fn reports_compile_errors_with_their_position() {
     for (source, text) in [
         (
             "1 == 'a'",
@@ -183,7 +183,7 @@ fn mistakes_are_shown_where_they_are() {
 }
 
 #[test]
-fn functions_come_with_their_minor() {
+fn functions_are_available_from_their_minor_on() {
     for (source, since) in [
         ("self.matches('a')", 0),
         ("sign(quantity('1')) == 1", 28),
@@ -203,7 +203,7 @@ fn functions_come_with_their_minor() {
 }
 
 #[test]
-fn no_text_makes_the_parser_panic() {
+fn malformed_expressions_never_panic() {
     for source in [
         "",
         "(",
@@ -234,7 +234,7 @@ fn no_text_makes_the_parser_panic() {
     assert_eq!(Fault::Cost.text(), "operation cancelled: actual cost limit exceeded");
 }
 
-/// What random expressions are made of.
+/// Fragments of random expressions.
 const WORDS: [&str; 44] = [
     "self",
     "x",
@@ -296,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn random_text_is_no_trouble(source in "\\PC{0,40}") {
+    fn random_text_never_panics(source in "\\PC{0,40}") {
         let _ = Program::compile(&source, &environment(36));
     }
 }

@@ -1,17 +1,16 @@
-//! Types of expressions.
+//! Types of CEL expressions.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::decl::Decl;
 
-/// A type.
 #[derive(Debug, Clone)]
 #[expect(clippy::enum_variant_names, reason = "the type of a type is a type")]
 pub(crate) enum Type {
-    /// Anything; checked when it runs.
+    /// Any type; checked at run time.
     Dyn,
-    /// Of what was refused already.
+    /// The type of an expression that was already rejected.
     Error,
     Null,
     Bool,
@@ -26,15 +25,15 @@ pub(crate) enum Type {
     Type(Option<Arc<Type>>),
     List(Arc<Type>),
     Map(Arc<Type>, Arc<Type>),
-    /// An object of a schema.
+    /// An object with a schema.
     Object(Arc<Decl>),
-    /// A type of a library, `optional_type` too.
+    /// A library type, including `optional_type`.
     Opaque(&'static str, Vec<Type>),
-    /// A type to be found out.
+    /// A type parameter, whose type is inferred.
     Param(u32),
 }
 
-/// The name of optionals.
+/// The type name of optional values.
 pub(crate) const OPTIONAL: &str = "optional_type";
 
 impl Type {
@@ -50,7 +49,7 @@ impl Type {
         Self::Opaque(OPTIONAL, vec![inner])
     }
 
-    /// What an optional holds, and whether it is one.
+    /// The type inside an optional, and whether this is an optional.
     pub(crate) fn unwrap_optional(&self) -> (Self, bool) {
         match self {
             Self::Opaque(OPTIONAL, params) => (params.first().cloned().unwrap_or(Self::Dyn), true),
@@ -62,7 +61,7 @@ impl Type {
         matches!(self, Self::Dyn | Self::Error)
     }
 
-    /// The types that this one is made of.
+    /// The type parameters of this type.
     pub(crate) fn parameters(&self) -> Vec<&Self> {
         match self {
             Self::List(items) => vec![items],
@@ -73,7 +72,7 @@ impl Type {
         }
     }
 
-    /// The type with other types in the places of those that it is made of.
+    /// The type with `change` applied to its type parameters.
     pub(crate) fn rebuilt(&self, mut change: impl FnMut(&Self) -> Self) -> Self {
         match self {
             Self::List(items) => Self::list(change(items)),
@@ -87,7 +86,7 @@ impl Type {
         }
     }
 
-    /// Whether two types are the same but for what they are made of.
+    /// Whether two types are the same apart from their type parameters.
     pub(crate) fn same_head(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Object(a), Self::Object(b)) => a.name == b.name,
@@ -97,13 +96,13 @@ impl Type {
         }
     }
 
-    /// Whether two types are the same in all parts.
+    /// Whether two types are the same, including their type parameters.
     pub(crate) fn same(&self, other: &Self) -> bool {
         let (mine, theirs) = (self.parameters(), other.parameters());
         self.same_head(other) && mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(a, b)| a.same(b))
     }
 
-    /// Whether values of the type have one size (`isScalar`).
+    /// Whether values of the type have a fixed size (`isScalar`).
     pub(crate) fn is_scalar(&self) -> bool {
         match self {
             Self::Bool | Self::Double | Self::Duration | Self::Int | Self::Timestamp | Self::Uint => true,
@@ -114,7 +113,7 @@ impl Type {
 }
 
 impl fmt::Display for Type {
-    /// The name as errors show it (`FormatCelType`).
+    /// Formats the type for error messages (`FormatCelType`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
             Self::Dyn => "dyn",

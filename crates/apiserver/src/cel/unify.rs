@@ -1,10 +1,10 @@
-//! Whether one type may stand where another is wanted, and what that says about types to be found out.
+//! Type unification: decides whether one type is assignable to another, and infers type parameters.
 
 use std::collections::BTreeMap;
 
 use super::types::Type;
 
-/// What is known about types to be found out.
+/// The type parameters inferred so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mapping {
     known: BTreeMap<u32, Type>,
@@ -12,13 +12,13 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// A type to be found out.
+    /// Creates a type parameter.
     pub(super) fn fresh(&mut self) -> Type {
         self.next += 1;
         Type::Param(self.next - 1)
     }
 
-    /// The type with everything that is known put in; `finally` takes the rest as anything.
+    /// Replaces inferred type parameters by their types. `finally` replaces the others by `dyn`.
     pub(super) fn substitute(&self, of: &Type, finally: bool) -> Type {
         match of {
             Type::Param(number) => match self.known.get(number) {
@@ -30,7 +30,7 @@ impl Mapping {
         }
     }
 
-    /// Whether all of `given` may stand for `wanted`; what that says is kept only if so.
+    /// Whether all of `given` are assignable to `wanted`. Keeps the inferred type parameters only if so.
     pub(super) fn assign(&mut self, given: &[Type], wanted: &[Type]) -> bool {
         if given.len() != wanted.len() {
             return false;
@@ -66,7 +66,7 @@ impl Mapping {
         }
     }
 
-    /// Whether a type may be what a parameter stands for, and whether something was known of that before.
+    /// Whether a type parameter can be the given type, and whether it was inferred before.
     fn substitution(&mut self, given: &Type, parameter: u32) -> (bool, bool) {
         if let Some(known) = self.known.get(&parameter).cloned() {
             if known.same(given) {
@@ -100,7 +100,7 @@ fn is_nullable(of: &Type) -> bool {
     matches!(of, Type::Opaque(..) | Type::Object(_) | Type::Null | Type::Timestamp | Type::Duration)
 }
 
-/// The more general of two types that fit each other.
+/// The more general of two compatible types.
 pub(super) fn most_general(a: &Type, b: &Type) -> Type {
     if is_less_specific(a, b) { a.clone() } else { b.clone() }
 }

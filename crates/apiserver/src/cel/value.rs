@@ -1,4 +1,4 @@
-//! Values of expressions. JSON stays where it is and is read where an expression looks.
+//! Values of expressions. JSON is borrowed, and converted only where an expression reads it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,6 @@ use super::decl::Decl;
 use super::library::authorizer::Inquiry;
 use super::library::opaque::Opaque;
 
-/// A value.
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {
     Null,
@@ -26,11 +25,11 @@ pub(crate) enum Value<'a> {
     Duration(i64),
     List(List<'a>),
     Map(Map<'a>),
-    /// A type by its name.
+    /// A type, by name.
     Type(Cow<'a, str>),
     Optional(Option<Rc<Value<'a>>>),
     Opaque(Rc<Opaque>),
-    /// What is asked of an authorizer.
+    /// An authorization check that the expression builds.
     Inquiry(Rc<Inquiry<'a>>),
 }
 
@@ -38,7 +37,7 @@ pub(crate) enum Value<'a> {
 #[derive(Debug, Clone)]
 pub(crate) enum List<'a> {
     Json(&'a [Json], Option<&'a Decl>),
-    /// With the declaration of the list that it continues, which says what makes it equal to others.
+    /// Built by an expression. The declaration is that of the list that it extends, and determines equality.
     Made(Rc<Vec<Value<'a>>>, Option<&'a Decl>),
 }
 
@@ -58,16 +57,16 @@ pub(crate) enum Key {
     String(String),
 }
 
-/// Why an expression has no value.
+/// The reason why an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// An error, which `&&` and `||` may make up for.
+    /// An error, which `&&` and `||` may override.
     Error(String),
-    /// The expression cost too much.
+    /// The expression exceeded its cost limit.
     Cost,
 }
 
-/// A value or why there is none.
+/// The value of an expression, or the reason why it has none.
 pub(crate) type Outcome<'a> = Result<Value<'a>, Fault>;
 
 impl Fault {
@@ -104,7 +103,7 @@ impl Value<'_> {
         Self::Opaque(Rc::new(inner))
     }
 
-    /// The name of the type of the value.
+    /// The name of the value's type.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null_type",
@@ -128,7 +127,7 @@ impl Value<'_> {
         }
     }
 
-    /// What `size()` says, if the value has a size.
+    /// The result of `size()`, if the value has a size.
     pub(crate) fn size(&self) -> Option<usize> {
         match self {
             Self::String(text) if text.is_ascii() => Some(text.len()),

@@ -1,9 +1,10 @@
 //! Conversion between versions by a webhook (`conversion.strategy: Webhook`).
 //!
-//! Objects are converted where they are read and written, deep within the server, and a webhook is asked at its edge. So
-//! a conversion that is not known yet is put down as wanted, and the object is passed on as it is; before anything is
-//! stored or answered, [`ApiServer::settle`] has what is wanted asked for, all at once, and the request run again. What a
-//! webhook said is remembered as long as the definition stays: an object that did not change is not converted twice.
+//! Objects are converted deep within the server, but webhooks can be called only at its edge. So an unknown
+//! conversion is recorded as wanted, and the object is passed on unchanged. Before anything is stored or
+//! returned, [`ApiServer::settle`] requests all wanted conversions at once and reruns the request.
+//! Conversions are cached as long as the definition is unchanged, so that an unchanged object is converted
+//! only once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,16 +24,16 @@ use crate::names;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
-/// How long a conversion may take.
+/// Timeout of a conversion.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How many conversions are remembered.
+/// Maximum number of cached conversions.
 const REMEMBERED: usize = 16_384;
 
-/// The webhook of a definition.
+/// The conversion webhook of a definition.
 #[derive(Debug)]
 pub(crate) struct Conversion {
     target: HookTarget,
-    /// The version of the review that it takes.
+    /// The version of ConversionReview that it accepts.
     review: &'static str,
     group: String,
     memory: Mutex<Memory>,
@@ -40,16 +41,16 @@ pub(crate) struct Conversion {
 
 #[derive(Debug, Default)]
 struct Memory {
-    /// Converted objects, by what they were made from.
+    /// Converted objects, by the digest of the original.
     known: BTreeMap<Key, Arc<Value>>,
-    /// What is to be asked: the version, and the object.
+    /// Wanted conversions: the version, and the object.
     wanted: Vec<(String, Arc<Value>)>,
 }
 
 type Key = [u8; 32];
 
 impl Conversion {
-    /// The webhook of a definition, if it has one.
+    /// Returns the conversion webhook of a definition, if it has one.
     pub(crate) fn read(crd: &Value) -> Option<Self> {
         let conversion = &crd["spec"]["conversion"];
         if conversion["strategy"] != "Webhook" {
@@ -67,11 +68,12 @@ impl Conversion {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        // Nothing is left half done in it.
+        // No operation on it can be left half done.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An object as one of another version: pruned, with defaults. What is not known yet is wanted, and given as it is.
+    /// Converts an object to another version, pruned and with defaults. If the conversion is not cached,
+    /// records it as wanted and returns the object unchanged.
     pub(crate) fn convert(&self, object: &Value, version: &Version) -> Value {
         let mut memory = self.memory();
         let Some(known) = memory.known.get(&key(&version.name, object)) else {
@@ -87,7 +89,7 @@ impl Conversion {
         converted
     }
 
-    /// The call that is wanted next: all objects that are to become one version.
+    /// The next call to the webhook, which converts all wanted objects of one version.
     pub(crate) fn wanted(&self, now: Time) -> Option<Wanted> {
         let mut memory = self.memory();
         let version = memory.wanted.first()?.0.clone();
@@ -107,15 +109,14 @@ impl Conversion {
         Some(Wanted { version, objects, call })
     }
 
-    /// Forgets what is wanted: the request that wanted it is over.
+    /// Drops the wanted conversions, because the request that needs them is over.
     pub(crate) fn want_nothing(&self) {
         self.memory().wanted.clear();
     }
 
-    /// Remembers the answer to a call.
+    /// Caches the answer to a call.
     ///
-    /// # Errors
-    /// The server's words for an answer that is none.
+    /// # Errors The server's message for an invalid answer.
     pub(crate) fn learn(&self, wanted: &Wanted, answer: &Result<Value, HookError>) -> Result<(), String> {
         let of = wanted.objects.first().map(|object| described(object)).unwrap_or_default();
         let failed = |why: String| format!("conversion webhook for {of} failed: {why}");
@@ -143,7 +144,7 @@ impl Conversion {
     }
 }
 
-/// What is to be asked of a webhook.
+/// A call to a conversion webhook.
 #[derive(Debug)]
 pub(crate) struct Wanted {
     version: String,
@@ -152,10 +153,9 @@ pub(crate) struct Wanted {
 }
 
 impl ApiServer {
-    /// Has the conversions asked for that the request wanted so far; it is then run again.
+    /// Requests the conversions that the request needs so far, and reruns the request.
     ///
-    /// # Errors
-    /// The request stops here: it waits for the webhook, is to run again, or the webhook failed.
+    /// # Errors The request stops here: it waits for the webhook, is rerun, or the webhook failed.
     pub(crate) fn settle(&self, call: &mut Call<'_>) -> Outcome<()> {
         let Some(conversion) = call.kind.conversion().cloned() else { return Ok(()) };
         let Some(wanted) = conversion.wanted(call.now) else { return Ok(()) };
@@ -167,7 +167,7 @@ impl ApiServer {
     }
 }
 
-/// What an object is converted from: all but the metadata that the server keeps to itself.
+/// The digest of everything that affects the conversion, which excludes most metadata.
 fn key(version: &str, object: &Value) -> Key {
     let metadata = &object["metadata"];
     let mut digest = Sha256::new();
@@ -182,7 +182,7 @@ fn key(version: &str, object: &Value) -> Key {
     digest.finalize().into()
 }
 
-/// Metadata is not the webhook's, but for labels and annotations.
+/// Restores the metadata: a webhook may change only labels and annotations.
 fn restore(converted: &mut Value, original: &Value) {
     let mut metadata = original["metadata"].clone();
     for field in ["labels", "annotations"] {
@@ -202,7 +202,7 @@ fn described(object: &Value) -> String {
     format!("{}, Kind={}", text("apiVersion"), text("kind"))
 }
 
-/// The converted objects of an answer.
+/// The converted objects in an answer.
 fn objects<'a>(asked: &Value, answer: &'a Value) -> Result<&'a [Value], String> {
     let strict = asked["apiVersion"] == "apiextensions.k8s.io/v1";
     if strict && (answer["apiVersion"] != asked["apiVersion"] || answer["kind"] != "ConversionReview") {
@@ -226,7 +226,7 @@ fn objects<'a>(asked: &Value, answer: &'a Value) -> Result<&'a [Value], String> 
     Ok(response["convertedObjects"].as_array().map(Vec::as_slice).unwrap_or_default())
 }
 
-/// A converted object is of the version asked for and is still the same object.
+/// Requires that a converted object has the desired version, and is still the same object.
 fn check(original: &Value, converted: &Value, desired: &str) -> Result<(), String> {
     let text = |object: &Value, pointer: &str| {
         object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! What a CustomResourceDefinition says, read once per replacement.
+//! Parsed CustomResourceDefinitions, once per replacement.
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,14 +25,14 @@ pub(crate) struct Definition {
     pub(crate) versions: Vec<Arc<Version>>,
 }
 
-/// What all versions of a definition share.
+/// The properties that all versions of a definition share.
 #[derive(Debug)]
 pub(crate) struct Family {
-    /// Counts the replacements of all definitions; objects read under an older one are read anew.
+    /// Counts the replacements of all definitions. Objects read in an older epoch are read again.
     pub(crate) epoch: u64,
-    /// The version that objects are stored in.
+    /// The storage version.
     pub(crate) storage: Arc<Version>,
-    /// Whether that is the only one.
+    /// Whether it is the only version.
     pub(crate) has_one_version: bool,
     /// Whether the definition is being deleted.
     pub(crate) terminating: bool,
@@ -50,20 +50,20 @@ pub(crate) struct Version {
     rules: OnceLock<Rules>,
     /// Whether there is a status subresource.
     pub(crate) status: bool,
-    /// What the status subresource resets whatever is written to it: all but the status (`GetResetFields`).
+    /// The fields that the status subresource resets: all except the status (`GetResetFields`).
     pub(crate) status_reset: FieldSet,
-    /// Where the scale subresource finds its numbers, if there is one.
+    /// The paths that the scale subresource uses, if there is one.
     pub(crate) scale: Option<ScalePaths>,
-    /// Paths that field selectors may name, such as `spec.color`.
+    /// Paths for field selectors, such as `spec.color`.
     pub(crate) selectable: Vec<String>,
-    /// The columns of its Tables.
+    /// The columns in Tables.
     pub(crate) columns: Vec<PrinterColumn>,
-    /// Warning for each request, if the version is deprecated.
+    /// The warning for each request, if the version is deprecated.
     pub(crate) warning: Option<String>,
 }
 
 impl Definition {
-    /// Reads a stored definition.
+    /// Parses a stored definition.
     pub(crate) fn read(crd: &Value) -> Self {
         let (spec, names) = (&crd["spec"], &crd["spec"]["names"]);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -88,7 +88,7 @@ impl Definition {
         }
     }
 
-    /// The version that objects are stored in.
+    /// The storage version.
     pub(crate) fn storage(&self) -> Option<&Arc<Version>> {
         self.versions.iter().find(|version| version.storage)
     }
@@ -126,7 +126,8 @@ impl Version {
         self.rules.get_or_init(|| Rules::compile(&self.schema))
     }
 
-    /// A stored object as this version, the one that objects are stored in, reads it today: pruned, and with defaults.
+    /// Reads a stored object as this version, which must be the storage version: prunes it and fills in
+    /// defaults.
     pub(crate) fn read_stored(&self, stored: &Value, group: &str) -> Value {
         let mut object = self.convert(stored, group);
         default::fill(&mut object, &self.schema);
@@ -141,8 +142,8 @@ impl Version {
         default::drop_nulls(object, &self.schema);
     }
 
-    /// An object of another version as one of this version (conversion strategy `None`): what this version does not
-    /// know goes, and its defaults do not come.
+    /// Converts an object to this version without a webhook (conversion strategy `None`): removes fields that
+    /// this version lacks, and adds no defaults.
     pub(crate) fn convert(&self, object: &Value, group: &str) -> Value {
         let mut object = object.clone();
         object["apiVersion"] = Value::String(format!("{group}/{}", self.name));

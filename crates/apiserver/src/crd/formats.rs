@@ -1,4 +1,4 @@
-//! Formats in schemas that the server does not know, of which it warns (`getUnrecognizedFormatsInCRD`).
+//! Warnings about formats in schemas that the server does not know (`getUnrecognizedFormatsInCRD`).
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::gotext;
 use crate::schema::format::Named;
 
-/// The first minor that warns; 1.34.0 did so of formats of numbers as well, which its patch releases took back.
+/// The first minor that warns. 1.34.0 also warned about formats of numbers; its patch releases no longer do.
 const WARNED_OF: u32 = 34;
 
-/// A warning for each unknown format of a definition that the stored one does not name yet.
+/// A warning for each unknown format of a definition, unless the stored definition already uses it.
 pub(crate) fn warnings(crd: &Value, old: Option<&Value>, minor: u32) -> Vec<String> {
     if minor < WARNED_OF {
         return Vec::new();
@@ -28,7 +28,7 @@ fn unknown(crd: &Value, minor: u32) -> BTreeSet<&str> {
     found
 }
 
-/// Only strings are held to formats, so only theirs can be missed.
+/// Collects the unknown formats of strings; those of other types cause no warnings.
 fn collect<'a>(schema: &'a Value, minor: u32, found: &mut BTreeSet<&'a str>) {
     let format = schema["format"].as_str().filter(|name| !name.is_empty() && schema["type"] == "string");
     let is_known = |name: &str| Named::find(name).is_some_and(|named| named.format.is_known_to(minor));
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn new_unknown_formats_of_strings_are_warned_of_since_1_34() {
+    fn warns_about_new_unknown_formats_of_strings_since_1_34() {
         let crd = definition(&["uuid", "date-time", "colour", "k8s-short-name"]);
         assert_eq!(warnings(&crd, None, 33), [""; 0]);
         assert_eq!(

@@ -1,12 +1,12 @@
-//! Definitions as the server holds them in memory: what all versions have in common stands once, beside them. Its texts
-//! show paths and values in this form (`conversion to the internal version`).
+//! Definitions in the server's internal form, in which parts that all versions share are beside the versions.
+//! Error messages show paths and values in this form (`conversion to the internal version`).
 
 use serde_json::{Value, json};
 
-/// The parts of a version that move to the definition if all versions say the same.
+/// The parts of a version that move to the definition if all versions have the same.
 const SHARED: [&str; 4] = ["schema", "subresources", "additionalPrinterColumns", "selectableFields"];
 
-/// The versions of a definition and what they share.
+/// The versions of a definition, and the parts that they share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Internal<'a> {
     pub(crate) versions: &'a [Value],
@@ -23,7 +23,8 @@ impl<'a> Internal<'a> {
         SHARED.iter().zip(self.shared).any(|(name, shared)| *name == part && shared)
     }
 
-    /// A part of every version that differs, with its path, or of all of them with that of the definition.
+    /// A part of each version with its path; if the versions share it, the part with its path in the
+    /// definition.
     pub(crate) fn parts(&self, part: &str) -> Vec<(&'a Value, String)> {
         let own =
             |(index, version): (usize, &'a Value)| (&version[part], format!("spec.versions[{index}].{part}"));
@@ -120,23 +121,23 @@ fn columns(value: &Value) -> String {
     })
 }
 
-/// How a keyword is encoded.
+/// The encoding of a keyword.
 #[derive(Debug, Clone, Copy)]
 enum Form {
     Text,
     Flag,
-    /// A value, or null.
+    /// A value or null.
     Any,
     Schema,
     Schemas,
-    /// By name.
+    /// A map by name.
     Named,
     SchemaOrBool,
     SchemaOrList,
     Rules,
 }
 
-/// The fields of `JSONSchemaProps` in their order, by the name of Go and that of JSON.
+/// The fields of `JSONSchemaProps` in order: the Go name, the JSON name and the encoding.
 const KEYWORDS: [(&str, &str, Form); 43] = [
     ("ID", "id", Form::Text),
     ("Schema", "$schema", Form::Text),

@@ -1,6 +1,6 @@
-//! What the server's own controllers do once a CustomResourceDefinition is written: names are accepted, the kind is
-//! served, a replaced schema takes effect, and a deleted definition takes its objects with it. All at once, where a real
-//! server takes some tens of milliseconds.
+//! The work of the server's own controllers after a CustomResourceDefinition is written: names are accepted,
+//! the kind is served, a new schema takes effect, and deleting a definition deletes its objects. All this
+//! happens at once; a real server takes some tens of milliseconds.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::profile::Profile;
 use crate::server::ApiServer;
 use crate::store::{Entry, TableId};
 
-/// The finalizer that keeps a definition until its objects are gone.
+/// The finalizer that keeps a definition until its objects are deleted.
 pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// What a new definition has from the start.
+/// Sets the initial fields of a new definition.
 pub(crate) fn prepare_create(crd: &mut Value, profile: &Profile) {
     fill_in(crd);
     if !profile.selectable_fields {
@@ -36,13 +36,14 @@ pub(crate) fn prepare_create(crd: &mut Value, profile: &Profile) {
     });
 }
 
-/// What a definition says from the moment that it is marked for deletion.
+/// Sets the condition of a definition that is marked for deletion.
 pub(crate) fn prepare_deletion(crd: &mut Value, now: Time) {
     let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
     set_terminating(crd, "InstanceDeletionPending", message, now);
 }
 
-/// What every write of a definition's spec fills in; the storage version is never forgotten.
+/// Fills the defaults on every write of a definition's spec. `storedVersions` keeps all former storage
+/// versions.
 pub(crate) fn prepare_update(crd: &mut Value, old: &Value, profile: &Profile) {
     fill_in(crd);
     if !profile.selectable_fields && !has_selectable(old) {
@@ -73,7 +74,7 @@ fn has_selectable(crd: &Value) -> bool {
     versions.iter().any(|version| !version["selectableFields"].is_null())
 }
 
-/// A server that does not serve selectable fields does not store them either, unless it did already.
+/// A server that does not serve selectable fields does not store them either, unless they were stored before.
 fn drop_selectable(crd: &mut Value) {
     for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
         version.as_object_mut().map(|version| version.remove("selectableFields"));
@@ -104,7 +105,7 @@ fn fill_in(crd: &mut Value) {
 }
 
 impl ApiServer {
-    /// Brings a written definition into force. `old` is what was there before.
+    /// Puts a written definition into force. `old` is the previous one.
     pub(crate) fn definition_written(&mut self, key: &Key, old: Option<&Value>, now: Time) {
         let Some(entry) = self.store.get(self.crd_table, "", &key.name) else { return };
         let crd = entry.served();
@@ -126,7 +127,7 @@ impl ApiServer {
         }
     }
 
-    /// Brings a definition into force that was in force before the server was started.
+    /// Puts a definition into force that was in force before the server started.
     pub(crate) fn definition_restored(&mut self, name: &str) {
         let Some(entry) = self.store.get(self.crd_table, "", name) else { return };
         let crd = entry.served();
@@ -134,7 +135,7 @@ impl ApiServer {
         self.serve_definition(&crd, self.epoch, metadata::is_terminating(&crd));
     }
 
-    /// Brings a definition into force as it was before a write that is taken back; out of force, if there was none.
+    /// Reverts to the definition before a write that is undone, or removes it if there was none.
     pub(crate) fn definition_rewound(&mut self, name: &str) {
         if let Some((plural, group)) = name.split_once('.') {
             self.catalog.set(group, plural, Vec::new());
@@ -143,14 +144,14 @@ impl ApiServer {
         self.definition_restored(name);
     }
 
-    /// The table of a kind of custom resources.
+    /// The table of custom resources of a kind.
     pub(crate) fn custom_table(&mut self, group: &str, plural: &str) -> TableId {
         let key = (group.to_owned(), plural.to_owned());
         let store = &mut self.store;
         *self.custom_tables.entry(key).or_insert_with(|| store.add_table())
     }
 
-    /// Puts the versions of a definition into the catalogue and reads its objects anew.
+    /// Adds the versions of a definition to the catalog, and reads its objects again.
     fn serve_definition(&mut self, crd: &Value, epoch: u64, terminating: bool) {
         let definition = Definition::read(crd);
         let Some(storage) = definition.storage().map(Arc::clone) else { return };
@@ -174,7 +175,7 @@ impl ApiServer {
         let resource = resource(&definition, &storage.name);
         let key = |namespace: &str, name: &str| resource.key(namespace, name);
         self.store.reread(table, epoch, key, |stored| {
-            // What a webhook has to convert is read by its own version until then.
+            // Until the webhook converts an object, read it by its own version.
             let own = definition.versions.iter().filter(|_| by_webhook).find(|version| {
                 stored["apiVersion"].as_str().and_then(|text| text.split_once('/')).map(|(_, name)| name)
                     == Some(&*version.name)
@@ -183,7 +184,7 @@ impl ApiServer {
         });
     }
 
-    /// Deletes the objects of a definition that is going away, and then the definition itself.
+    /// Deletes the objects of a definition that is being deleted, and then the definition itself.
     fn finish_definition(&mut self, key: &Key, crd: &Value, now: Time) {
         let mut next = crd.clone();
         let message = "CustomResource deletion is in progress";
@@ -192,7 +193,7 @@ impl ApiServer {
             self.store.rewrite(self.crd_table, key, 0, next);
         }
         let definition = Definition::read(crd);
-        // The schema is the same as before: watches go on until the last object is gone.
+        // The schema is the same, so watches continue until the last object is deleted.
         let served = self.catalog.versions(&definition.group, &definition.plural).first();
         let epoch = served.map_or(0, |kind| kind.epoch());
         self.serve_definition(crd, epoch, true);
@@ -213,7 +214,7 @@ impl ApiServer {
         self.drop_definition(key, &definition, now);
     }
 
-    /// Removes a definition whose last object went.
+    /// Removes a definition when its last object is deleted.
     pub(crate) fn definition_emptied(&mut self, kind: &Kind, now: Time) {
         let terminating = kind.custom.as_ref().is_some_and(|custom| custom.family.terminating);
         if !terminating || self.store.list(kind.table, "").next().is_some() {
@@ -290,7 +291,7 @@ fn resource(definition: &Definition, version: &str) -> Resource {
     }
 }
 
-/// Order of versions: stable before beta before alpha, higher before lower, other names last
+/// Sort key of versions: stable before beta before alpha, higher before lower, other names last
 /// (`version.CompareKubeAwareVersionStrings`).
 fn version_order(version: &str) -> (u8, std::cmp::Reverse<u32>, std::cmp::Reverse<u32>, String) {
     use std::cmp::Reverse;

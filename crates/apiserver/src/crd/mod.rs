@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: what they say, whether it may be said, and how they come into force.
+//! CustomResourceDefinitions: parsing, validation, and how they take effect.
 
 mod conversion;
 mod definition;

@@ -1,4 +1,4 @@
-//! Which names a CustomResourceDefinition gets: the naming, establishing and approval controllers.
+//! The names that a CustomResourceDefinition gets: the naming, establishing and approval controllers.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,19 @@ use crate::gotext::quote;
 use crate::metadata;
 use crate::server::ApiServer;
 
-/// Names that other definitions of the group have.
+/// The accepted names of the other definitions in the group.
 #[derive(Debug, Default)]
 struct Claimed {
     resources: BTreeSet<String>,
     kinds: BTreeSet<String>,
 }
 
-/// Why names are not accepted: reason and message.
+/// The reason and message of a name conflict, if there is one.
 type Conflict = Option<(&'static str, String)>;
 
 impl ApiServer {
-    /// Sets the conditions of the naming, establishing and approval controllers, one write each as these make.
+    /// Sets the conditions of the naming, establishing and approval controllers, in one write each like these
+    /// controllers.
     pub(super) fn accept_names(&mut self, key: &Key, crd: &Value, now: Time) {
         let (accepted, conflict) = self.claimed(crd).accept(crd);
         let mut next = crd.clone();
@@ -65,7 +66,7 @@ impl ApiServer {
         }
     }
 
-    /// Gives names that a definition left behind to those of its group that wait for them.
+    /// Lets the definitions of a group that wait for names accept those of a deleted definition.
     pub(super) fn accept_waiting(&mut self, group: &str, now: Time) {
         let waiting: Vec<String> = self
             .store
@@ -82,7 +83,7 @@ impl ApiServer {
         }
     }
 
-    /// What the other definitions of the group are called.
+    /// The names of the other definitions in the group.
     fn claimed(&self, crd: &Value) -> Claimed {
         let (group, own) = (&crd["spec"]["group"], metadata::text(crd, "name"));
         let mut claimed = Claimed::default();
@@ -103,7 +104,7 @@ impl ApiServer {
 }
 
 impl Claimed {
-    /// The names that a definition gets, and the last conflict if it does not get all that it asks for.
+    /// The names that a definition gets, and the last conflict if it does not get all requested names.
     fn accept(&self, crd: &Value) -> (Value, Conflict) {
         let (asked, had) = (&crd["spec"]["names"], &crd["status"]["acceptedNames"]);
         let mut names = if had.is_object() { had.clone() } else { json!({}) };
@@ -134,7 +135,7 @@ fn copy(names: &mut Value, from: &Value, field: &str) {
     }
 }
 
-/// What is said of names that others have; those that were accepted before stay.
+/// The message if other definitions use the requested names. Names that were accepted before stay.
 fn taken(asked: &Value, had: &Value, used: &BTreeSet<String>) -> Option<String> {
     let in_use = |name: &str| used.contains(name).then(|| format!("{} is already in use", quote(name)));
     match asked {
@@ -153,14 +154,14 @@ fn taken(asked: &Value, had: &Value, used: &BTreeSet<String>) -> Option<String> 
     }
 }
 
-/// Tells of a definition that was marked for deletion how far that is.
+/// Sets the condition that reports the progress of a deletion.
 pub(crate) fn set_terminating(crd: &mut Value, reason: &str, message: &str, now: Time) {
     let mut conditions = crd["status"]["conditions"].as_array().cloned().unwrap_or_default();
     set_condition(&mut conditions, "Terminating", ("True", reason, message), now);
     crd["status"]["conditions"] = json!(conditions);
 }
 
-/// Sets a condition by the rule of these controllers: nothing moves unless status, reason or message do.
+/// Sets a condition like these controllers: `lastTransitionTime` changes only with the status.
 fn set_condition(
     conditions: &mut Vec<Value>,
     kind: &str,

@@ -1,6 +1,6 @@
-//! What takes a real server time when definitions change. Simulations leave it out: a controller that is refused now and
-//! asks again in a moment comes to the same end, only with more requests in the record, and none of them tells anything
-//! of an update. Tests of clients that are to bear it switch it on.
+//! Delays of a real server when definitions change. Simulations have none by default: a controller that
+//! retries reaches the same end with more requests in the log, which say nothing about an update. Tests of
+//! clients can switch the delays on.
 
 use std::time::Duration;
 
@@ -14,30 +14,30 @@ use crate::request::{Method, Request, ResourcePath, Target};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 
-/// How long objects of a kind are created with a pause after it was established, and how long that pause is
-/// (`justCreated` in the handler of custom resources): other servers may not have heard of it yet.
+/// How long the creation of objects is delayed after the kind was established, and the length of the delay
+/// (`justCreated` in the handler of custom resources): other servers may not know the kind yet.
 const YOUNG: Duration = Duration::from_secs(2);
 
-/// How long it takes what a definition says to be in force everywhere; at once, unless told otherwise.
+/// How long a changed definition takes to take effect everywhere; by default it takes effect at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DefinitionPace {
-    /// How long the storage of a kind needs to be ready again once its definition changed. Meanwhile clients that list
-    /// or watch wait, and from 1.31 on they are told to come back.
+    /// How long the storage of a kind is unavailable after its definition changes. Meanwhile lists and
+    /// watches wait; from 1.31 on, the server rejects them and asks the client to retry.
     pub storage: Duration,
-    /// Whether clients that create objects wait for two seconds while their kind is that young.
+    /// Whether creating an object takes two seconds if the kind was established less than two seconds ago.
     pub first_creates_wait: bool,
 }
 
 impl DefinitionPace {
-    /// Whether requests may have to wait.
+    /// Whether requests may be delayed.
     pub(crate) fn is_felt(self) -> bool {
         self != Self::default()
     }
 }
 
 impl ApiServer {
-    /// Refuses to list and to watch while the storage of a kind is being made anew
-    /// (`ResilientWatchCacheInitialization`). Pages of everything come from the database itself.
+    /// Rejects lists and watches while the storage of a kind is initialized again
+    /// (`ResilientWatchCacheInitialization`). Pages of unselective lists are read from etcd instead.
     pub(crate) fn check_storage(&self, call: &Call<'_>) -> Outcome<()> {
         if self.until_ready(&call.kind, call.now).is_zero() || !self.needs_cache(call) {
             return Ok(());
@@ -45,8 +45,8 @@ impl ApiServer {
         Err(Refused::initialising(""))
     }
 
-    /// What a client is told whose request a conversion webhook failed. A list of a version that has to be converted
-    /// comes from a cache that is not there until all its objects were.
+    /// The error for a client whose request failed in a conversion webhook. Lists of a version that needs
+    /// conversion come from a cache, which is not initialized until all its objects are converted.
     pub(crate) fn unconverted(&self, call: &Call<'_>, refused: Refused) -> Refused {
         if call.kind.conversion().is_none() || refused.code != 500 || !self.needs_cache(call) {
             return refused;
@@ -58,7 +58,7 @@ impl ApiServer {
         ))
     }
 
-    /// Whether a request is answered from a cache that may not be there.
+    /// Whether a request is served from a cache that may be uninitialized.
     fn needs_cache(&self, call: &Call<'_>) -> bool {
         let lists = call.request.method == Method::Get && (call.is_watch() || call.path.name.is_empty());
         let query = &call.request.query;
@@ -68,7 +68,7 @@ impl ApiServer {
         self.profile.refuses_while_initialising && lists && (call.is_watch() || !pages)
     }
 
-    /// How long a client's request has to wait before anything is done about it.
+    /// How long a request is delayed before it is processed.
     pub(crate) fn pause_before(&self, request: &Request<'_>, now: Time) -> Duration {
         let Target::Resource(path) = &request.target else { return Duration::ZERO };
         let Ok(kind) = self.catalog.resolve(path) else { return Duration::ZERO };

@@ -14,10 +14,9 @@ const UNITS: [(&str, i64); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// Nanoseconds of a text as `time.ParseDuration` reads it.
+/// Parses a duration like `time.ParseDuration`, to nanoseconds.
 ///
-/// # Errors
-/// What that says of a text that is none.
+/// # Errors Go's message for an invalid duration.
 pub(crate) fn parse(text: &str) -> Result<i64, String> {
     let invalid = || format!("time: invalid duration {}", quote(text));
     let (negative, mut rest) = match text.strip_prefix('-') {
@@ -57,17 +56,17 @@ pub(crate) fn parse(text: &str) -> Result<i64, String> {
     i64::try_from(if negative { -total } else { total }).map_err(|_| invalid())
 }
 
-/// The digits that a text begins with, and what follows them.
+/// The digits at the start of a text, and the rest.
 fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text.split_at(end)
 }
 
-/// What the digits behind the point come to of a unit.
+/// Nanoseconds of the decimal places of a unit.
 fn part(fraction: &str, unit: i64) -> i128 {
     let (mut sum, mut unit) = (0, i128::from(unit));
     let mut scale: i128 = 1;
-    // More digits than these are less than a nanosecond of the longest unit.
+    // Further digits are less than a nanosecond of the longest unit.
     for digit in fraction.bytes().take(18) {
         sum = sum * 10 + i128::from(digit - b'0');
         scale *= 10;
@@ -76,7 +75,7 @@ fn part(fraction: &str, unit: i64) -> i128 {
     unit / scale
 }
 
-/// Nanoseconds as `Duration.String` writes them.
+/// Formats nanoseconds like `Duration.String`.
 pub(crate) fn format(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "-" } else { "" };
     let size = nanoseconds.unsigned_abs();
@@ -99,7 +98,7 @@ pub(crate) fn format(nanoseconds: i64) -> String {
     text + &decimal(seconds % 60 * 1_000_000_000 + rest, 1_000_000_000) + "s"
 }
 
-/// A quotient as a decimal fraction without zeros at its end; `unit` is a power of ten.
+/// A quotient as a decimal fraction without trailing zeros; `unit` is a power of ten.
 fn decimal(value: u64, unit: u64) -> String {
     let (whole, rest) = (value / unit, value % unit);
     if rest == 0 {
@@ -114,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_written_as_go_writes_them() {
+    fn formats_durations_like_go() {
         for (nanoseconds, text) in [
             (0, "0s"),
             (1, "1ns"),
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_read_with_any_units_and_refused_in_gos_words() {
+    fn parses_durations_with_any_units_and_rejects_others_with_gos_messages() {
         assert_eq!(parse("1.5h-"), Err("time: unknown unit \"h-\" in duration \"1.5h-\"".to_owned()));
         assert_eq!(parse("+90m"), Ok(5_400_000_000_000));
         assert_eq!(parse(".5s"), Ok(500_000_000));

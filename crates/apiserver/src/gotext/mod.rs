@@ -1,4 +1,4 @@
-//! Values as Go prints them, for texts that must match a server written in Go.
+//! Values as Go prints them, for messages that must equal those of a server written in Go.
 
 pub(crate) mod duration;
 pub(crate) mod regexp;
@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 pub(crate) use windtunnel_core::text::go_float::plain as float;
 pub(crate) use windtunnel_core::text::go_quote::quote;
 
-/// A number as Go's `%v` writes an `int64` or a `float64`.
+/// Formats a number like Go's `%v` of an `int64` or a `float64`.
 pub(crate) fn number(number: &Number) -> String {
     match number.as_f64() {
         Some(float) if number.is_f64() => self::float(float),
@@ -16,7 +16,7 @@ pub(crate) fn number(number: &Number) -> String {
     }
 }
 
-/// A value as Go's `%#v` writes what `encoding/json` decodes into an `interface{}`.
+/// Formats a value like Go's `%#v`, after `encoding/json` decoded it into an `interface{}`.
 pub(crate) fn syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".to_owned(),
@@ -35,7 +35,7 @@ pub(crate) fn syntax(value: &Value) -> String {
     }
 }
 
-/// A value as Go's `%v` writes what `encoding/json` decodes into an `interface{}`.
+/// Formats a value like Go's `%v`, after `encoding/json` decoded it into an `interface{}`.
 pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -47,18 +47,18 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
-/// The same of a list.
+/// Formats a list like [`plain`].
 pub(crate) fn plain_list(items: &[Value]) -> String {
     format!("[{}]", items.iter().map(plain).collect::<Vec<_>>().join(" "))
 }
 
-/// The same of a map.
+/// Formats a map like [`plain`].
 pub(crate) fn plain_map(map: &Map<String, Value>) -> String {
     let entries: Vec<String> = map.iter().map(|(key, value)| format!("{key}:{}", plain(value))).collect();
     format!("map[{}]", entries.join(" "))
 }
 
-/// The Go type that `encoding/json` decodes a value into (`%T`), whole numbers kept apart.
+/// The Go type into which a value is decoded (`%T`). Integers keep their type, unlike in `encoding/json`.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -71,7 +71,7 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// The name that Go's JSON decoder gives to the type of a value.
+/// The name of a value's type in errors of Go's JSON decoder.
 pub(crate) fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,23 +1,22 @@
-//! URLs as Go reads them (`url.ParseRequestURI` of `net/url`), and its words for those that are none.
+//! URLs as Go parses them (`url.ParseRequestURI` of `net/url`), with Go's messages for invalid ones.
 
 use super::quote;
 
-/// A URL in its parts.
+/// The parts of a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Url {
     pub(crate) scheme: String,
-    /// With the port, unescaped.
+    /// Unescaped, with the port.
     pub(crate) host: String,
-    /// As it was written.
+    /// As written, escaped.
     pub(crate) path: String,
     pub(crate) query: String,
 }
 
 impl Url {
-    /// Reads an absolute URI or an absolute path. No fragment is looked for: a `#` is a character like others.
+    /// Parses an absolute URI or an absolute path. Fragments are not parsed: a `#` is an ordinary character.
     ///
-    /// # Errors
-    /// What is wrong, in Go's words.
+    /// # Errors Go's message.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         read(text).map_err(|why| format!("parse {}: {why}", quote(text)))
     }
@@ -32,7 +31,7 @@ impl Url {
         (&self.host[..at], self.host.get(at + 1..).unwrap_or(""))
     }
 
-    /// The parameters of the query in their order (`ParseQuery`): those that cannot be read are left out.
+    /// The parameters of the query in their order (`ParseQuery`), without invalid ones.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (String, String)> {
         let readable = self.query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';'));
         readable.filter_map(|pair| {
@@ -57,7 +56,7 @@ fn read(text: &str) -> Result<Url, String> {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let mut url = Url { scheme, query: query.to_owned(), ..Url::default() };
     if !rest.starts_with('/') {
-        // Opaque: nothing but the scheme is known.
+        // An opaque URL: only the scheme is known.
         return if url.scheme.is_empty() { Err("invalid URI for request".to_owned()) } else { Ok(url) };
     }
     let mut path = rest;
@@ -120,7 +119,7 @@ fn read_host(host: &str) -> Result<String, String> {
     unescape(host, known, true)
 }
 
-/// Turns escapes into what they stand for. Hosts may escape what is not ASCII, and the percent sign.
+/// Decodes escapes. In hosts, only the percent sign and characters outside ASCII may be escaped.
 fn unescape(text: &str, known: impl Fn(char) -> Result<(), String>, host: bool) -> Result<String, String> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.char_indices();
@@ -149,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_read_as_go_reads_requests() {
+    fn parses_urls_like_go() {
         for text in [
             "/foo",
             "https://a/b c",
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_told_in_go_words() {
+    fn rejects_invalid_urls_with_gos_messages() {
         for (text, why) in [
             ("", "empty url"),
             ("foo", "invalid URI for request"),

@@ -137,7 +137,7 @@ mod tests {
     async fn a_body_is_kept_until_it_is_too_long() {
         let body = http_body_util::Full::new(Bytes::from(vec![b'x'; body::LIMIT + 1000]));
         // As a body that does not come in one piece.
-        let chunks = http_body_util::StreamBody::new(futures::stream::iter((0..5).map(|_| {
+        let chunks = http_body_util::StreamBody::new(futures_util::stream::iter((0..5).map(|_| {
             Ok::<_, std::convert::Infallible>(http_body::Frame::data(Bytes::from(vec![b'x'; 1 << 20])))
         })));
         assert_eq!(read(chunks).await.unwrap().len(), body::LIMIT + 1);

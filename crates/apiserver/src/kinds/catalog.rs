@@ -1,4 +1,4 @@
-//! Finds the kind behind a path.
+//! The catalog of kinds, which resolves paths to kinds.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use crate::request::ResourcePath;
 use crate::status::{Outcome, Refused};
 
 type Name = Cow<'static, str>;
-/// The versions of one plural that are served, best first.
+/// The versions of one plural, in order of preference.
 type Versions = Vec<Arc<Kind>>;
 
 /// All kinds, and the Kubernetes minor that decides which of them are served.
@@ -25,7 +25,7 @@ impl Catalog {
         Self { minor, groups: BTreeMap::new() }
     }
 
-    /// Serves what Kubernetes 1.`minor` serves from now on.
+    /// Switches to the kinds that Kubernetes 1.`minor` serves.
     pub(crate) fn set_minor(&mut self, minor: u32) {
         self.minor = minor;
     }
@@ -36,7 +36,7 @@ impl Catalog {
         versions.push(Arc::new(kind));
     }
 
-    /// Replaces the versions of a kind; none takes it out of service.
+    /// Replaces the versions of a kind. An empty list removes the kind.
     pub(crate) fn set(&mut self, group: &str, plural: &str, kinds: Vec<Kind>) {
         if kinds.is_empty() {
             if let Some(plurals) = self.groups.get_mut(group) {
@@ -55,34 +55,34 @@ impl Catalog {
         self.groups.entry(group).or_default().entry(plural).or_default()
     }
 
-    /// Whether a group is one of those that this minor serves by itself.
+    /// Whether this minor serves a group without CustomResourceDefinitions.
     pub(crate) fn is_builtin(&self, group: &str) -> bool {
         let mut kinds = self.groups.get(group).into_iter().flat_map(|plurals| plurals.values().flatten());
         kinds.any(|kind| kind.custom.is_none() && kind.is_served(self.minor))
     }
 
-    /// The kind of a group, version and plural.
+    /// Finds the served kind of a group, version and plural.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
         let mut versions = self.versions(group, plural).iter();
         versions.find(|kind| kind.resource.version == version && kind.is_served(self.minor))
     }
 
-    /// The versions of a group and plural; of built-in kinds also those that this minor does not serve.
+    /// The versions of a group and plural, including built-in ones that this minor does not serve.
     pub(crate) fn versions(&self, group: &str, plural: &str) -> &[Arc<Kind>] {
         self.groups.get(group).and_then(|plurals| plurals.get(plural)).map_or(&[], Vec::as_slice)
     }
 
-    /// All kinds that are served, by group and plural.
+    /// All served kinds, by group and plural.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Kind>> {
         self.stored().filter(|kind| kind.is_served(self.minor))
     }
 
-    /// All kinds that may have objects, by group and plural.
+    /// All kinds that may have stored objects, by group and plural.
     pub(crate) fn stored(&self) -> impl Iterator<Item = &Arc<Kind>> {
         self.groups.values().flat_map(|plurals| plurals.values().flatten())
     }
 
-    /// The kind behind a path; scope must fit as well.
+    /// Resolves a path to its kind. The scope must match as well.
     pub(crate) fn resolve(&self, path: &ResourcePath<'_>) -> Outcome<Arc<Kind>> {
         let missing = || {
             if self.is_builtin(&path.group) { Refused::unknown_resource() } else { Refused::unknown_path() }

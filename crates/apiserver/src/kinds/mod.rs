@@ -1,4 +1,4 @@
-//! Which kinds there are and how each of them behaves.
+//! The kinds that the server has, and how each of them behaves.
 
 pub(crate) mod builtin;
 pub(crate) mod catalog;
@@ -22,7 +22,7 @@ use super::store::TableId;
 pub(crate) use builtin::Subresource;
 use view::View;
 
-/// A kind as one of its versions serves it.
+/// A kind in one of its versions.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_field_names, reason = "`listKind` is what the API calls it")]
 pub(crate) struct Kind {
@@ -35,31 +35,31 @@ pub(crate) struct Kind {
     pub(crate) rules: Rules,
     /// The Kubernetes minors that serve it.
     pub(crate) minors: RangeInclusive<u32>,
-    /// How it looks at what is stored; custom resources have their own conversions.
+    /// Converts the stored form to this version; custom resources have their own conversions.
     pub(crate) view: View,
-    /// Since which minor its use is warned of, and the warning; definitions have their own.
+    /// The first minor that warns about its use, and the warning; custom resources have their own.
     pub(crate) deprecation: Option<(u32, String)>,
-    /// What fills in what an object lacks.
+    /// Fills its defaults.
     pub(crate) defaults: Option<defaults::Filler>,
-    /// What checks its objects.
+    /// Validates its objects.
     pub(crate) validators: Option<validation::Validators>,
-    /// What there is below an object beside its status.
+    /// Its subresources, except `status`.
     pub(crate) subresources: &'static [Subresource],
-    /// What its CustomResourceDefinition says, if it has one.
+    /// Set if a CustomResourceDefinition defines the kind.
     pub(crate) custom: Option<Custom>,
 }
 
-/// What a CustomResourceDefinition says of a kind.
+/// The definition of a custom resource in one version.
 #[derive(Debug, Clone)]
 pub(crate) struct Custom {
-    /// What all versions share.
+    /// Shared by all versions.
     pub(crate) family: Arc<Family>,
     /// This version.
     pub(crate) version: Arc<Version>,
 }
 
 impl Custom {
-    /// An object of any version as one of `version`.
+    /// Converts an object of any version to `version`.
     pub(crate) fn convert(&self, object: &Value, version: &Version, group: &str) -> Value {
         match &self.family.conversion {
             Some(_) if is_of(object, group, &version.name) => object.clone(),
@@ -69,7 +69,7 @@ impl Custom {
     }
 }
 
-/// Whether an object is of that group and version.
+/// Whether an object has that group and version.
 fn is_of(object: &Value, group: &str, version: &str) -> bool {
     let given = object["apiVersion"].as_str().and_then(|text| text.split_once('/'));
     given == Some((group, version))
@@ -82,23 +82,23 @@ pub(crate) struct Rules {
     pub(crate) names: NameRule,
     /// Whether there is a status subresource.
     pub(crate) status: bool,
-    /// What a status write takes of the metadata.
+    /// The metadata that a status write may change.
     pub(crate) status_metadata: StatusMetadata,
-    /// Whether changes of the specification are counted in `metadata.generation`.
+    /// The changes that increment `metadata.generation`.
     pub(crate) generation: Generation,
-    /// Whether an update without resource version overwrites.
+    /// Whether an update may omit the resource version, and overwrite.
     pub(crate) unconditional_update: bool,
-    /// Whether an update of an object that is not there creates it.
+    /// Whether an update of an absent object creates it.
     pub(crate) create_on_update: bool,
-    /// Whether objects are kept. Others are questions: to create one is to ask it.
+    /// Whether objects are stored. Reviews are not: the server answers them on creation.
     pub(crate) stored: bool,
     /// The verbs of the resource itself, in the order in which discovery lists them.
     pub(crate) verbs: &'static [&'static str],
-    /// What becomes of dependents where a deletion does not say.
+    /// The garbage collection policy of deletions that name none.
     pub(crate) dependents: Dependents,
 }
 
-/// What becomes of the dependents of an object whose deletion names no policy
+/// The garbage collection policy for the dependents of an object, if the deletion names none
 /// (`rest.GarbageCollectionPolicy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dependents {
@@ -106,11 +106,11 @@ pub(crate) enum Dependents {
     Deleted,
     /// They stay, without an owner.
     Orphaned,
-    /// The kind never has any: policies mean nothing to it.
+    /// The kind never has dependents, so policies have no effect.
     Unsupported,
 }
 
-/// What a status write takes of the metadata it carries.
+/// The metadata that a status write may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StatusMetadata {
     /// Everything that an update may change.
@@ -121,14 +121,14 @@ pub(crate) enum StatusMetadata {
     Ignored,
 }
 
-/// What counts for `metadata.generation`.
+/// The changes that increment `metadata.generation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
-    /// The kind has none.
+    /// None: the kind has no generation.
     None,
     /// Everything but metadata and status.
     Specification,
-    /// Also annotations.
+    /// Also changes of annotations.
     SpecificationAndAnnotations,
 }
 
@@ -138,7 +138,7 @@ impl Kind {
         self.custom.as_ref()?.family.conversion.as_ref()
     }
 
-    /// An object of any version as one of this version.
+    /// Converts an object of any version to this version.
     pub(crate) fn convert(&self, object: &Value) -> Value {
         match &self.custom {
             Some(custom) => custom.convert(object, &custom.version, &self.resource.group),
@@ -146,12 +146,12 @@ impl Kind {
         }
     }
 
-    /// Which schema in force objects of this kind are read by; 0 for built-in kinds.
+    /// The epoch of the schema that applies to objects of this kind; 0 for built-in kinds.
     pub(crate) fn epoch(&self) -> u64 {
         self.custom.as_ref().map_or(0, |custom| custom.family.epoch)
     }
 
-    /// Whether this is the kind of that group and plural.
+    /// Whether the kind has that group and plural.
     pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
         self.resource.group == group && self.resource.plural == plural
     }

@@ -1,19 +1,18 @@
-//! Quantities (`resource.Quantity`): `500m`, `1Gi`, `2e3`; their order, and the one form in which the API writes each.
+//! Quantities (`resource.Quantity`) such as `500m`, `1Gi` and `2e3`: their order and their canonical form.
 
 use std::cmp::Ordering;
 
 const FORMAT: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const SUFFIX: &str = "unable to parse quantity's suffix";
-/// Decimal suffixes with the power of ten of each.
+/// Decimal suffixes and their powers of ten.
 const DECIMAL: [(&str, i32); 10] =
     [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
-/// Binary suffixes; each is 1024 times the one before.
+/// Binary suffixes; each is 1024 times the previous one.
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-/// The smallest unit that is kept.
+/// Billionths, the smallest unit, in one.
 const NANOS: i128 = 1_000_000_000;
 
-/// A quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Quantity {
     nanos: i128,
@@ -27,20 +26,18 @@ enum Format {
     Exponent,
 }
 
-/// The canonical form of a text.
+/// Returns the canonical form of a quantity.
 ///
-/// # Errors
-/// The words of `resource.ParseQuantity`.
+/// # Errors The message of `resource.ParseQuantity`.
 pub(crate) fn canonical(text: &str) -> Result<String, String> {
-    // What is beyond the range of quantities stays as it was given.
+    // Quantities out of range stay unchanged.
     Ok(Quantity::parse(text)?.map_or_else(|| text.to_owned(), Quantity::text))
 }
 
 impl Quantity {
-    /// Reads a quantity; `None` if it is larger than any machine has.
+    /// Parses a quantity; `None` if it is out of range.
     ///
-    /// # Errors
-    /// The words of `resource.ParseQuantity`.
+    /// # Errors The message of `resource.ParseQuantity`.
     pub(crate) fn parse(text: &str) -> Result<Option<Self>, String> {
         let (negative, rest) = match text.as_bytes().first() {
             Some(b'-') => (true, &text[1..]),
@@ -75,7 +72,7 @@ impl Quantity {
             power -= 1;
         }
         while power < 0 {
-            // What is finer than a billionth is rounded up.
+            // Amounts finer than a billionth are rounded up.
             nanos = nanos / 10 + i128::from(nanos % 10 != 0);
             power += 1;
         }
@@ -85,18 +82,17 @@ impl Quantity {
     pub(crate) const ZERO: Self = Self { nanos: 0, format: Format::Decimal };
     pub(crate) const ONE: Self = Self { nanos: NANOS, format: Format::Decimal };
 
-    /// A whole number of something.
+    /// The quantity of an integer.
     pub(crate) fn whole(number: i64) -> Self {
         Self { nanos: i128::from(number) * NANOS, format: Format::Decimal }
     }
 
-    /// The sum, in the form of the first unless that is nothing.
+    /// The sum, in the format of `self` unless that is zero.
     pub(crate) fn plus(self, other: Self) -> Self {
         let format = if self.is_zero() { other.format } else { self.format };
         Self { nanos: self.nanos.saturating_add(other.nanos), format }
     }
 
-    /// The difference.
     pub(crate) fn minus(self, other: Self) -> Self {
         Self { nanos: self.nanos.saturating_sub(other.nanos), ..self }
     }
@@ -113,7 +109,7 @@ impl Quantity {
         self.nanos > other.nanos
     }
 
-    /// As a number with a fraction, for ratios.
+    /// Converts the quantity to a floating-point number, for ratios.
     #[expect(clippy::cast_precision_loss, reason = "what a ratio is told with has six digits")]
     pub(crate) fn number(self) -> f64 {
         self.nanos as f64 / NANOS as f64
@@ -127,19 +123,19 @@ impl Quantity {
         self.nanos.cmp(&other.nanos)
     }
 
-    /// Whether it is a number without fraction.
+    /// Whether it is an integer.
     pub(crate) fn is_whole(self) -> bool {
         self.nanos % NANOS == 0
     }
 
-    /// The same with thousandths as the smallest unit, rounded up.
+    /// Rounds up to thousandths.
     pub(crate) fn in_thousandths(self) -> Self {
         const MILLI: i128 = NANOS / 1000;
         let up = i128::from(self.nanos > 0 && self.nanos % MILLI != 0);
         Self { nanos: (self.nanos / MILLI + up) * MILLI, ..self }
     }
 
-    /// The form that the API writes.
+    /// The canonical form.
     pub(crate) fn text(self) -> String {
         let small = self.nanos.abs() < 1024 * NANOS;
         if self.format == Format::Binary && !small && self.is_whole() {
@@ -173,7 +169,7 @@ impl Quantity {
     }
 }
 
-/// Format, power of ten and power of 1024 of a suffix.
+/// The format, power of ten and power of 1024 of a suffix.
 fn read_suffix(suffix: &str) -> Option<(Format, i32, u32)> {
     if let Some((_, ten)) = DECIMAL.iter().find(|(name, _)| *name == suffix) {
         return Some((Format::Decimal, *ten, 0));
@@ -190,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantity_has_one_form() {
+    fn formats_quantities_canonically() {
         for (text, form) in [
             ("1000m", "1"),
             ("0.5", "500m"),
@@ -214,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused_in_the_words_of_the_parser() {
+    fn rejects_malformed_quantities_with_the_messages_of_kubernetes() {
         for (text, why) in [
             ("", FORMAT),
             ("x", FORMAT),
@@ -228,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_are_kept_in_thousandths() {
+    fn rounds_up_to_thousandths() {
         let round = |text: &str| Quantity::parse(text).unwrap().unwrap().in_thousandths().text();
         assert_eq!(round("0.0001"), "1m");
         assert_eq!(round("1Gi"), "1Gi");

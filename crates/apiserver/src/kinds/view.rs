@@ -1,4 +1,4 @@
-//! Built-in kinds that are served in more than one version or group: one object, several looks.
+//! Versions and groups of a built-in kind that share stored objects, and the conversion between them.
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::{Key, Resource};
@@ -6,12 +6,12 @@ use windtunnel_core::{Key, Resource};
 use super::{Kind, typed};
 use crate::store::Stored;
 
-/// How a version of a kind looks at the stored object.
+/// How a version of a kind represents the stored object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum View {
     /// As it is stored.
     Storage,
-    /// Under another `apiVersion`; the fields are the same. What is stored has this resource.
+    /// With another `apiVersion` and the same fields. Stored objects have this resource.
     Renamed(Resource),
     /// An event of `events.k8s.io`, stored as one of the core group (`ConvertToNewEvent`).
     Event(Resource),
@@ -19,7 +19,7 @@ pub(crate) enum View {
     Autoscaler(Resource),
 }
 
-/// Names of the fields of a core event, and of one of `events.k8s.io`.
+/// Fields of a core event, with their names in `events.k8s.io`.
 const EVENT_FIELDS: [(&str, &str); 7] = [
     ("count", "deprecatedCount"),
     ("firstTimestamp", "deprecatedFirstTimestamp"),
@@ -31,7 +31,7 @@ const EVENT_FIELDS: [(&str, &str); 7] = [
 ];
 
 impl View {
-    /// How `resource` looks at what is stored as `storage`.
+    /// How `resource` represents objects that are stored as `storage`.
     pub(super) fn of(resource: &Resource, storage: &Resource) -> Self {
         if resource == storage {
             Self::Storage
@@ -53,27 +53,27 @@ impl View {
 }
 
 impl Kind {
-    /// Under which key an object is stored: that of the storage version's resource.
+    /// The storage key of an object, which has the resource of the storage version.
     pub(crate) fn key(&self, namespace: &str, name: &str) -> Key {
         self.stored_as().key(namespace, name)
     }
 
-    /// What objects are stored as, which is also what texts about them name.
+    /// The resource of stored objects, which error messages name too.
     pub(crate) fn stored_as(&self) -> &Resource {
         self.view.storage().unwrap_or(&self.resource)
     }
 
-    /// Whether this is the version of a built-in kind that objects are stored in.
+    /// Whether this is the storage version of a built-in kind.
     pub(crate) fn is_storage(&self) -> bool {
         self.view == View::Storage
     }
 
-    /// Whether Kubernetes 1.`minor` has this kind.
+    /// Whether Kubernetes 1.`minor` serves this kind.
     pub(crate) fn is_served(&self, minor: u32) -> bool {
         self.minors.contains(&minor)
     }
 
-    /// Brings a decoded object of a built-in kind into the form that is stored.
+    /// Converts a decoded object of a built-in kind to its stored form.
     pub(crate) fn store_form(&self, object: &mut Value) {
         let Some(storage) = self.view.storage() else { return };
         match &self.view {
@@ -83,12 +83,12 @@ impl Kind {
         }
         object["apiVersion"] = json!(storage.api_version());
         if !matches!(self.view, View::Renamed(_)) {
-            // It was decoded already: nothing can be wrong with it.
+            // The object was decoded before, so this cannot fail.
             let _ = typed::decode_as(&storage.group, &storage.version, &storage.kind, object);
         }
     }
 
-    /// How this version shows a stored object of a built-in kind.
+    /// Converts a stored object of a built-in kind to this version.
     pub(crate) fn shown(&self, stored: &Stored) -> Stored {
         if self.is_storage() {
             return stored.clone();
@@ -120,7 +120,7 @@ fn rename(
     }
 }
 
-/// The one metric that v1 has a field for: a resource metric of the processor, by utilization.
+/// Whether a metric is the one that v1 has a field for: CPU, by utilization.
 fn is_processor_target(metric: &Value) -> bool {
     metric["type"] == "Resource"
         && metric["resource"]["name"] == "cpu"

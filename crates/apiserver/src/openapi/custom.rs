@@ -1,4 +1,4 @@
-//! Schemas of custom resources, as their definitions have them.
+//! Schemas of custom resources, from their definitions.
 
 use serde_json::{Map, Value, json};
 
@@ -41,7 +41,8 @@ pub(super) fn schemas(kind: &Kind, raw: Option<Value>, form: Form) -> [(String, 
     [(name, schema), (names::of_kind(kind, &kind.list_kind), list)]
 }
 
-/// Leaves out what the second version of OpenAPI cannot say (`ToStructuralOpenAPIV2`): a node says less then, never more.
+/// Removes keywords that OpenAPI v2 lacks (`ToStructuralOpenAPIV2`). The schema accepts more afterwards,
+/// never less.
 fn simplify(schema: &mut Value) {
     let Some(map) = schema.as_object_mut() else { return };
     for word in ["anyOf", "oneOf", "allOf", "not", "x-kubernetes-validations"] {

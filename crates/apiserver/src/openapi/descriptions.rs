@@ -1,4 +1,4 @@
-//! What types and fields of built-in kinds are for, from `descriptions.list` beside the tables of facts.
+//! Descriptions of types and fields of built-in kinds, from `descriptions.list` beside the tables of `facts`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 use crate::kinds::facts::Type;
 
 const LIST: &str = include_str!("../kinds/facts/descriptions.list");
-/// Under this stand the fields of all kinds.
+/// The section with the fields that every kind has.
 const KIND: &str = "kind";
-/// Under this stand fields that mean the same wherever they are.
+/// The section with fields that mean the same in every type.
 const ANY: &str = "any";
 
-/// Texts by type and field; those of types have no field.
+/// Descriptions by type and field; the field of a type's own description is empty.
 type Texts = BTreeMap<(&'static str, &'static str), &'static str>;
 
 static TEXTS: LazyLock<Texts> = LazyLock::new(|| read(LIST));
@@ -32,12 +32,12 @@ fn read(list: &'static str) -> Texts {
     texts
 }
 
-/// What a type is for.
+/// The description of a type.
 pub(super) fn of_type(of: &Type) -> Option<&'static str> {
     TEXTS.get(&(full_name(of).as_str(), "")).copied()
 }
 
-/// What a field of a type is for.
+/// The description of a field of a type.
 pub(super) fn of_field(of: &Type, field: &str) -> Option<String> {
     let full = full_name(of);
     let own = TEXTS.get(&(full.as_str(), field));
@@ -46,7 +46,7 @@ pub(super) fn of_field(of: &Type, field: &str) -> Option<String> {
     own.map(|text| (*text).to_owned()).or_else(by_rule).or_else(anywhere)
 }
 
-/// What a field is for that every kind has.
+/// The description of a field that every kind has.
 pub(super) fn of_every_kind(kind: &str, field: &str) -> Option<String> {
     TEXTS.get(&(KIND, field)).map(|text| text.replace("{kind}", kind))
 }
@@ -61,7 +61,7 @@ mod tests {
     use crate::kinds::facts::types;
 
     #[test]
-    fn whatever_is_described_is_there() {
+    fn every_description_belongs_to_an_existing_type_or_field() {
         for (name, field) in TEXTS.keys().filter(|(name, _)| ![KIND, ANY].contains(name)) {
             let mut parts = name.splitn(3, '.');
             let mut part = || parts.next().unwrap_or_default();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_texts_for_what_all_kinds_have() {
+    fn common_fields_are_described_for_every_kind() {
         let job = types().get(types().find("batch", "v1", "CronJob").unwrap());
         assert!(of_field(job, "spec").unwrap().contains("this CronJob"));
         assert!(of_field(job, "metadata").is_some());

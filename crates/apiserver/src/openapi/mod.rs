@@ -1,7 +1,7 @@
-//! OpenAPI: a document for each group and version (`/openapi/v3`), or one for all (`/openapi/v2`).
+//! OpenAPI: one document for each group and version (`/openapi/v3`), or one for all of them (`/openapi/v2`).
 //!
-//! Types of built-in kinds come from `kinds::facts`, those of custom resources from their definitions, each with their
-//! descriptions.
+//! Types of built-in kinds come from `kinds::facts`, those of custom resources from their definitions, each
+//! with descriptions.
 
 mod custom;
 mod descriptions;
@@ -27,14 +27,14 @@ use super::server::ApiServer;
 use super::status::{Outcome, Refused};
 
 const JSON: &str = "application/json";
-/// What a document in protobuf is called. The `@` of the name that clients ask by is allowed in no media type, and Go's
-/// parser refuses an answer that carries it.
+/// The content type of a protobuf document. The `@` in the name that clients request is invalid in a media
+/// type, and Go's parser rejects a response with it.
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 const V2_PROTOBUF_ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-/// How long a document may be kept that is asked for by its hash.
+/// How long clients may cache a document that they request by its hash.
 const FOREVER: SignedDuration = SignedDuration::from_hours(365 * 24);
 
-/// The two forms of documents.
+/// The two versions of OpenAPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     V2,
@@ -50,7 +50,7 @@ impl Form {
         }
     }
 
-    /// A reference that can have other properties beside it.
+    /// A reference that may have sibling properties.
     fn property(self, name: &str) -> Value {
         match self {
             Self::V2 => self.reference(name),
@@ -59,7 +59,7 @@ impl Form {
     }
 }
 
-/// Answers `/openapi/...`; `rest` is what follows.
+/// Serves `/openapi/...`; `rest` is the rest of the path.
 pub(super) fn answer(
     server: &mut ApiServer,
     request: &Request<'_>,
@@ -75,7 +75,7 @@ pub(super) fn answer(
     }
 }
 
-/// The index: where the document of each group and version is.
+/// The index with the URL of the document of each group and version.
 fn index(server: &mut ApiServer, request: &Request<'_>) -> Reply {
     let mut paths = Map::new();
     for group in discovery::groups(&server.catalog) {
@@ -94,7 +94,8 @@ fn path(group: &str, version: &str) -> String {
     if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") }
 }
 
-/// The document of a group and version. Asked for by its hash it never changes; another hash leads to the right one.
+/// The document of a group and version. Requested by its hash it is immutable; an outdated hash is redirected
+/// to the current one.
 fn versioned(server: &mut ApiServer, request: &Request<'_>, group: &str, version: &str, now: Time) -> Reply {
     let Some(document) = server.openapi_v3(group, version) else {
         return Reply::new(404, ReplyBody::Text(String::new()));
@@ -115,7 +116,7 @@ fn versioned(server: &mut ApiServer, request: &Request<'_>, group: &str, version
     reply
 }
 
-/// `/openapi/v2`: JSON, or protobuf for those who want that more.
+/// Serves `/openapi/v2` as JSON, or as protobuf to clients that prefer it.
 fn everything(server: &mut ApiServer, request: &Request<'_>) -> Reply {
     let stamp = (server.epoch, server.profile.minor);
     let wanted = request.accept.split(',').map(str::trim);
@@ -136,10 +137,10 @@ fn everything(server: &mut ApiServer, request: &Request<'_>) -> Reply {
 }
 
 impl ApiServer {
-    /// The document of a group and version; `None` where nothing is served.
+    /// The document of a group and version; `None` if no kinds are served.
     fn openapi_v3(&mut self, group: &str, version: &str) -> Option<Arc<Document>> {
         let kinds: Vec<&Kind> = discovery::kinds(&self.catalog, group, version).collect();
-        // A group's document changes when one of its definitions is replaced, or goes.
+        // The document of a group changes when one of its definitions is replaced or removed.
         let newest = kinds.iter().map(|kind| kind.epoch()).max()?;
         let stamp: Stamp = (newest << 16 | kinds.len() as u64, self.profile.minor);
         let mut documents = std::mem::take(&mut self.documents);
@@ -155,7 +156,7 @@ impl ApiServer {
         self.document(&kinds, Form::V2)
     }
 
-    /// The document of some kinds.
+    /// The document of the given kinds.
     fn document(&self, kinds: &[&Kind], form: Form) -> Value {
         let mut schemas: BTreeMap<String, Value> = BTreeMap::new();
         let mut paths = Map::new();
@@ -180,7 +181,7 @@ impl ApiServer {
         }
     }
 
-    /// The schema of a custom resource as its definition has it.
+    /// The schema of a custom resource, from its definition.
     fn raw_schema(&self, kind: &Kind) -> Option<Value> {
         let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
         let definition = self.store.get(self.crd_table, "", &name)?.served();

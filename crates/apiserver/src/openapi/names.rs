@@ -3,10 +3,10 @@
 use crate::kinds::Kind;
 use crate::kinds::facts::Type;
 
-/// The package of `ObjectMeta`, `Status` and their kin.
+/// The package of `ObjectMeta`, `Status` and similar types.
 pub(super) const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/// The name of the schema of a built-in type.
+/// The schema name of a built-in type.
 pub(super) fn schema(of: &Type) -> String {
     format!("{}.{}", package(of.group, of.version), of.name)
 }
@@ -20,7 +20,7 @@ fn package(group: &str, version: &str) -> String {
     }
 }
 
-/// The name of the schema of a kind, or of another type beside it, such as its list.
+/// The schema name of a kind, or of another type in its group and version, such as its list.
 pub(super) fn of_kind(kind: &Kind, name: &str) -> String {
     let resource = &kind.resource;
     if kind.custom.is_some() {
@@ -31,7 +31,7 @@ pub(super) fn of_kind(kind: &Kind, name: &str) -> String {
     of_builtin(&resource.group, &resource.version, name)
 }
 
-/// The name of the schema of a built-in type by its API group.
+/// The schema name of a built-in type, given its API group.
 pub(super) fn of_builtin(group: &str, version: &str, name: &str) -> String {
     let group = if group.is_empty() { "core" } else { first(group) };
     format!("{}.{name}", package(group, version))
@@ -41,7 +41,7 @@ fn first(group: &str) -> &str {
     group.split('.').next().unwrap_or(group)
 }
 
-/// Group and version as operations name them: `CoreV1`, `RbacAuthorizationV1`, `ExampleComV1`.
+/// Group and version in operation ids: `CoreV1`, `RbacAuthorizationV1`, `ExampleComV1`.
 pub(super) fn group_version(kind: &Kind) -> String {
     let resource = &kind.resource;
     let group = match &*resource.group {
@@ -52,13 +52,13 @@ pub(super) fn group_version(kind: &Kind) -> String {
     group.split(['.', '-']).chain([&*resource.version]).map(capital).collect()
 }
 
-/// A word with a capital letter.
+/// Capitalizes a word.
 pub(super) fn capital(word: &str) -> String {
     let mut chars = word.chars();
     chars.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(chars).collect()
 }
 
-/// Group and version as the tags of operations: `core_v1`.
+/// Group and version in the tags of operations: `core_v1`.
 pub(super) fn tag(kind: &Kind) -> String {
     let text = group_version(kind);
     let version = capital(&kind.resource.version);

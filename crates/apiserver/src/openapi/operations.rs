@@ -1,4 +1,4 @@
-//! Paths, and what can be done there. Clients look for the parameters of writes, such as `fieldValidation`.
+//! Paths and their operations. Clients look up parameters of writes here, such as `fieldValidation`.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::{Form, names};
 use crate::discovery::{Entry, entries};
 use crate::kinds::Kind;
 
-/// A parameter of the query: its name, its type, and what it is for.
+/// A query parameter: name, type and description.
 type Parameter = (&'static str, &'static str, &'static str);
 
 const PRETTY: Parameter = ("pretty", "string", "If 'true', then the output is pretty printed.");
@@ -46,19 +46,19 @@ const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
 ];
 
-/// An operation to be written down.
+/// An operation to be documented.
 struct Operation<'a> {
     entry: &'a Entry<'a>,
-    /// How its identifier begins.
+    /// Prefix of its id.
     verb: &'static str,
-    /// What `x-kubernetes-action` says.
+    /// The value of `x-kubernetes-action`.
     action: &'static str,
     parameters: Vec<Parameter>,
-    /// The schema of the body.
+    /// The schema of the request body.
     body: Option<String>,
-    /// The schema of the answer.
+    /// The schema of the response.
     answer: String,
-    /// How its identifier ends.
+    /// Suffix of its id.
     suffix: &'static str,
 }
 
@@ -272,7 +272,7 @@ impl Operation<'_> {
         operation
     }
 
-    /// Such as `patchAppsV1NamespacedDeploymentStatus`.
+    /// The operation id, such as `patchAppsV1NamespacedDeploymentStatus`.
     fn identifier(&self) -> String {
         let resource = &self.entry.kind.resource;
         let scope = if resource.namespaced && self.suffix.is_empty() { "Namespaced" } else { "" };

@@ -1,9 +1,9 @@
-//! The document of all kinds on the wire of older clients: the messages of gnostic's `OpenAPIv2.proto`, whose numbers
-//! stand here.
+//! The OpenAPI v2 document in protobuf, for older clients: the messages of gnostic's `OpenAPIv2.proto`, with
+//! its field numbers.
 
 use serde_json::Value;
 
-/// A message that is being written.
+/// A protobuf message under construction.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -26,7 +26,7 @@ impl Message {
         self.bytes(number, &message.0);
     }
 
-    /// A text, if there is one.
+    /// Writes a string, if there is one.
     fn text(&mut self, number: u32, value: &Value) {
         if let Some(text) = value.as_str() {
             self.bytes(number, text.as_bytes());
@@ -60,7 +60,7 @@ impl Message {
         }
     }
 
-    /// A map as a list of names and messages.
+    /// Writes a map as a list of names and messages.
     fn named(&mut self, number: u32, map: &Value, write: impl Fn(&Value) -> Self) {
         for (name, value) in map.as_object().into_iter().flatten() {
             let mut entry = Self::default();
@@ -70,7 +70,7 @@ impl Message {
         }
     }
 
-    /// Whatever begins with `x-`.
+    /// Writes all keywords that begin with `x-`.
     fn extensions(&mut self, number: u32, of: &Value) {
         for (name, value) in of.as_object().into_iter().flatten().filter(|(name, _)| name.starts_with("x-")) {
             let mut entry = Self::default();
@@ -81,21 +81,21 @@ impl Message {
     }
 }
 
-/// A value as YAML, of which JSON is a part.
+/// A value as YAML, which includes JSON.
 fn any(value: &Value) -> Message {
     let mut message = Message::default();
     message.bytes(2, value.to_string().as_bytes());
     message
 }
 
-/// The message around another one.
+/// A message that contains another one.
 fn wrapped(number: u32, inner: &Message) -> Message {
     let mut message = Message::default();
     message.message(number, inner);
     message
 }
 
-/// Writes a document of the second version of OpenAPI.
+/// Encodes an OpenAPI v2 document.
 pub(super) fn document(document: &Value) -> Vec<u8> {
     let mut message = Message::default();
     message.text(1, &document["swagger"]);
@@ -162,7 +162,7 @@ fn body(parameter: &Value) -> Message {
     message
 }
 
-/// A parameter of path or query; `kind` is the number of its type.
+/// A parameter of the path or query; `kind` is the field number of its type.
 fn plain(parameter: &Value, kind: u32) -> Message {
     let mut message = Message::default();
     message.flag(1, &parameter["required"]);
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_is_written_with_its_numbers() {
+    fn a_schema_is_encoded_with_its_field_numbers() {
         let written = schema(&json!({ "type": "object", "$ref": "r", "maxItems": 300, "required": ["a"] })).0;
         let wanted = [
             &[0x0a, 1, b'r'][..],

@@ -15,7 +15,7 @@ const RAW: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 
 type Schemas = BTreeMap<String, Value>;
 
-/// Adds a kind, its list, and all types that they are made of.
+/// Adds a kind, its list, and all types that they refer to.
 pub(super) fn add_kind(schemas: &mut Schemas, kind: &Kind, form: Form) {
     let resource = &kind.resource;
     for name in [&*resource.kind, &kind.list_kind] {
@@ -28,7 +28,7 @@ pub(super) fn add_kind(schemas: &mut Schemas, kind: &Kind, form: Form) {
     }
 }
 
-/// Adds a type by name, as that of a kind. Of versions that there are no facts about it is known that they are objects.
+/// Adds a type by name, and marks it as a kind. A type without facts gets a schema that accepts any object.
 fn add_named(schemas: &mut Schemas, group: &str, version: &str, name: &str, form: Form) {
     let schema = names::of_builtin(group, version, name);
     match types().find(group, version, name) {
@@ -41,7 +41,7 @@ fn add_named(schemas: &mut Schemas, group: &str, version: &str, name: &str, form
     mark(schemas, &schema, group, version, name);
 }
 
-/// Makes a schema that of a kind: it has a type of its own, and says of which group and version it is.
+/// Marks a schema as that of a kind: with `apiVersion`, `kind`, and the group and version that it belongs to.
 fn mark(schemas: &mut Schemas, name: &str, group: &str, version: &str, kind: &str) {
     let Some(schema) = schemas.get_mut(name) else { return };
     for field in ["apiVersion", "kind"] {
@@ -56,12 +56,12 @@ fn mark(schemas: &mut Schemas, name: &str, group: &str, version: &str, kind: &st
     }
 }
 
-/// Adds what a custom resource may speak of beside itself.
+/// Adds the schema of the scale subresource, which custom resources may have.
 pub(super) fn add_scale(schemas: &mut Schemas, form: Form) {
     add_named(schemas, "autoscaling", "v1", "Scale", form);
 }
 
-/// Adds what operations of all groups speak of.
+/// Adds the schemas that operations of all groups use.
 pub(super) fn add_shared(schemas: &mut Schemas, form: Form) {
     for name in ["ObjectMeta", "ListMeta", "DeleteOptions", "Status"] {
         if let Some(id) = types().find("meta", "v1", name) {
@@ -80,7 +80,7 @@ fn add(schemas: &mut Schemas, id: TypeId, form: Form) {
     if schemas.contains_key(&name) {
         return;
     }
-    // Types may hold themselves: the name is taken before the fields are looked at.
+    // Types may be recursive, so reserve the name before adding the fields.
     schemas.insert(name.clone(), Value::Null);
     let fields = types().fields(id);
     let mut schema = json!({ "type": "object" });

@@ -1,4 +1,4 @@
-//! Messages of the types in the tables.
+//! Decodes messages of the types in the tables.
 
 use serde_json::{Map, Value};
 
@@ -6,10 +6,10 @@ use super::scalar;
 use super::wire::{Raw, Reader, varint};
 use crate::kinds::facts::{Field, FieldKind, LENT, Scalar, TypeId, Types};
 
-/// How deep messages may nest. Without it a schema within schemas would take all of the stack.
+/// Maximum nesting depth of messages. Recursive schemas could otherwise overflow the stack.
 const DEPTH_MAX: usize = 100;
 
-/// Turns messages into JSON.
+/// Converts messages to JSON.
 #[derive(Clone, Copy)]
 pub(super) struct Decoder<'t> {
     types: &'t Types,
@@ -55,7 +55,7 @@ impl<'t> Decoder<'t> {
                 let inner = object.entry(field.name).or_insert_with(|| Value::Object(Map::new()));
                 match inner {
                     Value::Object(inner) => self.deeper()?.message(*id, bytes, inner),
-                    // Only messages are put here.
+                    // Only messages are added under this name.
                     _ => Ok(()),
                 }
             }
@@ -86,7 +86,7 @@ impl<'t> Decoder<'t> {
         }
     }
 
-    /// A value that stands by itself in a list or a map.
+    /// A value in a list or a map.
     fn value(self, kind: &FieldKind, name: &str, raw: Raw<'_>) -> Result<Value, String> {
         let Raw::Bytes(bytes) = raw else {
             return match kind {
@@ -101,7 +101,7 @@ impl<'t> Decoder<'t> {
                 self.deeper()?.message(*id, bytes, &mut object)?;
                 Ok(Value::Object(object))
             }
-            // `ExtraValue`: a list as a message of its own.
+            // `ExtraValue`: a list is a message of its own.
             FieldKind::List(kind) => {
                 let (mut list, mut fields) = (Vec::new(), Reader::new(bytes, name));
                 while let Some((number, raw)) = fields.next()? {
@@ -115,7 +115,7 @@ impl<'t> Decoder<'t> {
         }
     }
 
-    /// Adds an item to a list, or the items of a packed one.
+    /// Adds an item to a list, or all items of a packed list.
     fn items(self, kind: &FieldKind, name: &str, raw: Raw<'_>, list: &mut Vec<Value>) -> Result<(), String> {
         let packed = matches!(kind, FieldKind::Scalar(Scalar::Int32 | Scalar::Int64 | Scalar::Bool));
         match raw {
@@ -130,7 +130,7 @@ impl<'t> Decoder<'t> {
         Ok(())
     }
 
-    /// An entry of a map: a message of key and value.
+    /// An entry of a map: a message with key and value.
     fn entry(self, kind: &FieldKind, name: &str, raw: Raw<'_>) -> Result<(String, Value), String> {
         let Raw::Bytes(bytes) = raw else { return Err(raw.unexpected(name)) };
         let (mut key, mut value) = (String::new(), None);
@@ -160,8 +160,8 @@ impl<'t> Decoder<'t> {
         }
     }
 
-    /// `JSONSchemaPropsOrBool`, `...OrArray` and `...OrStringArray`: a schema as their first field but for a bool, which
-    /// has its truth there.
+    /// `JSONSchemaPropsOrBool`, `...OrArray` and `...OrStringArray`. Their first field is a schema, except
+    /// for `JSONSchemaPropsOrBool`, in which it is a bool.
     fn schema_or(self, kind: Scalar, bytes: &[u8]) -> Result<Value, String> {
         let Some(id) = self.types.find("apiextensions", "v1", "JSONSchemaProps") else {
             return Ok(Value::Null);
@@ -190,7 +190,7 @@ impl<'t> Decoder<'t> {
     }
 }
 
-/// Whether Go's JSON leaves a value out that may be left out.
+/// Whether Go's JSON omits a value if it is optional.
 fn is_zero(value: &Value, kind: Scalar) -> bool {
     match value {
         Value::Bool(flag) => !flag && kind == Scalar::Bool,

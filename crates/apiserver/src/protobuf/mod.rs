@@ -1,8 +1,9 @@
-//! Bodies in protocol buffers, as Go clients send them for built-in kinds, to the JSON that they stand for.
+//! Decodes protobuf bodies, which Go clients send for built-in kinds, to JSON.
 //!
-//! An envelope says what is in it (`runtime.Unknown` after four bytes of magic); the tables of [`facts`] know the number of
-//! every field. On the wire, Go's clients write every field that is no pointer, zeros too; what comes out is what
-//! Go's JSON of the same object would say: zeros of optional fields are left out unless their type tells a zero from nothing.
+//! An envelope contains the type (`runtime.Unknown` after four bytes of magic); the tables of [`facts`]
+//! contain the number of every field. Go clients send every field that is not a pointer, even zeros. The
+//! result is what Go's JSON of the same object would be: zeros of optional fields are omitted, unless the
+//! type distinguishes zero from absent.
 
 mod message;
 mod scalar;
@@ -19,15 +20,15 @@ use super::kinds::facts::{self, TypeId};
 /// The media type.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
-/// What every body begins with.
+/// The prefix of every body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Why a body is no object.
+/// The reason why a body cannot be decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DecodeError {
-    /// Kind and version that the envelope says, if it came so far.
+    /// Kind and version in the envelope, if it was decoded.
     pub(crate) is: Option<(String, String)>,
-    /// What Go says.
+    /// Go's message.
     pub(crate) why: String,
 }
 
@@ -37,7 +38,7 @@ impl From<String> for DecodeError {
     }
 }
 
-/// What an envelope holds.
+/// The content of an envelope.
 #[derive(Default)]
 struct Envelope<'a> {
     api_version: String,
@@ -45,7 +46,7 @@ struct Envelope<'a> {
     raw: &'a [u8],
 }
 
-/// Reads a body. `default` is the `apiVersion` and `kind` of an envelope that says none.
+/// Decodes a body. `default` is the `apiVersion` and `kind` for an envelope without them.
 pub(crate) fn decode(body: &[u8], default: (&str, &str)) -> Result<Value, DecodeError> {
     let Some(message) = body.strip_prefix(MAGIC) else {
         let why = if body.is_empty() {
@@ -83,7 +84,7 @@ pub(crate) fn decode(body: &[u8], default: (&str, &str)) -> Result<Value, Decode
     Ok(Value::Object(object))
 }
 
-/// The type of a kind. Options of requests are in every group.
+/// The type of a kind. Kinds of request options exist in every group.
 fn find(group: &str, version: &str, kind: &str) -> Result<TypeId, String> {
     let types = facts::types();
     let options = || kind.ends_with("Options").then(|| types.find("meta", "v1", kind)).flatten();
@@ -128,7 +129,7 @@ fn envelope(bytes: &[u8]) -> Result<Envelope<'_>, String> {
     Ok(envelope)
 }
 
-/// Bytes as Go's `%v` prints them.
+/// Formats bytes like Go's `%v`.
 fn go_bytes(bytes: &[u8]) -> String {
     let numbers: Vec<String> = bytes.iter().map(u8::to_string).collect();
     format!("[{}]", numbers.join(" "))

@@ -1,4 +1,4 @@
-//! Values that JSON has as one: numbers and texts, and messages that stand for one of them.
+//! Values that are scalars in JSON: numbers, strings, and messages that represent one of them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,12 +9,12 @@ use super::wire::{Raw, Reader};
 use crate::gotext::{duration, quote};
 use crate::kinds::facts::{FieldKind, Scalar};
 
-/// Bytes as text; Go does not mind what is no UTF-8, and its JSON replaces it.
+/// Decodes text. Go accepts invalid UTF-8, and its JSON replaces it.
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The value on the wire that an entry of a map has which has none.
+/// The wire value of a map entry without value.
 pub(super) fn zero(kind: &FieldKind) -> Raw<'static> {
     match kind {
         FieldKind::Scalar(Scalar::Bool | Scalar::Int32 | Scalar::Int64) => Raw::Varint(0),
@@ -23,7 +23,7 @@ pub(super) fn zero(kind: &FieldKind) -> Raw<'static> {
     }
 }
 
-/// A value, null where JSON has none.
+/// Decodes a value; null if JSON has none.
 pub(super) fn value(kind: Scalar, name: &str, raw: Raw<'_>) -> Result<Value, String> {
     Ok(match (kind, raw) {
         (Scalar::Bool, Raw::Varint(flag)) => Value::Bool(flag != 0),
@@ -53,7 +53,7 @@ fn int32(number: u64) -> i32 {
 fn double(number: f64) -> Result<Value, String> {
     #[expect(clippy::cast_possible_truncation, reason = "a whole number that an f64 holds exactly")]
     if number.fract() == 0.0 && number.abs() < 9e15 {
-        // Go writes whole numbers without a point.
+        // Go writes integers without a decimal point.
         return Ok(json!(number as i64));
     }
     Number::from_f64(number)
@@ -109,20 +109,20 @@ fn int_or_string(bytes: &[u8]) -> Result<Value, String> {
     Ok(if is_string { Value::String(string) } else { json!(number) })
 }
 
-/// A moment; an empty message is none.
+/// Decodes a timestamp; an empty message is null.
 fn time(bytes: &[u8], write: fn(Time) -> String) -> Result<Value, String> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
     let [seconds, nanoseconds] = numbers::<2>(bytes, "Timestamp")?;
     let nanoseconds = i32::try_from(nanoseconds).unwrap_or_default().clamp(0, 999_999_999);
-    // Go's JSON refuses years that RFC 3339 cannot write.
+    // Go's JSON rejects years that RFC 3339 cannot represent.
     let time = Time::new(seconds, nanoseconds)
         .map_err(|_| "Time.MarshalJSON: year outside of range [0,9999]".to_owned())?;
     Ok(Value::String(write(time)))
 }
 
-/// `RawExtension`, `FieldsV1` and `JSON`: JSON as bytes, or an object in an envelope of its own.
+/// Decodes `RawExtension`, `FieldsV1` and `JSON`, which contain JSON as bytes.
 fn embedded(bytes: &[u8]) -> Result<Value, String> {
     let Some(raw) = first(bytes, "RawExtension")?.filter(|raw| !raw.is_empty()) else {
         return Ok(Value::Null);

@@ -1,4 +1,4 @@
-//! Bodies as Go's clients write them. What is encoded here is encoded by the library prost, field by field.
+//! Tests of bodies as Go clients write them, encoded field by field with prost.
 
 use proptest::prelude::*;
 use prost::encoding;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::kinds::facts::{FieldKind, LENT, Scalar};
 
-/// A message that is being written.
+/// A message under construction.
 #[derive(Default, Clone)]
 struct Message(Vec<u8>);
 
@@ -62,8 +62,8 @@ fn decoded(body: &[u8]) -> Value {
 }
 
 #[test]
-fn a_deployment_as_kubectl_creates_it() {
-    // Go writes strings, numbers and structs that are no pointers even if there is nothing in them.
+fn decodes_a_deployment_like_that_of_kubectl() {
+    // Go writes strings, numbers and structs that are not pointers even if they are empty.
     let container = message()
         .text(1, "c")
         .text(2, "image:1")
@@ -125,7 +125,7 @@ fn a_deployment_as_kubectl_creates_it() {
 }
 
 #[test]
-fn values_that_json_has_as_one_are_read_from_their_messages() {
+fn decodes_messages_that_are_scalars_in_json() {
     let time = message().int(1, 1_704_164_645).int(2, 678_901_000);
     let lease = message()
         .message(2, message().text(1, "").int(2, 1).message(3, time.clone()).message(4, message()).int(5, 0));
@@ -159,7 +159,7 @@ fn values_that_json_has_as_one_are_read_from_their_messages() {
 }
 
 #[test]
-fn a_custom_resource_definition_with_everything_that_is_one_of_two_things() {
+fn decodes_all_union_types_of_a_custom_resource_definition() {
     let text = || message().text(5, "string");
     let schema = message()
         .text(5, "object")
@@ -203,7 +203,7 @@ fn a_custom_resource_definition_with_everything_that_is_one_of_two_things() {
 }
 
 #[test]
-fn options_are_of_every_group_and_an_envelope_may_leave_its_type_out() {
+fn options_exist_in_every_group_and_an_envelope_may_omit_its_type() {
     let options = message().int(1, 0).message(2, message().text(1, "u")).text(4, "Foreground");
     let expected = json!({ "gracePeriodSeconds": 0, "preconditions": { "uid": "u" }, "propagationPolicy": "Foreground" });
     for group in ["v1", "apps/v1", "policy/v1", "meta.k8s.io/v1", "example.io/v1"] {
@@ -217,7 +217,7 @@ fn options_are_of_every_group_and_an_envelope_may_leave_its_type_out() {
 }
 
 #[test]
-fn what_is_no_message_is_refused_in_gos_words() {
+fn rejects_malformed_bodies_with_gos_messages() {
     let check = |body: &[u8], is: Option<&str>, why: &str| {
         let error = decode(body, ("v1", "Pod")).unwrap_err();
         assert_eq!((error.is.as_ref().map(|is| is.0.as_str()), error.why.as_str()), (is, why), "{body:?}");
@@ -255,7 +255,7 @@ fn unknown_fields_and_groups_are_skipped() {
 }
 
 #[test]
-fn a_schema_within_schemas_ends_before_the_stack_does() {
+fn deeply_nested_schemas_are_rejected_before_the_stack_overflows() {
     let mut schema = message();
     for _ in 0..5_000 {
         schema = message().message(28, schema);
@@ -267,7 +267,7 @@ fn a_schema_within_schemas_ends_before_the_stack_does() {
     assert_eq!(error.why, "proto: messages nest deeper than 100");
 }
 
-/// An example of every field of a type, up to a depth, with the JSON that it stands for.
+/// An example of every field of a type up to a depth, with its JSON.
 fn example(id: TypeId, depth: usize) -> (Message, Map<String, Value>) {
     let (mut out, mut object) = (message(), Map::new());
     for field in &facts::types().get(id).fields {
@@ -338,7 +338,7 @@ fn of_scalar(kind: Scalar, number: u32) -> (Message, Value) {
 }
 
 #[test]
-fn every_field_of_every_kind_comes_out_as_what_went_in() {
+fn every_field_of_every_kind_is_decoded() {
     let mut kinds = 0;
     for (group, version, id) in facts::types().kinds() {
         let (body, mut object) = example(id, 4);
@@ -354,7 +354,7 @@ fn every_field_of_every_kind_comes_out_as_what_went_in() {
     assert!(kinds > 60, "{kinds}");
 }
 
-/// Times stand as null in an example, since no other value does.
+/// Replaces the nulls of an example, which represent times, by their JSON.
 fn fill_times(value: &mut Value) {
     match value {
         Value::Null => *value = json!("1970-01-01T00:00:00Z"),
@@ -366,12 +366,12 @@ fn fill_times(value: &mut Value) {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = decode(&[MAGIC, &bytes].concat(), ("v1", "Pod"));
     }
 
     #[test]
-    fn no_damage_to_a_good_body_makes_it_panic(
+    fn damaged_bodies_never_panic(
         kind in 0_usize..1000,
         damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
         cut in any::<prop::sample::Index>(),

@@ -1,18 +1,18 @@
-//! The wire format of protocol buffers: fields one after the other. Errors are those of Go's generated code.
+//! The wire format of protocol buffers: a sequence of fields. Errors are those of Go's generated code.
 
-/// A value as it stands on the wire.
+/// A value on the wire.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Raw<'a> {
     Varint(u64),
     Fixed64(u64),
     Fixed32(u32),
     Bytes(&'a [u8]),
-    /// A group, which nothing here knows; it was skipped.
+    /// A group. It was skipped, because no type here has one.
     Group,
 }
 
 impl Raw<'_> {
-    /// The number that the wire has for the type.
+    /// The number of the wire type.
     fn wire_type(self) -> u8 {
         match self {
             Self::Varint(_) => 0,
@@ -23,13 +23,13 @@ impl Raw<'_> {
         }
     }
 
-    /// What Go says of a field of another type.
+    /// Go's message about a field of another wire type.
     pub(super) fn unexpected(self, field: &str) -> String {
         format!("proto: wrong wireType = {} for field {}", self.wire_type(), go_name(field))
     }
 }
 
-/// The name of a field in Go, as far as its name in JSON tells.
+/// The Go name of a field, as far as the JSON name determines it.
 fn go_name(field: &str) -> String {
     if field == "metadata" {
         return "ObjectMeta".to_owned();
@@ -40,10 +40,10 @@ fn go_name(field: &str) -> String {
 
 const EOF: &str = "unexpected EOF";
 
-/// The fields of a message.
+/// Iterates over the fields of a message.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
-    /// The message's name, for errors.
+    /// The name of the message, for errors.
     message: &'a str,
 }
 
@@ -54,14 +54,13 @@ impl<'a> Reader<'a> {
 
     /// The next field: its number and its value.
     ///
-    /// # Errors
-    /// What Go says of bytes that are no message.
+    /// # Errors Go's message about malformed bytes.
     pub(super) fn next(&mut self) -> Result<Option<(u32, Raw<'a>)>, String> {
         if self.rest.is_empty() {
             return Ok(None);
         }
         let key = varint(&mut self.rest)?;
-        // Go keeps the low 32 bits, with their sign.
+        // Like Go, keep the signed low 32 bits.
         #[expect(clippy::cast_possible_truncation, reason = "as Go does")]
         let number = (key >> 3) as u32;
         let kind = key & 7;
@@ -97,7 +96,7 @@ fn value<'a>(rest: &mut &'a [u8], kind: u64) -> Result<Raw<'a>, String> {
     })
 }
 
-/// Skips to the end of a group, and of those in it.
+/// Skips to the end of a group, including nested groups.
 fn skip_group(rest: &mut &[u8]) -> Result<(), String> {
     let mut open = 1_u64;
     while open > 0 {
@@ -122,7 +121,7 @@ fn fixed<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], String> {
     take(rest, N)?.try_into().map_err(|_| EOF.to_owned())
 }
 
-/// A number in base 128, least significant digit first.
+/// Decodes a number in base 128, least significant digit first.
 pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, String> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {

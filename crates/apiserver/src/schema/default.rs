@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::structural::Structural;
 
-/// Fills in defaults of absent properties, only into objects that are there, top down. Tells whether there were any.
+/// Fills in the defaults of absent properties of existing objects, top down. Returns whether there were any.
 pub(crate) fn fill(value: &mut Value, schema: &Structural) -> bool {
     if !schema.has_defaults {
         return false;
@@ -41,7 +41,7 @@ pub(crate) fn fill(value: &mut Value, schema: &Structural) -> bool {
     filled
 }
 
-/// A property that is there; a null that may not be one counts as absent.
+/// Fills a property that is present. A null that the schema does not allow counts as absent.
 fn fill_property(value: &mut Value, schema: &Structural) -> bool {
     let bad = schema.default.as_ref().filter(|_| is_bad_null(value, schema));
     let is_bad = bad.is_some();
@@ -51,7 +51,7 @@ fn fill_property(value: &mut Value, schema: &Structural) -> bool {
     fill(value, schema) | is_bad
 }
 
-/// Drops nulls of properties that are not nullable; elements of lists stay.
+/// Drops nulls of properties that are not nullable. Elements of lists stay.
 pub(crate) fn drop_nulls(value: &mut Value, schema: &Structural) {
     match value {
         Value::Object(map) => map.retain(|name, inner| {
@@ -73,7 +73,7 @@ pub(crate) fn drop_nulls(value: &mut Value, schema: &Structural) {
     }
 }
 
-/// Whether there is a null anywhere.
+/// Whether a value contains a null.
 pub(super) fn has_null(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_fill_objects_that_are_there_and_replace_nulls() {
+    fn defaults_fill_existing_objects_and_replace_nulls() {
         let schema = json!({"type": "object", "properties": {
             "a": {"type": "object", "properties": {"b": {"type": "string", "default": "B"}}},
             "e": {"type": "object", "default": {}, "properties": {"f": {"type": "string", "default": "F"}}},

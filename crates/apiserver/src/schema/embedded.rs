@@ -1,4 +1,4 @@
-//! Objects within objects (`x-kubernetes-embedded-resource`): their type and metadata.
+//! Type and metadata of embedded objects (`x-kubernetes-embedded-resource`).
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use crate::field::FieldError;
 use crate::metadata;
 use crate::names;
 
-/// Normalises the metadata of embedded objects; gives the paths of unknown fields that went, in order.
+/// Normalises the metadata of embedded objects. Returns the paths of the unknown fields that it removed, in
+/// order.
 ///
-/// # Errors
-/// The path, the metadata and Go's words for metadata of the wrong type.
+/// # Errors The path, and the metadata with Go's message, if metadata has the wrong type.
 pub(crate) fn coerce(value: &mut Value, schema: &Structural) -> Result<Vec<String>, (String, String)> {
     let mut removed = Vec::new();
     coerce_at(value, schema, &Path::Root, &mut removed)?;
@@ -56,7 +56,7 @@ fn coerce_at(
     Ok(())
 }
 
-/// Checks type and metadata of embedded objects.
+/// Validates type and metadata of embedded objects.
 pub(crate) fn check(value: &Value, schema: &Structural) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check_at(value, schema, &Path::Root, &mut errors);

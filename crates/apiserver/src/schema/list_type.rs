@@ -1,4 +1,4 @@
-//! Duplicates in lists that are sets or maps.
+//! Finds duplicates in lists of type `set` and `map`.
 
 use serde_json::{Map, Value};
 
@@ -7,8 +7,8 @@ use super::structural::{ListType, Structural};
 use crate::delta::Delta;
 use crate::field::{Cause, FieldError};
 
-/// All duplicates of a whole object, parents first. With `status`, which is how the status differs from what it was,
-/// those in it are left out that were there before: in lists whose keys are as they were.
+/// Returns all duplicates in a whole object, parents first. With `status`, the difference from the stored
+/// status, skips lists of the status that were not changed or whose keys were not changed.
 pub(crate) fn check(object: &Value, status: Option<&Delta>, schema: &Structural) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (name, value, property) in schema.along(object.as_object().into_iter().flatten()) {
@@ -49,7 +49,7 @@ fn walk(value: &Value, delta: &Delta, schema: &Structural, path: &Path<'_>, erro
     }
 }
 
-/// Whether each element of a list has the keys that the one in its place had.
+/// Whether each element of a list has the same keys as the stored element at its index.
 fn keeps_keys(items: &[Value], delta: &Delta, schema: &Structural) -> bool {
     let keeps = |(place, item)| {
         let delta: &Delta = delta.inner(place);
@@ -58,8 +58,8 @@ fn keeps_keys(items: &[Value], delta: &Delta, schema: &Structural) -> bool {
     schema.list_type == ListType::Map && items.iter().enumerate().all(keeps)
 }
 
-/// Whether no element is there twice, where a look at texts alone tells: sorting them is quicker than comparing each with
-/// each, and lists without duplicates are what is written every day.
+/// Whether all elements are distinct, as far as strings alone decide it. Most lists have no duplicates, and
+/// sorting strings is faster than comparing all pairs.
 fn are_distinct(items: &[Value], schema: &Structural) -> bool {
     let texts: Option<Vec<&str>> = match (schema.list_type, &schema.list_map_keys[..]) {
         (ListType::Set, _) => items.iter().map(Value::as_str).collect(),
@@ -72,7 +72,7 @@ fn are_distinct(items: &[Value], schema: &Structural) -> bool {
     })
 }
 
-/// The part of each element that must be unique; elements that are no objects stand for themselves.
+/// The part of each element that must be unique; for an element that is not an object, the element itself.
 fn keys_of(items: &[Value], schema: &Structural) -> Vec<Value> {
     let keys = |item: &Value| match item.as_object() {
         None => item.clone(),
@@ -85,7 +85,7 @@ fn keys_of(items: &[Value], schema: &Structural) -> Vec<Value> {
     items.iter().map(keys).collect()
 }
 
-/// One error for each value that occurs again, at its second occurrence.
+/// Reports each value that occurs again once, at its second occurrence.
 fn duplicates(items: &[Value], path: &Path<'_>, errors: &mut Vec<FieldError>) {
     for (index, item) in items.iter().enumerate() {
         if items[..index].iter().filter(|earlier| *earlier == item).count() == 1 {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_status_is_searched_for_duplicates_that_were_not_there() {
+    fn duplicates_of_the_stored_status_are_ignored() {
         let item = json!({ "type": "object", "properties": { "k": { "type": "string" }, "v": { "type": "string" } } });
         let list = json!({ "type": "array", "items": item,
             "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"] });

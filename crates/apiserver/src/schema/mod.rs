@@ -1,4 +1,4 @@
-//! Structural schemas of custom resources: what is kept, filled in and refused.
+//! Structural schemas of custom resources: pruning, defaulting and validation.
 
 pub(crate) mod default;
 pub(crate) mod embedded;

@@ -1,11 +1,11 @@
-//! Where in an object a walk stands; text only when an error needs it.
+//! The position of a walk in an object; converted to text only for errors.
 
 use std::fmt;
 
-/// A place in an object, linked to the place above it.
+/// A position in an object, linked to its parent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'a> {
-    /// The value that the walk began with.
+    /// The value at which the walk begins.
     Root,
     /// A property.
     Key(&'a Path<'a>, &'a str),
@@ -28,7 +28,7 @@ impl<'a> Path<'a> {
         Path::Index(self, index)
     }
 
-    /// The path with more parts after it.
+    /// The path, followed by `rest`.
     pub(crate) fn and_below(&self, rest: &str) -> String {
         let own = self.to_string();
         let joint = if own.is_empty() || rest.starts_with('[') { "" } else { "." };
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_print_as_kubernetes_writes_them() {
+    fn paths_print_like_in_kubernetes() {
         let (root, spec) = (Path::Root, Path::Root);
         let spec = spec.key("spec");
         let list = spec.key("l");

@@ -2,8 +2,8 @@
 
 use super::structural::Structural;
 
-/// Schemas by the names of properties, in the order of names. A list and no map: it is walked along with every object,
-/// and seldom searched.
+/// Schemas of properties, sorted by name. A sorted list instead of a map, because it is often walked and
+/// seldom searched.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Properties(Vec<(String, Structural)>);
 
@@ -41,8 +41,8 @@ impl Properties {
         self.0.iter().map(|(_, schema)| schema)
     }
 
-    /// The entries of a map, each with the schema of the property of its name. Both are sorted, so that one walk along
-    /// both finds what would take a search for each.
+    /// The entries of a map, each with the schema of its property. Both are sorted, so that a single walk
+    /// replaces a search for each entry.
     pub(super) fn along<'s, 'n, V>(
         &'s self,
         entries: impl Iterator<Item = (&'n String, V)>,
@@ -50,7 +50,7 @@ impl Properties {
         let mut rest = self.0.as_slice();
         entries.map(move |(name, value)| {
             while let [(property, schema), after @ ..] = rest {
-                // Most properties are there, and to see that takes less than to see which of two comes first.
+                // Most properties are present, and a test for equality is cheaper than a comparison.
                 if property == name {
                     rest = after;
                     return (name, value, Some(schema));

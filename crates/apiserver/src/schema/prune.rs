@@ -1,4 +1,4 @@
-//! Removes what a schema does not specify.
+//! Pruning: removes fields that a schema does not specify.
 
 use std::sync::LazyLock;
 
@@ -8,18 +8,18 @@ use super::path::Path;
 use super::structural::Structural;
 use crate::delta::Delta;
 
-/// Fields that every whole object has, whatever its schema says.
+/// Fields that every whole object has, regardless of its schema.
 const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// A schema that knows no fields.
+/// A schema without any fields.
 static NOTHING: LazyLock<Structural> = LazyLock::new(Structural::default);
 
-/// Prunes a whole object and gives the paths of what was removed, in order.
+/// Prunes a whole object and returns the paths of the removed fields, in order.
 pub(crate) fn prune(object: &mut Value, schema: &Structural) -> Vec<String> {
     prune_changes(object, schema, &Delta::Other)
 }
 
-/// The same of an object that differs so from one that was pruned by this schema.
+/// Prunes an object that differs by `delta` from an object that was pruned with this schema.
 pub(crate) fn prune_changes(object: &mut Value, schema: &Structural, delta: &Delta) -> Vec<String> {
     let mut walk = Walk { removed: Vec::new() };
     walk.node(
@@ -32,18 +32,18 @@ pub(crate) fn prune_changes(object: &mut Value, schema: &Structural, delta: &Del
     walk.removed
 }
 
-/// Prunes a value that need not be a whole object, as a default.
+/// Prunes a value that need not be a whole object, such as a default.
 pub(crate) fn prune_value(value: &mut Value, schema: &Structural) {
     let mut walk = Walk { removed: Vec::new() };
     walk.node(value, Some(schema), Unknown::of(schema), &Path::Root, &Delta::Other);
 }
 
-/// Which fields of a node stay that its schema does not know.
+/// The unknown fields of a node that stay.
 #[derive(Clone, Copy)]
 struct Unknown {
-    /// Those of a whole object.
+    /// The fields of every whole object.
     whole: bool,
-    /// All.
+    /// All unknown fields.
     kept: bool,
 }
 
@@ -74,7 +74,7 @@ impl Walk {
                 let mut gone: Vec<String> = Vec::new();
                 let along = schema.unwrap_or(&NOTHING).along(map.iter_mut());
                 for (place, (name, inner, property)) in along.enumerate() {
-                    // Most fields are known, and have nothing in them that could be unknown.
+                    // Most fields are known scalars, with nothing to prune.
                     let empty = !inner.is_object() && !inner.is_array();
                     if empty && property.is_some() || unknown.whole && OBJECT_FIELDS.contains(&name.as_str())
                     {
@@ -102,7 +102,7 @@ impl Walk {
             }
             Value::Array(items) => {
                 let inner = schema.and_then(|schema| schema.items.as_deref());
-                // Below a node that keeps unknown fields, elements without a schema are kept as they are.
+                // Below a node that keeps unknown fields, elements without a schema stay unchanged.
                 if inner.is_none() && unknown.kept {
                     return;
                 }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_go_at_every_level_and_the_object_fields_stay() {
+    fn prunes_unknown_fields_at_every_level_but_not_those_of_every_object() {
         check(
             &json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
                 "l": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "integer"}}}}}}}}),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn preserving_keeps_all_below_except_what_is_specified_anew() {
+    fn preserving_keeps_unknown_fields_except_below_specified_properties() {
         check(
             &json!({"type": "object", "properties": {"a": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
                 "properties": {"b": {"type": "object", "properties": {"k": {"type": "string"}}}}}}}),

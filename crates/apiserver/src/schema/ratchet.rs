@@ -1,6 +1,6 @@
-//! Which part of the stored object a value is compared with (`CRDValidationRatcheting`).
+//! Finds the part of the stored object that a value is compared with (`CRDValidationRatcheting`).
 //!
-//! Counterparts correlate by name, elements of `map` lists by their keys, other elements not at all.
+//! Properties correlate by name, elements of `map` lists by their keys, other elements not at all.
 
 use std::iter::Peekable;
 
@@ -14,9 +14,9 @@ use crate::delta::Delta;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Before<'a> {
     pub(crate) value: &'a Value,
-    /// How the two differ, if that was found out.
+    /// The difference between the two, if known.
     delta: Option<&'a Delta>,
-    /// Whether all of it fits the schema, so that what stays as it is need not be looked at.
+    /// Whether it fits the schema, so that unchanged parts need no validation.
     is_checked: bool,
 }
 
@@ -27,29 +27,29 @@ impl<'a> From<&'a Value> for Before<'a> {
 }
 
 impl<'a> Before<'a> {
-    /// A counterpart that differs as is known.
+    /// A counterpart with a known difference.
     pub(crate) fn new(value: &'a Value, delta: &'a Delta) -> Self {
         Self { value, delta: Some(delta), is_checked: false }
     }
 
-    /// The same, where it is known to fit the schema.
+    /// A counterpart with a known difference that fits the schema.
     pub(crate) fn checked(value: &'a Value, delta: &'a Delta) -> Self {
         Self { is_checked: true, ..Self::new(value, delta) }
     }
 
-    /// The counterpart of what stands at a place of the new map or list.
+    /// The counterpart of the value at a place of the new map or list.
     fn inner(self, place: usize, value: &'a Value) -> Self {
-        // Of what is in another value than it was nothing is known.
+        // Nothing is known about the parts of a replaced value.
         let delta = self.delta.filter(|delta| **delta != Delta::Other).map(|delta| delta.inner(place));
         Self { value, delta, ..self }
     }
 
-    /// Whether it is known that nothing changed.
+    /// Whether the value is known to be unchanged.
     fn is_known_same(self) -> bool {
         self.delta.is_some_and(Delta::is_same)
     }
 
-    /// Whether `new` is the same value.
+    /// Whether `new` is equal to it.
     fn is_equal(self, new: &Value) -> bool {
         self.delta.map_or_else(|| new == self.value, Delta::is_same)
     }
@@ -60,7 +60,8 @@ pub(crate) fn property<'a>(old: Option<&'a Value>, name: &str) -> Option<&'a Val
     old?.as_object()?.get(name)
 }
 
-/// The counterparts of properties that are asked for in the order of their names, so that one walk finds all of them.
+/// Finds the counterparts of properties, which must be requested in the order of their names, in a single
+/// walk.
 pub(crate) struct Counterparts<'a> {
     old: Option<Before<'a>>,
     rest: Option<Peekable<Iter<'a>>>,
@@ -72,7 +73,7 @@ impl<'a> Counterparts<'a> {
         Self { old, rest: map.map(|map| map.iter().peekable()) }
     }
 
-    /// That of the property at a place of the new map; names come in ascending order.
+    /// Finds the counterpart of the property at a place of the new map. Names must ascend.
     pub(crate) fn find(&mut self, place: usize, name: &str) -> Option<Before<'a>> {
         let rest = self.rest.as_mut()?;
         while let Some((found, value)) = rest.peek().copied() {
@@ -89,7 +90,7 @@ impl<'a> Counterparts<'a> {
     }
 }
 
-/// The counterpart of the element at `index` of a list of this schema. Mostly it is where it was.
+/// The counterpart of the element at `index` of a list with this schema. Mostly it has the same index.
 pub(crate) fn element<'a>(
     old: Option<Before<'a>>,
     schema: &Structural,
@@ -104,12 +105,12 @@ pub(crate) fn element<'a>(
     let old = old?;
     let items = old.value.as_array()?;
     let here = items.get(index).map(|value| old.inner(index, value));
-    // What did not change has the keys that it had.
+    // An unchanged element has the same keys.
     here.filter(|here| here.is_known_same() || same(here.value))
         .or_else(|| items.iter().find(|item| same(item)).map(Before::from))
 }
 
-/// Whether a value is none that has others in it, and unchanged.
+/// Whether a value is an unchanged scalar.
 pub(crate) fn is_same_scalar(new: &Value, old: Before<'_>) -> bool {
     match (new, old.value) {
         (Value::Object(_) | Value::Array(_), _) => false,
@@ -119,13 +120,13 @@ pub(crate) fn is_same_scalar(new: &Value, old: Before<'_>) -> bool {
     }
 }
 
-/// Whether a value counts as unchanged (`CachedDeepEqual`): elements of `map` lists may have moved, and an object with
-/// fields that the schema does not know never is.
+/// Whether a value counts as unchanged (`CachedDeepEqual`). Elements of `map` lists may move. An object with
+/// fields that the schema does not know never counts as unchanged.
 pub(crate) fn is_same(new: &Value, old: Before<'_>, schema: &Structural) -> bool {
     if old.is_checked && old.is_known_same() {
         return true;
     }
-    // Pruned objects of a closed schema have no fields that it does not know.
+    // Pruned objects of a closed schema have no unknown fields.
     if old.is_known_same() && schema.is_closed {
         debug_assert!(is_same(new, old.value.into(), schema));
         return true;
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_fields_that_the_schema_does_not_know_is_never_the_same() {
+    fn objects_with_unknown_fields_never_count_as_unchanged() {
         let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
             "properties": {"a": {"type": "string"}}});
         check(&schema, &json!({"a": "x"}), &json!({"a": "x"}), true);

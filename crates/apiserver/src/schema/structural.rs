@@ -1,4 +1,4 @@
-//! A structural schema, read once from a CustomResourceDefinition.
+//! Structural schemas, parsed once from a CustomResourceDefinition.
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use crate::gotext::regexp;
 #[expect(clippy::struct_excessive_bools, reason = "these are the flags of the schema language")]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Structural {
-    /// Allowed types; several for int-or-string, none for anything.
+    /// Allowed types: several for int-or-string, none if any type is allowed.
     pub(crate) types: Vec<&'static str>,
     pub(crate) nullable: bool,
     pub(crate) preserve_unknown: bool,
@@ -27,19 +27,19 @@ pub(crate) struct Structural {
     pub(crate) list_map_keys: Vec<String>,
     /// `x-kubernetes-map-type: atomic`.
     pub(crate) map_atomic: bool,
-    /// `x-kubernetes-validations` of this node, as written.
+    /// `x-kubernetes-validations` of this node, unparsed.
     pub(crate) rules: Vec<Value>,
-    /// Whether this node or any below it has rules.
+    /// Whether this node or any node below it has rules.
     pub(crate) has_rules: bool,
-    /// Whether this node or any below it is an embedded object.
+    /// Whether this node or any node below it is an embedded object.
     pub(crate) has_embedded: bool,
-    /// Whether this node or any below it has a default.
+    /// Whether this node or any node below it has a default.
     pub(crate) has_defaults: bool,
-    /// Whether there is a null in one of them.
+    /// Whether one of these defaults contains a null.
     pub(crate) has_null_defaults: bool,
-    /// Whether this node or any below it is a list that is a set or a map.
+    /// Whether this node or any node below it is a list of type `set` or `map`.
     pub(crate) has_keyed_lists: bool,
-    /// Whether neither this node nor any below it keeps fields that it does not know.
+    /// Whether neither this node nor any node below it keeps unknown fields.
     pub(crate) is_closed: bool,
 }
 
@@ -87,8 +87,8 @@ pub(crate) struct Checks {
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 impl Structural {
-    /// Reads a schema. What it does not know is left out: refusing bad schemas is the job of the validation of
-    /// CustomResourceDefinitions.
+    /// Parses a schema and ignores what it does not know: the validation of CustomResourceDefinitions rejects
+    /// invalid schemas.
     pub(crate) fn read(schema: &Value) -> Self {
         let Some(map) = schema.as_object() else { return Self::default() };
         let flag = |name: &str| map.get(name).and_then(Value::as_bool).unwrap_or(false);
@@ -132,12 +132,12 @@ impl Structural {
         node
     }
 
-    /// The schemas right below.
+    /// The schemas directly below this one.
     pub(crate) fn children(&self) -> impl Iterator<Item = &Self> {
         self.properties.values().chain(self.items.as_deref()).chain(self.additional())
     }
 
-    /// The entries of a map, each with the schema of the property of its name.
+    /// The entries of a map, each with the schema of its property.
     pub(crate) fn along<'s, 'n, V>(
         &'s self,
         entries: impl Iterator<Item = (&'n String, V)>,
@@ -145,7 +145,7 @@ impl Structural {
         self.properties.along(entries)
     }
 
-    /// The schema of properties that are not named, if there is one.
+    /// The schema of additional properties, if there is one.
     pub(crate) fn additional(&self) -> Option<&Self> {
         match &self.additional {
             Some(Additional::Of(schema)) => Some(schema),
@@ -153,7 +153,7 @@ impl Structural {
         }
     }
 
-    /// The schema of a property, be it named or additional. `None`: unknown, or known without a schema.
+    /// The schema of a named or additional property. `None` if it is unknown or has no schema.
     pub(crate) fn property(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or_else(|| self.additional())
     }
@@ -171,7 +171,7 @@ impl Checks {
                 .unwrap_or_default()
         };
         let text = |name: &str| map.get(name).and_then(Value::as_str);
-        // The anyOf that spells out int-or-string says nothing beyond the extension.
+        // The `anyOf` that spells out int-or-string adds nothing to the extension.
         let any_of =
             if int_or_string && is_int_or_string(map.get("anyOf")) { Vec::new() } else { list("anyOf") };
         Self {

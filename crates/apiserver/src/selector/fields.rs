@@ -16,10 +16,10 @@ struct Requirement {
     equal: bool,
 }
 
-/// A field that selectors may name, and where it is, as a JSON pointer.
+/// A field that selectors may name, with its JSON pointer.
 type Place = (&'static str, &'static str);
 
-/// Fields of built-in kinds that selectors may name, beside name and namespace.
+/// Fields that selectors of built-in kinds may name, besides name and namespace.
 #[rustfmt::skip]
 const FIELDS: &[(&str, &str, &[Place])] = &[
     ("", "pods", &[
@@ -69,15 +69,14 @@ const FIELDS: &[(&str, &str, &[Place])] = &[
     ("resource.k8s.io", "resourceslices", &[("spec.driver", "/spec/driver"), ("spec.nodeName", "/spec/nodeName")]),
 ];
 
-/// Where an absent value counts as a false flag, and where as the number 0.
+/// Pointers to flags, whose absent value counts as false, and to counts, whose absent value counts as 0.
 const FLAGS: [&str; 2] = ["/spec/hostNetwork", "/spec/unschedulable"];
 const COUNTS: [&str; 2] = ["/status/replicas", "/status/succeeded"];
 
 impl FieldSelector {
-    /// Reads a selector of a kind.
+    /// Parses a field selector of a kind.
     ///
-    /// # Errors
-    /// Bad syntax, or a field that the kind does not support, in the server's words.
+    /// # Errors The server's message for invalid syntax, or for a field that the kind does not support.
     pub(crate) fn parse(text: &str, kind: &Kind) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -89,7 +88,7 @@ impl FieldSelector {
         Ok(Self(requirements))
     }
 
-    /// The one name that a selector of any kind allows, if it allows but one (`RequiresExactMatch`).
+    /// The only name that a selector of any kind allows, if it requires one (`RequiresExactMatch`).
     pub(crate) fn only_named(text: &str) -> Option<String> {
         let parts: Option<Vec<_>> = text.split(',').filter(|part| !part.is_empty()).map(split).collect();
         let only = parts?.into_iter().find(|(field, _, equal)| *equal && *field == "metadata.name");
@@ -104,7 +103,7 @@ impl FieldSelector {
         });
     }
 
-    /// The name that is asked for, if there is one.
+    /// The required name, if there is one.
     pub(crate) fn name(&self) -> Option<&str> {
         let by_name = |it: &&Requirement| it.equal && it.pointer == "/metadata/name";
         self.0.iter().find(by_name).map(|it| it.value.as_str())
@@ -144,7 +143,7 @@ fn split(part: &str) -> Option<(&str, &str, bool)> {
     Some((field.trim(), value, true))
 }
 
-/// Where a field is that a selector of a kind names.
+/// The JSON pointer of a field that a selector of a kind names.
 fn place(field: &str, kind: &Kind) -> Result<String, String> {
     let plain = || format!("/{}", field.replace('.', "/"));
     if field == "metadata.name" || (field == "metadata.namespace" && kind.resource.namespaced) {

@@ -29,10 +29,9 @@ enum Operator {
 }
 
 impl LabelSelector {
-    /// Reads a selector.
+    /// Parses a label selector.
     ///
-    /// # Errors
-    /// The server's words.
+    /// # Errors The server's message.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut parser = Parser { tokens: tokens(text), at: 0 };
         let mut requirements = Vec::new();
@@ -64,7 +63,7 @@ impl LabelSelector {
         Ok(Self(requirements))
     }
 
-    /// Reads a `LabelSelector` object, which validation has let through; null and `{}` select everything.
+    /// Converts a valid `LabelSelector` object; null and `{}` select everything.
     pub(crate) fn read(selector: &Value) -> Self {
         let equal =
             selector["matchLabels"].as_object().into_iter().flatten().map(|(key, value)| Requirement {
@@ -119,7 +118,8 @@ impl Requirement {
     }
 }
 
-/// Words and operators. As in Go, a null byte ends a word, and everything where a word would begin.
+/// Splits a selector into words and operators. As in Go, a null byte ends a word; at the start of a word it
+/// ends the text.
 fn tokens(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text.trim_start_matches(BLANKS);
@@ -199,7 +199,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Values in brackets. The empty one is among them where a comma has nothing before or behind it.
+    /// Parses values in parentheses. A comma without a value before or after it adds the empty value.
     fn values(&mut self) -> Result<BTreeSet<&'a str>, String> {
         let open = self.next();
         if open != "(" {
@@ -249,7 +249,7 @@ fn is_symbol(token: &str) -> bool {
     matches!(token, "=" | "==" | "!=" | "!" | "(" | ")" | "," | "<" | ">")
 }
 
-/// All that is wrong with values, in brackets where it is more than one thing.
+/// Returns all errors of values, in brackets if there are several.
 fn check_values(key: &str, operator: Operator, values: &[String]) -> Result<(), String> {
     let mut errors = Vec::new();
     let invalid =
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selectors_choose_by_equality_sets_and_presence() {
+    fn selectors_match_equality_sets_and_presence() {
         let labels = json!({"x": "1", "y": "q", "e": "", "in": "in"});
         for (text, matches) in [
             ("", true),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_selectors_are_refused_in_the_servers_words() {
+    fn rejects_invalid_selectors_with_the_messages_of_the_server() {
         for (text, error) in [
             ("x in 1", "unable to parse requirement: found '1' expected: '('"),
             ("x=1,,y", "found ',', expected: identifier after ','"),

@@ -1,4 +1,4 @@
-//! Which objects a list, a watch or a deletion is about.
+//! Selectors of the objects of a list, watch or deletion.
 
 mod fields;
 mod labels;
@@ -16,7 +16,7 @@ pub(crate) use labels::LabelSelector;
 pub(crate) use page::Continue;
 pub(crate) use text::text;
 
-/// Labels and fields together.
+/// A label selector and a field selector.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selector {
     labels: LabelSelector,
@@ -24,19 +24,19 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    /// Reads `labelSelector` and `fieldSelector`.
+    /// Parses `labelSelector` and `fieldSelector`.
     pub(crate) fn read(kind: &Kind, query: &Query) -> Outcome<Self> {
         let labels = LabelSelector::parse(query.get("labelSelector")).map_err(Refused::bad_request)?;
         let fields = FieldSelector::parse(query.get("fieldSelector"), kind).map_err(Refused::bad_request)?;
         Ok(Self { labels, fields })
     }
 
-    /// Narrows to one name.
+    /// Restricts the selector to one name.
     pub(crate) fn only_name(&mut self, name: &str) {
         self.fields.only_name(name);
     }
 
-    /// The only name that objects can have, if there is one.
+    /// The only name that the selector allows, if it requires one.
     pub(crate) fn name(&self) -> Option<&str> {
         self.fields.name()
     }

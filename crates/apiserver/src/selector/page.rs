@@ -7,27 +7,27 @@ use serde_json::{Value, json};
 use crate::gotext::quote;
 use crate::status::{Outcome, Refused};
 
-/// Where a list goes on.
+/// The position at which a list continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Continue {
-    /// The revision of the first page; `None` goes on with whatever is there now.
+    /// The revision of the first page; `None` continues with the current objects.
     pub(crate) revision: Option<u64>,
-    /// The place of the last object given.
+    /// The key of the last object returned.
     pub(crate) start: String,
 }
 
-/// What tokens say of their own form.
+/// The version of tokens.
 const VERSION: &str = "meta.k8s.io/v1";
 
 impl Continue {
-    /// The token: base64url without padding of a small JSON.
+    /// The token: JSON in base64url without padding.
     pub(crate) fn token(&self) -> String {
         let start = format!("{}\u{0}", self.start);
         let revision = self.revision.map_or_else(|| json!(-1), |revision| json!(revision));
         URL_SAFE_NO_PAD.encode(json!({ "v": VERSION, "rv": revision, "start": start }).to_string())
     }
 
-    /// Reads a token; none is given where the text is empty.
+    /// Parses a token; `None` if the text is empty.
     pub(crate) fn read(token: &str) -> Outcome<Option<Self>> {
         if token.is_empty() {
             return Ok(None);
@@ -60,11 +60,11 @@ impl Continue {
     }
 }
 
-/// Where a token is wrong, as Go counts it.
+/// The offset of the first invalid byte of a token, as Go counts it.
 fn illegal_byte(token: &str, error: &DecodeError) -> usize {
     match error {
         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol { offset: at, .. } => *at,
-        // A single letter left over cannot hold a byte.
+        // A single remaining character cannot hold a byte.
         DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => token.len().saturating_sub(1),
     }
 }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_reads_back() {
+    fn a_token_round_trips() {
         for revision in [Some(356), None] {
             let page = Continue { revision, start: "ns/name".into() };
             assert_eq!(Continue::read(&page.token()).unwrap(), Some(page));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn rejects_invalid_tokens() {
         let encoded = |text: &str| URL_SAFE_NO_PAD.encode(text);
         for (token, why) in [
             ("bogus".to_owned(), "illegal base64 data at input byte 4"),

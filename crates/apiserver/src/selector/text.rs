@@ -1,11 +1,11 @@
-//! A label selector as the text that queries have it in.
+//! Formats label selectors as in queries.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// A selector's requirements in the order of their keys (`metav1.FormatLabelSelector`). A plain map, as
-/// ReplicationControllers have it, is one of labels.
+/// Formats a selector with its requirements sorted by key (`metav1.FormatLabelSelector`). A plain map, like
+/// in ReplicationControllers, is a map of labels.
 pub(crate) fn text(selector: &Value) -> String {
     let plain = selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
     let labels = if plain { selector } else { &selector["matchLabels"] };
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requirements_stand_in_the_order_of_their_keys() {
+    fn requirements_are_sorted_by_key() {
         let selector = json!({
             "matchLabels": { "b": "1" },
             "matchExpressions": [

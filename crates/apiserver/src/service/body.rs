@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::stream;
+use futures_util::stream;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 

@@ -10,7 +10,7 @@
 //! # use windtunnel_core::Identity;
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> kube::Result<()> {
-//! let server = ApiServer::builder().kubernetes_minor(33).start();
+//! let server = ApiServer::builder().kubernetes(33).start();
 //! let client = server.client(&Identity::admin());
 //! let namespaces = Api::<Namespace>::all(client).list(&ListParams::default()).await?;
 //! assert_eq!(namespaces.items.len(), 4);
@@ -21,6 +21,7 @@
 pub(crate) mod body;
 pub mod clock_headers;
 mod durable;
+mod feed;
 pub(crate) mod http;
 mod moved;
 
@@ -41,6 +42,7 @@ use windtunnel_core::Identity;
 use windtunnel_core::clock::{Clock, Time, WallClock};
 use windtunnel_core::limits::REQUEST_LATENCY_MS;
 
+pub use self::feed::{Feed, without_owners};
 use self::moved::Moved;
 use super::builder::Builder;
 use super::hooks::{Attempt, HookCall, HookError, Step};
@@ -252,6 +254,7 @@ impl Shared {
     }
 
     /// A kube client that acts as `who`. Must be called on a tokio runtime, and lives as long as that.
+    #[cfg(feature = "client")]
     pub fn client(&self, who: &Identity) -> kube::Client {
         kube::Client::new(self.service(who), "default")
     }
@@ -290,7 +293,11 @@ pub struct Service {
     who: Arc<Identity>,
 }
 
-impl tower::Service<::http::Request<kube::client::Body>> for Service {
+impl<B> tower_service::Service<::http::Request<B>> for Service
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+{
     type Response = ::http::Response<ReplyStream>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -299,7 +306,7 @@ impl tower::Service<::http::Request<kube::client::Body>> for Service {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: ::http::Request<kube::client::Body>) -> Self::Future {
+    fn call(&mut self, request: ::http::Request<B>) -> Self::Future {
         let (shared, who) = (self.shared.clone(), Arc::clone(&self.who));
         shared.requests.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {

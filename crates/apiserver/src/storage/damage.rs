@@ -1,4 +1,5 @@
-//! Data files that were cut short or changed: each opens with what was written, or is refused in words, and stays as it was.
+//! Tests with truncated or changed data files: each opens with everything that was written, or is rejected
+//! with a message and left unchanged.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +19,7 @@ fn change(number: u64) -> Change {
     Change { key, revision: 200 + number, object: Some(Stored::split(object)) }
 }
 
-/// A data file with some content, as a server leaves it that ends, and as one does that is killed; and what is in both.
+/// The data file of a server that ended and of one that was killed, with the same objects; and these objects.
 fn written(folder: &Path) -> ([Vec<u8>; 2], Vec<(Key, Value)>) {
     let mut data = DataDir::open(folder).unwrap();
     for number in 0..40 {
@@ -31,7 +32,7 @@ fn written(folder: &Path) -> ([Vec<u8>; 2], Vec<(Key, Value)>) {
     ([closed, killed], objects)
 }
 
-/// Cuts a file short, or changes a bit, a byte, a block or the header of it.
+/// Truncates a file, or changes a bit, a byte, a block or its header.
 fn mutate(bytes: &mut Vec<u8>, stream: &mut Stream) {
     let len = bytes.len() as u64;
     let mut at = |from: u64, to: u64| usize::try_from(stream.between(from, to - 1)).unwrap();
@@ -62,7 +63,7 @@ fn mutate(bytes: &mut Vec<u8>, stream: &mut Stream) {
 }
 
 #[test]
-fn a_damaged_file_is_opened_with_all_that_was_written_or_refused_in_words() {
+fn a_damaged_file_opens_with_all_objects_or_is_rejected_with_a_message() {
     let folder = tempfile::tempdir().unwrap();
     let (files, expected) = written(folder.path());
     let streams = Streams::new(34);
@@ -99,11 +100,11 @@ fn a_damaged_file_is_opened_with_all_that_was_written_or_refused_in_words() {
 }
 
 #[test]
-fn every_byte_of_the_header_may_be_wrong() {
+fn no_wrong_byte_in_the_header_changes_the_objects() {
     let folder = tempfile::tempdir().unwrap();
     let (files, expected) = written(folder.path());
     for (number, file) in files.iter().enumerate() {
-        // A bit of the flags, of each size, of each slot, and of what fills the space between.
+        // A bit in the flags, in each size, in each slot, and in the padding.
         for byte in (9..320).step_by(7).chain(9..32) {
             let mut bytes = file.clone();
             bytes[byte] ^= 1 << (byte % 8);
@@ -118,13 +119,13 @@ fn every_byte_of_the_header_may_be_wrong() {
 
 #[cfg(unix)]
 #[test]
-fn the_file_is_its_owners_alone() {
+fn only_the_owner_can_read_the_file() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let mode = || fs::metadata(folder.path().join(FILE)).unwrap().permissions().mode() & 0o777;
     drop(DataDir::open(folder.path()).unwrap());
     assert_eq!(mode(), 0o600);
-    // One that an older windtunnel made.
+    // A file of an older windtunnel.
     fs::set_permissions(folder.path().join(FILE), fs::Permissions::from_mode(0o644)).unwrap();
     drop(DataDir::open(folder.path()).unwrap());
     assert_eq!(mode(), 0o600);

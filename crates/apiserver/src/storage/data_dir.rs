@@ -1,7 +1,7 @@
-//! A folder with a database of [redb](https://docs.rs/redb): one file, transactions, safe against crashes.
+//! A folder with a [redb](https://docs.rs/redb) database: one file, transactional and crash-safe.
 //!
-//! redb takes no more work after the first error of its disk. So the database is closed then, and opened again for the next
-//! transaction; the file stays open and locked all the time, so that no other process can slip in.
+//! redb does nothing after its first disk error. So the database is then closed, and opened again for the
+//! next transaction. The file stays open and locked all the time, so that no other process can take it.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::Path;
@@ -18,44 +18,44 @@ use windtunnel_core::panics;
 use super::opening::{self, Unopened};
 use super::{Change, Saved, Storage, StorageError};
 
-/// The database in its folder.
+/// File name of the database.
 const FILE: &str = "windtunnel.redb";
 
 /// Objects as JSON by `group/plural/namespace/name`.
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
-/// Numbers: the revision, and how often a server was started.
+/// Numbers: the revision, the number of starts and the format.
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
-/// What else must stay the same, such as keys.
+/// Other persistent data, such as keys.
 const SETTINGS: TableDefinition<'_, &str, &str> = TableDefinition::new("settings");
 
-/// Bytes that only show that there is room for them, after there was none.
+/// Test data that only shows whether the disk has room again after it was full.
 const TRIAL: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("trial");
 
-/// For how many bytes there must be room at least, after there was none.
+/// Minimum size of the test data, in bytes.
 const ROOM: usize = 1 << 16;
 
 const REVISION: &str = "revision";
 const STARTS: &str = "starts";
 const FORMAT: &str = "format";
-/// The form that all of this has; another one is refused.
+/// The current format of the database; others are rejected.
 const FORMAT_NOW: u64 = 1;
 
-/// The storage of one server; no other process can open it meanwhile.
+/// The storage of one server. Other processes cannot open it meanwhile.
 #[derive(Debug)]
 pub struct DataDir {
     disk: Arc<dyn StorageBackend>,
     /// `None` after an error, until the next transaction.
     database: Option<Database>,
-    /// How much a commit had to write that failed, in bytes; 0 if the last one did not.
+    /// Size of the largest commit since the first failed one, in bytes; 0 if the last commit succeeded.
     refused: usize,
     place: String,
 }
 
 impl DataDir {
-    /// Opens the database in a folder; makes both where there are none.
+    /// Opens the database in a folder, and creates both if absent.
     ///
-    /// # Errors
-    /// The folder cannot be used, another process uses it, or the file there is damaged or no database of ours.
+    /// # Errors The folder is unusable, another process uses it, or the file is damaged or not a database of
+    /// windtunnel.
     pub fn open(folder: &Path) -> Result<Self, StorageError> {
         let place = folder.display().to_string();
         let failed = |why: &dyn std::fmt::Display| StorageError(format!("{place}: {why}"));
@@ -69,14 +69,14 @@ impl DataDir {
         Self::on(Arc::new(disk), place)
     }
 
-    /// The same for a database on any disk.
+    /// Opens a database on any disk.
     pub(super) fn on(disk: Arc<dyn StorageBackend>, place: String) -> Result<Self, StorageError> {
         let mut data = Self { disk, database: None, refused: 0, place };
         data.prepare()?;
         Ok(data)
     }
 
-    /// Makes the tables, and refuses those of another format.
+    /// Creates the tables, and rejects a database of another format.
     fn prepare(&mut self) -> Result<(), StorageError> {
         let format = self.transaction(|write| {
             write.open_table(OBJECTS)?;
@@ -101,8 +101,8 @@ impl DataDir {
     ) -> Result<T, StorageError> {
         self.work(|database| {
             let mut write = database.begin_write()?;
-            // The pages reach the disk before the header says that they count: so a file whose last commit is not whole
-            // is a damaged one, and not one that was being written when the machine went down.
+            // The pages reach the disk before the header makes them valid. So a file with an incomplete last
+            // commit is damaged, not a file whose write was interrupted by a crash of the machine.
             write.set_two_phase_commit(true);
             let result = change(&write)?;
             write.commit()?;
@@ -110,7 +110,7 @@ impl DataDir {
         })
     }
 
-    /// Works with the database, which is opened for it if need be and closed where it fails.
+    /// Runs `work` with the database. Opens it first if necessary, and closes it on failure.
     fn work<T>(&mut self, work: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, StorageError> {
         let database = match self.database.take() {
             Some(database) => database,
@@ -124,7 +124,7 @@ impl DataDir {
             Ok(Err(error)) => error.into(),
             Err(panic) => Unopened::panicked(&panic),
         };
-        // Closing it may fail the same way; the next one who opens it finds out how much is there.
+        // Closing may fail in the same way. The next transaction opens it and recovers the rest.
         let _ = panics::contained(|| drop(database));
         Err(self.unopened(why))
     }
@@ -140,10 +140,9 @@ impl DataDir {
         })
     }
 
-    /// Begins a start: what was saved, and a count of one start more.
+    /// Loads the saved objects and increments the number of starts.
     ///
-    /// # Errors
-    /// The database cannot be read, or holds what is no object.
+    /// # Errors The database cannot be read, or contains an invalid object.
     pub fn begin(&mut self) -> Result<Saved, StorageError> {
         let (revision, starts) = self.transaction(|write| {
             let mut numbers = write.open_table(NUMBERS)?;
@@ -174,10 +173,9 @@ impl DataDir {
         Ok((found, object))
     }
 
-    /// A setting that stays with the data: the one that is there, else the one made now.
+    /// Returns a setting of the database; if it is absent, stores the result of `make` first.
     ///
-    /// # Errors
-    /// The database cannot be read or written, or none can be made.
+    /// # Errors The database cannot be read or written.
     pub fn setting(&mut self, name: &str, make: impl FnOnce() -> String) -> Result<String, StorageError> {
         self.transaction(|write| {
             let mut settings = write.open_table(SETTINGS)?;
@@ -205,15 +203,15 @@ impl Storage for DataDir {
     }
 }
 
-/// The place of an object, and its text.
+/// The database key of an object, and its JSON.
 fn row(Change { key, object, .. }: &Change) -> (String, Option<Vec<u8>>) {
     let place = format!("{}/{}/{}/{}", key.group, key.plural, key.namespace, key.name);
     (place, object.as_ref().map(|object| serde_json::to_vec(object).unwrap_or_default()))
 }
 
 impl DataDir {
-    /// After a commit that failed: there must be room for as much again. A small commit that fits on a full disk shows
-    /// nothing.
+    /// After a failed commit, tests whether there is room for the same size again. A small commit might fit
+    /// on a full disk and prove nothing.
     fn try_room(&mut self) -> Result<(), StorageError> {
         let size = self.refused;
         if size == 0 {
@@ -254,7 +252,7 @@ impl Drop for DataDir {
     }
 }
 
-/// The database file of a folder, which holds secrets and keys, and is its owner's alone.
+/// Opens the database file of a folder. Only the owner may access it, because it contains secrets and keys.
 fn private(folder: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -263,7 +261,7 @@ fn private(folder: &Path) -> std::io::Result<File> {
         use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
         let file = options.mode(0o600).open(folder.join(FILE))?;
-        // Older windtunnels left that to the umask.
+        // Older versions of windtunnel left the mode to the umask.
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
         Ok(file)
     }
@@ -284,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_committed_is_there_the_next_time() {
+    fn committed_changes_survive_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let mut data = DataDir::open(folder.path()).unwrap();
         assert_eq!(data.setting("token", || "one".to_owned()).unwrap(), "one");
@@ -300,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_used_is_told() {
+    fn an_unusable_folder_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let _open = DataDir::open(folder.path()).unwrap();
         let why =

@@ -1,5 +1,5 @@
-//! Objects of another server, as they were read there: put in as a backup of its database would be. Nobody admits them, and
-//! they keep their uids, resource versions, times and owners of fields.
+//! Imports objects that were read from another server, like a backup of its database. They bypass admission,
+//! and keep their uids, resource versions, times and managed fields.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use crate::store::{Entry, Owned, Stored};
 use crate::verbs::check_created;
 use crate::{decode, etcd, metadata};
 
-/// What became of objects that were put in.
+/// The result of an import.
 #[derive(Debug, Clone, Default)]
 pub struct Imported {
-    /// How many are stored now.
+    /// Number of stored objects.
     pub stored: usize,
-    /// Namespaces that were made because something lies in them.
+    /// Namespaces that were created for imported objects.
     pub namespaces: Vec<String>,
-    /// What there is to tell of single objects, each by its number among those that were given.
+    /// Problems of objects, each with the index of its object.
     pub told: Vec<(usize, Verdict)>,
 }
 
-/// What there is to tell of an object.
+/// A problem of an imported object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is not stored; the server's reason.
+    /// The object is not stored, for this reason of the server.
     Refused(String),
-    /// It is stored without these fields, which its schema does not know.
+    /// The object is stored without these fields, which its schema does not have.
     Pruned(Vec<String>),
-    /// It is stored as it was, although it could not be created so; the server's reason.
+    /// The object is stored unchanged, although the server would reject its creation for this reason.
     Invalid(String),
 }
 
 impl ApiServer {
-    /// Puts objects in as they were read from another server: definitions first, then namespaces. What lies in a
-    /// namespace that is not among them gets one. What is there already is replaced. Watches begin anew.
+    /// Imports objects as they were read from another server: definitions first, then namespaces. Missing
+    /// namespaces are created. Existing objects are replaced. Watches start again.
     pub fn import(&mut self, objects: Vec<Value>, now: Time) -> Imported {
         let mut imported = Imported::default();
         let revisions = objects.iter().filter_map(revision);
@@ -69,7 +69,7 @@ impl ApiServer {
         imported
     }
 
-    /// A definition that was in force stays as it is; any other is created.
+    /// Imports an established definition unchanged; creates any other definition.
     fn import_definition(&mut self, definition: Value, now: Time) -> Outcome<Option<Verdict>> {
         let conditions = definition["status"]["conditions"].as_array().map_or(&[][..], Vec::as_slice);
         let established = condition::find(conditions, "Established").is_some_and(|is| is["status"] == "True");
@@ -87,7 +87,7 @@ impl ApiServer {
         answer.err().map(|refusal| Verdict::Refused(refusal.message))
     }
 
-    /// Makes the namespaces that are missing, so that nothing lies nowhere.
+    /// Creates the missing namespaces of the objects.
     fn import_namespaces(&mut self, objects: &[(usize, Value)], now: Time, imported: &mut Imported) {
         let given = |object: &&Value| NAMESPACES.is_kind_of(object);
         let objects = || objects.iter().map(|(_, object)| object);
@@ -111,11 +111,10 @@ impl ApiServer {
         Ok(verdict)
     }
 
-    /// Makes what happened to an object elsewhere happen here: it is as it is there, under a resource version of ours, and
-    /// watches tell of it.
+    /// Repeats a change from another server: the object becomes the same as there, with a resource version of
+    /// this server, and watches get an event.
     ///
-    /// # Errors
-    /// The reason why it cannot be stored.
+    /// # Errors The reason why it cannot be stored.
     pub fn replay(&mut self, object: Value, now: Time) -> Result<(), String> {
         let replayed = self.adopt(object, now).map(|(kind, key, mut object, _)| {
             let old = self.store.get(kind.table, &key.namespace, &key.name).map(Entry::served);
@@ -126,7 +125,7 @@ impl ApiServer {
         replayed.map_err(|refused| refused.message.clone())
     }
 
-    /// Makes what was deleted elsewhere be gone here.
+    /// Repeats a deletion from another server.
     pub fn replay_deletion(&mut self, object: &Value, now: Time) {
         let Some(kind) = self.kind_of(object) else { return };
         let namespace = if kind.resource.namespaced { metadata::text(object, "namespace") } else { "" };
@@ -135,7 +134,7 @@ impl ApiServer {
         self.written(&kind, &key, old.as_deref(), now);
     }
 
-    /// An object as it would be stored, and what there is to tell of it.
+    /// The object in its stored form, and its problem if it has one.
     fn adopt(&mut self, mut object: Value, now: Time) -> Outcome<(Arc<Kind>, Key, Value, Option<Verdict>)> {
         let kind = self.kind_of(&object).ok_or_else(Refused::unknown_resource)?;
         let profile = self.profile;
@@ -159,13 +158,13 @@ impl ApiServer {
         Ok((kind, key, object, verdict))
     }
 
-    /// The kind of an object, as it is served.
+    /// The served kind of an object.
     fn kind_of(&self, object: &Value) -> Option<Arc<Kind>> {
         let mut kinds = self.catalog.all();
         kinds.find(|kind| kind.rules.stored && kind.resource.is_kind_of(object)).map(Arc::clone)
     }
 
-    /// Fills in what only the server can know, where nobody noted it.
+    /// Sets missing fields that only the server can set.
     fn complete(&mut self, kind: &Kind, object: &mut Value, now: Time) {
         let missing = |object: &Value, field: &str| metadata::text(object, field).is_empty();
         if !kind.resource.namespaced {
@@ -198,7 +197,7 @@ impl Imported {
     }
 }
 
-/// The resource version of an object, where it is one of ours: a number.
+/// The resource version of an object, if it is a number.
 fn revision(object: &Value) -> Option<u64> {
     metadata::text(object, "resourceVersion").parse().ok()
 }

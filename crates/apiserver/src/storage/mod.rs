@@ -1,14 +1,15 @@
-//! What outlives the process: the objects of a server, as they are stored, in a database on disk.
+//! Persistence: a database on disk with the stored objects of a server.
 //!
-//! The server itself works in memory. Each of its writes goes to a [`Storage`] as a [`Change`], and is durable before its
-//! answer is sent and before any client sees it; writes that wait at the same time become durable together. After a restart
-//! the objects are back with their uids and resource versions, in the version that they were stored in. History is not:
-//! watches begin anew, since the revision goes on a good way after the last one that anybody saw.
+//! The server itself works in memory. Each write goes to a [`Storage`] as a [`Change`], and becomes durable
+//! before the server responds and before any client sees it. Writes that wait at the same time are committed
+//! together. After a restart, objects have the same uids, resource versions and storage version. History is
+//! lost: watches start again, because the revision jumps well beyond the last one that a client saw.
 //!
-//! If the storage takes no writes, for a full disk perhaps, the server takes back in memory all that is not durable, and
-//! answers those who wrote it with an error. Readers get what is durable. Each further write tries the storage again, and
-//! so does each health check: both work once there is room again. The storage may hold some of the writes that were taken
-//! back, so the next commit contains the current state of the objects concerned.
+//! If the storage rejects writes, for instance because the disk is full, the server reverts everything in
+//! memory that is not durable, and responds to these writes with an error. Readers get the durable state.
+//! Each further write and each health check tries the storage again, and succeeds when there is room. The
+//! storage may contain some of the reverted writes, so the next commit contains the current state of their
+//! objects.
 
 #[cfg(all(test, feature = "storage"))]
 mod damage;
@@ -36,61 +37,60 @@ use super::server::ApiServer;
 use super::store::Stored;
 pub use import::{Imported, Verdict};
 
-/// How far the revision jumps at a restart. What was answered before it, but not written by then, was seen by
-/// nobody who may still be told that it changed.
+/// Number by which the revision jumps at a restart. Revisions that clients may have seen without being stored
+/// are not used again.
 const GAP: u64 = 10_000;
 
-/// One write, as it is kept.
+/// A write to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// To which object.
+    /// The object.
     pub key: Key,
-    /// The server's revision after it.
+    /// The revision of the server after the write.
     pub revision: u64,
-    /// The object after it, in its storage version; `None` for a removal.
+    /// The object after the write, in its storage version; `None` if it was removed.
     pub object: Option<Stored>,
 }
 
-/// A storage that failed.
+/// An error of a storage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StorageError(pub String);
 
-/// Where changes become durable.
+/// Makes changes durable.
 pub trait Storage: Send {
-    /// Makes changes durable, all of them or none. Later ones of the same object count. After an error the next call
-    /// tries again, with changes that make up for those of this one.
+    /// Makes all of the changes durable, or none. Of several changes of one object the last counts. After an
+    /// error the next call tries again, with changes that replace those of this call.
     ///
-    /// # Errors
-    /// They are not durable, or it is not certain that they are.
+    /// # Errors The changes are not durable, or may not be.
     fn commit(&mut self, changes: &[Change]) -> Result<(), StorageError>;
 }
 
-/// Whether a storage takes writes.
+/// Whether a storage accepts writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
-    /// It takes none since now; why.
+    /// It rejects writes from now on, for this reason.
     Stalled(StorageError),
-    /// It takes writes again.
+    /// It accepts writes again.
     Recovered,
 }
 
-/// Who hears when a storage stops to take writes, and when it takes them again.
+/// Called when a storage stops accepting writes, and when it accepts them again.
 pub type Report = Box<dyn Fn(&Health) + Send>;
 
-/// What a storage holds.
+/// The content of a storage.
 #[derive(Debug, Clone, Default)]
 pub struct Saved {
     /// The revision of the last change.
     pub revision: u64,
-    /// How often a server was started from it before. Uids of each start are drawn anew.
+    /// The number of earlier starts of a server with it. Each start draws other uids.
     pub starts: u64,
     /// All objects.
     pub objects: Vec<(Key, Value)>,
 }
 
 impl ApiServer {
-    /// Puts back what a storage held, before anything else is written.
+    /// Restores the content of a storage, before anything else is written.
     pub(crate) fn restore(&mut self, saved: Saved) {
         let mut definitions = Vec::new();
         for (key, object) in saved.objects {
@@ -113,7 +113,7 @@ impl ApiServer {
         for kind in &kinds {
             self.derive(kind);
         }
-        // Nobody has seen any of this happen.
+        // Nobody has seen these changes.
         self.store.compact();
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of roles, certificates, admission and other things of administration.
+//! Cells of RBAC, certificate, admission and other administrative kinds.
 
 use serde_json::{Value, json};
 

@@ -1,20 +1,20 @@
-//! Spans of time as people read them (`k8s.io/apimachinery/pkg/util/duration`).
+//! Durations in human-readable form (`k8s.io/apimachinery/pkg/util/duration`).
 
 use windtunnel_core::clock::{Time, parse_rfc3339};
 
-/// How long ago a time in RFC 3339 was; `<unknown>` if there is none.
+/// The time since an RFC 3339 timestamp; `<unknown>` if there is none.
 pub(super) fn since(text: &str, now: Time) -> String {
     let Some(at) = parse_rfc3339(text) else { return "<unknown>".to_owned() };
     human(now.duration_since(at).as_secs())
 }
 
-/// How long it was from one time to another.
+/// The time between two RFC 3339 timestamps.
 pub(super) fn between(from: &str, to: &str) -> Option<String> {
     let (from, to) = (parse_rfc3339(from)?, parse_rfc3339(to)?);
     Some(human(to.duration_since(from).as_secs()))
 }
 
-/// A span in one or two units (`HumanDuration`).
+/// Formats a duration with one or two units (`HumanDuration`).
 pub(super) fn human(seconds: i64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let pair = |big: i64, unit: &str, small: i64, of: &str| {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_told_in_at_most_two_units() {
+    fn durations_have_at_most_two_units() {
         const DAY: i64 = 86_400;
         for (seconds, text) in [
             (-5, "<invalid>"),

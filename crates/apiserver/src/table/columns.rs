@@ -1,4 +1,4 @@
-//! The columns of built-in kinds, read once from `columns.txt`, whose head says what a line means.
+//! The columns of built-in kinds, parsed once from `columns.txt`, whose header documents its format.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use super::row::Cells;
 
 static TEXT: &str = include_str!("columns.txt");
 
-/// The columns of one kind, those of all minors.
+/// The columns of one kind in all minors.
 pub(super) struct Columns(Vec<Column>);
 
 struct Column {
@@ -24,23 +24,23 @@ struct Column {
 
 struct Tables {
     kinds: BTreeMap<&'static str, Columns>,
-    /// The texts that many columns share, by the word that stands for them.
+    /// Descriptions that many columns share, by the word that refers to them.
     shared: BTreeMap<&'static str, String>,
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| read(TEXT));
 
-/// The columns of a kind, by its plural and group.
+/// The columns of a kind, given its plural and group.
 pub(super) fn of(resource: &str) -> Option<&'static Columns> {
     TABLES.kinds.get(resource)
 }
 
-/// The definition of the column of names.
+/// The definition of the name column.
 pub(super) fn name() -> Value {
     definition("Name", "string", "name", shared("@name"), 0)
 }
 
-/// The definition of a column of creation times.
+/// The definition of a creation time column.
 pub(super) fn created(name: &str, kind: &str) -> Value {
     definition(name, kind, "", shared("@age"), 0)
 }
@@ -49,13 +49,13 @@ fn shared(word: &str) -> &'static str {
     TABLES.shared.get(word).map_or("", String::as_str)
 }
 
-/// A column as the API has it.
+/// A column definition in the API.
 pub(super) fn definition(name: &str, kind: &str, format: &str, description: &str, priority: i64) -> Value {
     json!({ "name": name, "type": kind, "format": format, "description": description, "priority": priority })
 }
 
 impl Columns {
-    /// The definitions of the columns that Kubernetes 1.`minor` has.
+    /// The definitions of the columns in Kubernetes 1.`minor`.
     pub(super) fn definitions(&self, minor: u32) -> Value {
         let shown = self.0.iter().filter(|column| column.is_of(minor));
         shown
@@ -66,7 +66,7 @@ impl Columns {
             .collect()
     }
 
-    /// The cells of those columns.
+    /// The cells of the columns in Kubernetes 1.`minor`.
     pub(super) fn shown(&self, cells: Cells, minor: u32) -> Cells {
         let shown = self.0.iter().zip(cells).filter(|(column, _)| column.is_of(minor));
         shown.map(|(_, cell)| cell).collect()
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_came_and_went_with_minors() {
+    fn columns_exist_only_in_their_minors() {
         let names = |resource: &str, minor: u32| {
             let definitions = of(resource).unwrap().definitions(minor);
             let names: Vec<String> =

@@ -8,11 +8,10 @@ use super::ages;
 use super::columns::{definition, name};
 use super::row::{Cells, Row};
 
-/// Group and kind whose Tables have a column more than their definition names, in the servers of the distribution that
-/// they belong to.
+/// Group and kind whose Tables have an additional column, because API servers of the distribution add it.
 const CARRIED: (&str, &str) = ("config.openshift.io", "ClusterOperator");
 
-/// A column that a CustomResourceDefinition names.
+/// A column that a CustomResourceDefinition defines.
 #[derive(Debug, Clone)]
 pub(crate) struct PrinterColumn {
     name: String,
@@ -24,18 +23,18 @@ pub(crate) struct PrinterColumn {
     source: Source,
 }
 
-/// Where the cells of a column come from.
+/// The source of the cells of a column.
 #[derive(Debug, Clone)]
 enum Source {
     Path(JsonPath),
-    /// A path that could not be read: nothing is shown.
+    /// An invalid path: the cell is empty.
     Unreadable,
-    /// What the most critical condition says: not available, then degraded, then progressing.
+    /// The message of the most critical condition: not available, then degraded, then progressing.
     CriticalCondition,
 }
 
 impl PrinterColumn {
-    /// The columns of a version. Where it has none, the age is the only one.
+    /// The columns of a version; by default, only the age.
     pub(crate) fn read_all(version: &Value, group: &str, kind: &str) -> Vec<Self> {
         let carried = (group, kind) == CARRIED;
         match version["additionalPrinterColumns"].as_array() {
@@ -97,7 +96,7 @@ impl PrinterColumn {
             ("string", Value::Number(number)) => json!(crate::gotext::number(number)),
             ("string", other) if !other.is_null() => json!(other.to_string()),
             ("integer", Value::Number(number)) => {
-                // Go cuts what is behind the point.
+                // Go truncates the fraction.
                 #[expect(clippy::cast_possible_truncation, reason = "as the server does")]
                 let whole = number.as_i64().or_else(|| number.as_f64().map(|float| float as i64));
                 json!(whole)
@@ -111,7 +110,7 @@ impl PrinterColumn {
     }
 }
 
-/// What the most critical condition says.
+/// The message, or else the reason, of the most critical condition.
 fn critical<'a>(row: &Row<'a>) -> Option<&'a Value> {
     let found = |of: &str, status: &str| {
         row.list("/status/conditions").iter().rfind(|it| it["type"] == of && it["status"] == status)
@@ -141,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_of_the_type_of_their_column() {
+    fn cells_have_the_type_of_their_column() {
         let object =
             json!({ "i": 3, "n": 1.5, "s": "x", "l": ["a"], "b": true, "t": "2024-01-01T00:00:00Z" });
         let row = Row { object: &object, now: "2024-01-01T01:00:00Z".parse().unwrap() };

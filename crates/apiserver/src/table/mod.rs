@@ -1,8 +1,8 @@
-//! Tables: objects as rows of columns, as kubectl prints them (`meta.k8s.io` Table).
+//! Tables: objects as rows and columns, for kubectl to print (`meta.k8s.io` Table).
 //!
-//! Built-in kinds have printers of their own (`pkg/printers/internalversion`), a file for each family of kinds, with the
-//! columns in `columns.txt`. Kinds without one show name and creation time. Custom resources show what the
-//! `additionalPrinterColumns` of their definition name.
+//! Built-in kinds have printers of their own (`pkg/printers/internalversion`), in a file for each family of
+//! kinds, with the columns in `columns.txt`. Kinds without a printer show name and creation time. Custom
+//! resources show the `additionalPrinterColumns` of their definition.
 
 mod access;
 mod ages;
@@ -25,23 +25,22 @@ use super::store::Stored;
 pub(crate) use custom::PrinterColumn;
 use row::{Cells, Row};
 
-/// What stands in the `object` of each row (`includeObject`).
+/// The content of `object` in each row (`includeObject`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Include {
     /// Nothing.
     None,
-    /// Its metadata.
+    /// The metadata of the object.
     #[default]
     Metadata,
-    /// All of it.
+    /// The whole object.
     Object,
 }
 
 impl Include {
-    /// Reads `includeObject`.
+    /// Parses `includeObject`.
     ///
-    /// # Errors
-    /// The server's words for anything else.
+    /// # Errors The server's message for an invalid value.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         match text {
             "" | "Metadata" => Ok(Self::Metadata),
@@ -56,12 +55,12 @@ impl Include {
     }
 }
 
-/// A Table whose objects are shared with the store.
+/// A Table, whose objects are shared with the store.
 #[derive(Debug, Clone)]
 pub struct Table {
     api_version: &'static str,
     metadata: Value,
-    /// `None` in all but the first event of a watch.
+    /// `None` in all events of a watch except the first.
     columns: Option<Value>,
     rows: Vec<TableRow>,
     include: Include,
@@ -74,10 +73,10 @@ struct TableRow {
     object: Held,
 }
 
-/// Makes the cells of a row.
+/// Creates the cells of a row.
 type MakeCells = fn(&Row<'_>) -> Cells;
 
-/// How Tables of a kind are made.
+/// Creates the Tables of a kind.
 #[derive(Clone, Copy)]
 pub(crate) struct Printer<'a> {
     kind: &'a Kind,
@@ -90,9 +89,9 @@ pub(crate) struct Printer<'a> {
 enum Way<'a> {
     Builtin(&'static columns::Columns, MakeCells),
     Custom(&'a [PrinterColumn]),
-    /// `rest.NewDefaultTableConvertor`.
+    /// Shows the creation time (`rest.NewDefaultTableConvertor`).
     Created,
-    /// The printer of kinds that have no other.
+    /// Shows the age: the printer of kinds that have no other.
     Aged,
 }
 
@@ -148,7 +147,7 @@ const BUILTIN: &[(&str, MakeCells)] = &[
     ("prioritylevelconfigurations.flowcontrol.apiserver.k8s.io", access::priority_level),
 ];
 
-/// Kinds that show when they were created, not how long ago.
+/// Kinds that show their creation time instead of their age.
 const CREATED: [&str; 4] = [
     "roles.rbac.authorization.k8s.io",
     "clusterroles.rbac.authorization.k8s.io",
@@ -157,7 +156,7 @@ const CREATED: [&str; 4] = [
 ];
 
 impl<'a> Printer<'a> {
-    /// The printer of a kind as Kubernetes 1.`minor` has it.
+    /// The printer of a kind in Kubernetes 1.`minor`.
     pub(crate) fn of(kind: &'a Kind, minor: u32) -> Self {
         let resource = super::status::qualified(&kind.resource);
         let builtin = BUILTIN.iter().find(|(of, _)| *of == resource);
@@ -172,7 +171,7 @@ impl<'a> Printer<'a> {
         Self { kind, minor, way }
     }
 
-    /// A Table of objects at `now`. `metadata` is that of the list, or of the only object.
+    /// Creates a Table of objects at `now`. `metadata` is that of the list or of the single object.
     pub(crate) fn table(
         &self,
         api_version: &'static str,
@@ -197,7 +196,7 @@ impl<'a> Printer<'a> {
     fn row(&self, object: Held, now: Time) -> TableRow {
         let tree = object.tree();
         let row = Row { object: &tree, now };
-        // A subresource may answer with another kind, such as Scale.
+        // A subresource may return another kind, such as Scale.
         let other = tree["kind"].as_str().is_some_and(|kind| kind != self.kind.resource.kind);
         let cells = match self.way {
             _ if other => vec![row.name(), created(&row)],
@@ -225,7 +224,7 @@ fn created(row: &Row<'_>) -> Value {
 }
 
 impl Table {
-    /// The same without columns, as all events of a watch but the first have it.
+    /// The Table without columns, as in all events of a watch except the first.
     pub(crate) fn without_columns(self) -> Self {
         Self { columns: None, ..self }
     }
@@ -268,7 +267,7 @@ impl Serialize for ShownRow<'_> {
     }
 }
 
-/// An object of which only the metadata is shown, in this version of `meta.k8s.io`.
+/// The metadata of an object (`PartialObjectMetadata`), in this version of `meta.k8s.io`.
 pub(crate) struct Partial<'a>(pub(crate) &'a Stored, pub(crate) &'static str);
 
 impl Serialize for Partial<'_> {

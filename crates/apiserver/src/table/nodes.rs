@@ -1,4 +1,4 @@
-//! Rows of Nodes, Namespaces, Events and Leases.
+//! Cells of Nodes, Namespaces, Events and Leases.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ pub(super) fn lease(row: &Row<'_>) -> Cells {
     vec![row.name(), json!(row.text("/spec/holderIdentity")), row.age()]
 }
 
-/// An Event, be it of the core group or of `events.k8s.io`.
+/// The cells of an Event of the core group or of `events.k8s.io`.
 pub(super) fn event(row: &Row<'_>) -> Cells {
     let either = |one: &str, other: &str| or(row.text(one), row.text(other)).to_owned();
     let first = either("/firstTimestamp", "/deprecatedFirstTimestamp");
@@ -93,7 +93,7 @@ pub(super) fn event(row: &Row<'_>) -> Cells {
     ]
 }
 
-/// Who told of an event: a component and where it runs.
+/// The source of an event: a component and its host.
 fn source(row: &Row<'_>) -> String {
     let first = |pointers: &[&str]| {
         let texts = pointers.iter().map(|pointer| row.text(pointer));
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_tells_when_it_was_last_seen_and_of_what() {
+    fn an_event_shows_when_it_was_last_seen_and_its_object() {
         let object = json!({
             "metadata": { "name": "e" }, "type": "Warning", "reason": "BackOff", "message": " again ",
             "involvedObject": { "kind": "Pod", "name": "p" }, "source": { "component": "kubelet", "host": "n" },

@@ -1,16 +1,16 @@
-//! Rows of Pods and of what is made of pod templates alone.
+//! Cells of Pods and PodTemplates.
 
 use serde_json::{Value, json};
 
 use super::ages;
 use super::row::{Cells, NONE, Row};
 
-/// What the containers of a pod come to.
+/// A summary of the containers of a pod.
 #[derive(Default)]
 struct Sum<'a> {
     reason: String,
     restarts: i64,
-    /// When a container last ended before it was started again.
+    /// When a restarted container last terminated.
     restarted: &'a str,
     ready: usize,
 }
@@ -61,7 +61,8 @@ pub(super) fn pod(row: &Row<'_>) -> Cells {
     ]
 }
 
-/// What the init containers say: the sum of all, whether they are still at it, and the restarts of sidecars.
+/// Summarizes the init containers: the summary, whether initialization is in progress, and the restarts of
+/// sidecars.
 fn initialization<'a>(
     row: &Row<'a>,
     planned: usize,
@@ -95,7 +96,7 @@ fn initialization<'a>(
     (sum, false, sidecars)
 }
 
-/// What the pod says of itself.
+/// The reason in the status of the pod itself.
 fn reason(row: &Row<'_>) -> String {
     let gated = row
         .list("/status/conditions")
@@ -107,7 +108,7 @@ fn reason(row: &Row<'_>) -> String {
     row.text_or("/status/reason", row.text("/status/phase")).to_owned()
 }
 
-/// Adds the containers proper; the first one has the last word.
+/// Adds the regular containers; the first one takes precedence.
 fn containers<'a>(row: &Row<'a>, sum: &mut Sum<'a>) {
     let mut running = false;
     for status in row.list("/status/containerStatuses").iter().rev() {
@@ -129,7 +130,7 @@ fn containers<'a>(row: &Row<'a>, sum: &mut Sum<'a>) {
     }
 }
 
-/// How a container ended.
+/// The reason why a container terminated.
 fn ending(terminated: &Value) -> String {
     match (terminated["reason"].as_str(), terminated["signal"].as_i64()) {
         (Some(reason), _) if !reason.is_empty() => reason.to_owned(),
@@ -148,7 +149,7 @@ fn readiness_gates(row: &Row<'_>) -> String {
     format!("{open}/{}", gates.len())
 }
 
-/// The conditions of a row: a pod that ended is done.
+/// The conditions of a row: a pod that ended is completed.
 pub(super) fn conditions(object: &Value) -> Option<Value> {
     let (reason, message) = match object["status"]["phase"].as_str()? {
         "Succeeded" => ("Succeeded", "The pod has completed successfully."),
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_says_what_keeps_it() {
+    fn a_pod_shows_why_it_is_not_running() {
         let spec = json!({ "containers": [{ "name": "a" }, { "name": "b" }] });
         let waiting = |why: &str| json!({ "name": "a", "state": { "waiting": { "reason": why } } });
         let ended = |code: i64, why: &str| json!({ "name": "a", "state": { "terminated": { "exitCode": code, "reason": why } } });

@@ -1,4 +1,4 @@
-//! An object as its row is made from it: fields by pointer, with the words that stand for what is missing.
+//! The object of a row: fields by JSON pointer, with words for missing values.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
@@ -6,15 +6,15 @@ use windtunnel_core::clock::Time;
 use super::ages;
 use crate::selector;
 
-/// The word for nothing there.
+/// The word for an absent value.
 pub(super) const NONE: &str = "<none>";
-/// The word for what was not set.
+/// The word for a value that was not set.
 pub(super) const UNSET: &str = "<unset>";
 
 /// The cells of a row, in the order of the columns.
 pub(super) type Cells = Vec<Value>;
 
-/// An object to be shown at a time.
+/// An object to print at a point in time.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     pub(super) object: &'a Value,
@@ -22,22 +22,22 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// A field by JSON pointer, if it is there and not null.
+    /// A field by JSON pointer, unless it is absent or null.
     pub(super) fn get(&self, pointer: &str) -> Option<&'a Value> {
         self.object.pointer(pointer).filter(|value| !value.is_null())
     }
 
-    /// A text; empty if it is missing.
+    /// A string; empty if it is missing.
     pub(super) fn text(&self, pointer: &str) -> &'a str {
         self.get(pointer).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A text, or a word that stands for an empty one.
+    /// A string, or `missing` if it is empty.
     pub(super) fn text_or(&self, pointer: &str, missing: &'a str) -> &'a str {
         or(self.text(pointer), missing)
     }
 
-    /// A whole number; 0 if it is missing.
+    /// An integer; 0 if it is missing.
     pub(super) fn int(&self, pointer: &str) -> i64 {
         self.get(pointer).and_then(Value::as_i64).unwrap_or_default()
     }
@@ -50,7 +50,7 @@ impl<'a> Row<'a> {
         self.get(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// How many entries a list or a map has.
+    /// The number of entries of a list or map.
     pub(super) fn count(&self, pointer: &str) -> usize {
         match self.get(pointer) {
             Some(Value::Array(items)) => items.len(),
@@ -67,17 +67,17 @@ impl<'a> Row<'a> {
         self.get("/metadata/deletionTimestamp").is_some()
     }
 
-    /// How long ago the object was created.
+    /// The time since the object was created.
     pub(super) fn age(&self) -> Value {
         json!(self.since("/metadata/creationTimestamp"))
     }
 
-    /// How long ago a time was.
+    /// The time since a timestamp.
     pub(super) fn since(&self, pointer: &str) -> String {
         ages::since(self.text(pointer), self.now)
     }
 
-    /// Whether a condition of a type is `True`.
+    /// Whether the condition of a type is `True`.
     pub(super) fn is_condition_true(&self, of: &str) -> bool {
         self.list("/status/conditions").iter().any(|found| found["type"] == of && found["status"] == "True")
     }
@@ -101,7 +101,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Texts with commas between them.
+/// Joins texts with commas.
 pub(super) fn joined<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> String {
     let mut out = String::new();
     for text in texts {
@@ -113,7 +113,7 @@ pub(super) fn joined<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Strin
     out
 }
 
-/// The first of many, and how many there are beside: `a,b,c + 2 more...`.
+/// The first texts and the number of the others: `a,b,c + 2 more...`.
 pub(super) fn shortened(texts: &[String], shown: usize, missing: &str) -> String {
     if texts.is_empty() {
         return missing.to_owned();
@@ -133,7 +133,7 @@ pub(super) fn or_owned(text: String) -> String {
     if text.is_empty() { NONE.to_owned() } else { text }
 }
 
-/// A value that is a text or a number.
+/// A string or a number as text.
 pub(super) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lists_are_cut() {
+    fn long_lists_are_shortened() {
         let texts: Vec<String> = ["a", "b", "c", "d", "e"].map(str::to_owned).into();
         assert_eq!(shortened(&texts, 3, NONE), "a,b,c + 2 more...");
         assert_eq!(shortened(&texts[..3], 3, NONE), "a,b,c");

@@ -1,4 +1,4 @@
-//! Rows of what leads traffic to pods.
+//! Cells of services, endpoints, ingresses and other network kinds.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::row::{Cells, NONE, Row, joined, or, or_owned, plain, shortened};
 
-/// How many of many are shown.
+/// How many entries of a list are shown.
 const SHOWN: usize = 3;
 
 pub(super) fn service(row: &Row<'_>) -> Cells {
@@ -35,7 +35,7 @@ fn external(row: &Row<'_>) -> String {
     }
 }
 
-/// Where a load balancer can be reached.
+/// The addresses of a load balancer.
 fn balancer(row: &Row<'_>) -> String {
     let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
     let entries = row.list("/status/loadBalancer/ingress").iter();
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_shows_where_it_is_reached() {
+    fn a_service_shows_its_external_addresses_and_ports() {
         let now = "2024-01-01T00:10:00Z".parse().unwrap();
         for (spec, status, external, ports) in [
             (

@@ -1,4 +1,4 @@
-//! Rows of volumes and of what provides them.
+//! Cells of volumes, claims, storage classes and CSI drivers.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::row::{Cells, NONE, Row, UNSET, joined, or_owned, plain};
 
 const CLASS_ANNOTATION: &str = "/metadata/annotations/volume.beta.kubernetes.io~1storage-class";
 
-/// Access modes in short, in the order of the API's documentation.
+/// Access modes in short form, in the order of the API documentation.
 fn access_modes(row: &Row<'_>, pointer: &str) -> String {
     const MODES: [(&str, &str); 4] = [
         ("ReadWriteOnce", "RWO"),
@@ -20,7 +20,7 @@ fn access_modes(row: &Row<'_>, pointer: &str) -> String {
     )
 }
 
-/// The phase, or that it is being deleted.
+/// The phase, or `Terminating` during deletion.
 fn phase<'a>(row: &Row<'a>) -> &'a str {
     if row.is_terminating() { "Terminating" } else { row.text("/status/phase") }
 }

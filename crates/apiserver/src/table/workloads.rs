@@ -1,4 +1,4 @@
-//! Rows of what runs pods: Deployments, Jobs and their kin.
+//! Cells of workloads: Deployments, Jobs and similar kinds.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::selector;
 
 const TEMPLATE: &str = "/spec/template/spec/containers";
 
-/// `spec.replicas` where it is given; Deployments and their kin have 1 by default.
+/// `spec.replicas`, which defaulting sets to 1 if it is absent.
 fn desired(row: &Row<'_>) -> i64 {
     row.int("/spec/replicas")
 }
@@ -149,7 +149,7 @@ pub(super) fn controller_revision(row: &Row<'_>) -> Cells {
     vec![row.name(), json!(controller), json!(row.int("/revision")), row.age()]
 }
 
-/// Disruption budgets stand with the workloads that they guard.
+/// Disruption budgets are here with the workloads that they guard.
 pub(super) fn disruption_budget(row: &Row<'_>) -> Cells {
     let bound = |pointer: &str| json!(row.get(pointer).map_or_else(|| "N/A".to_owned(), plain));
     vec![
@@ -176,7 +176,7 @@ pub(super) fn autoscaler(row: &Row<'_>) -> Cells {
     ]
 }
 
-/// What an autoscaler aims for, the first two of them: `cpu: 50%/80%`.
+/// The first two metrics of an autoscaler, current and target: `cpu: 50%/80%`.
 fn metrics(row: &Row<'_>) -> String {
     let current = row.list("/status/currentMetrics");
     let mut texts = Vec::new();
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_tells_how_far_it_is() {
+    fn a_job_shows_its_status_and_progress() {
         let now = "2024-01-01T00:10:00Z".parse().unwrap();
         for (object, status, completions, took) in [
             (json!({}), "Running", "0/1", ""),

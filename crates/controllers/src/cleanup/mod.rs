@@ -1,4 +1,5 @@
-//! The controllers that delete what nobody needs any more.
+//! Controllers that delete obsolete objects: the garbage collector, the pod garbage collector and the
+//! namespace controller.
 
 pub mod garbage_collector;
 pub mod namespaces;

@@ -1,5 +1,5 @@
-//! The pod garbage collector, as far as it takes pods away whose node is gone. (It would also thin out pods that have ended,
-//! of which no cluster here has the 12500 that it takes.)
+//! The pod garbage collector, limited to deleting pods of nodes that are gone. The real one also deletes
+//! terminated pods, but only beyond 12500, which no simulated cluster has.
 
 use jiff::SignedDuration;
 use serde_json::json;
@@ -12,12 +12,12 @@ use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write};
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
-/// How long a node must be gone: it may come back.
+/// The time for which a node must be gone, as it may come back.
 const QUARANTINE: SignedDuration = SignedDuration::from_secs(40);
-/// How often the collector looks.
+/// The interval of the collector.
 const PERIOD_SECONDS: i64 = 20;
 
-/// The collector of kube-controller-manager.
+/// The pod garbage collector of kube-controller-manager.
 #[derive(Debug, Clone, Default)]
 pub struct PodGarbageCollector {
     queue: WorkQueue,
@@ -25,12 +25,12 @@ pub struct PodGarbageCollector {
 }
 
 impl PodGarbageCollector {
-    /// A collector that has not looked at anything yet.
+    /// Creates a pod garbage collector.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Finds the nodes that are gone while pods are bound to them.
+    /// Schedules nodes that are gone while pods are bound to them.
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for pod in input.view.list(&PODS) {
@@ -55,7 +55,7 @@ impl PodGarbageCollector {
     }
 }
 
-/// The first look after the quarantine of a node that is gone since `since`.
+/// The first run of the collector after the quarantine of a node that is gone since `since`.
 fn look_at(since: Time) -> Time {
     let seconds = (since + QUARANTINE).as_second();
     let into = seconds.rem_euclid(PERIOD_SECONDS);
@@ -91,7 +91,7 @@ impl Actor for PodGarbageCollector {
     }
 }
 
-/// Removes the pods of a node that is gone, without waiting for its kubelet.
+/// Deletes the pods of a missing node with grace period 0, as no kubelet will end them.
 fn collect(node: &Key, view: &View, now: Time) -> Vec<Write> {
     if view.get_key(node).is_some() {
         return Vec::new();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_of_a_node_that_is_gone_go_after_its_quarantine() {
+    fn deletes_pods_of_a_missing_node_after_the_quarantine() {
         let mut rig = rig();
         rig.write(&Write::delete_now(&NODES, "", "a"));
         rig.run(300);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_comes_back_keeps_its_pods() {
+    fn keeps_pods_of_a_node_that_comes_back() {
         let mut rig = rig();
         rig.write(&Write::delete_now(&NODES, "", "a"));
         rig.run(30);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_are_bound_to_a_node_that_never_was_go_as_well() {
+    fn deletes_pods_bound_to_a_node_that_never_existed() {
         let mut rig = rig();
         rig.put(
             &PODS,

@@ -1,4 +1,4 @@
-//! The Endpoints of a Service: one object with all of its addresses, as it was before EndpointSlices.
+//! The Endpoints of a Service: all addresses in one object, the predecessor of EndpointSlices.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
@@ -10,13 +10,13 @@ use super::serving::{Server, TRIGGER, by_ports, is_managed, metadata, publishes_
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
-/// The label that names who writes an object (Kubernetes 1.33).
+/// The label with the name of the controller that writes the object (Kubernetes 1.33).
 const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
-/// This controller as that label has it.
+/// The value of that label for this controller.
 const SELF: &str = "endpoint-controller";
-/// How many addresses an object holds.
+/// The maximum number of addresses in an object.
 const MOST: usize = 1000;
-/// The annotation of an object that has not all of them.
+/// The annotation of an object whose addresses are truncated.
 const OVER_CAPACITY: &str = "endpoints.kubernetes.io/over-capacity";
 
 /// The endpoints controller of kube-controller-manager.
@@ -27,7 +27,7 @@ pub struct EndpointsController {
 }
 
 impl EndpointsController {
-    /// A controller that has not looked at anything yet.
+    /// Creates an endpoints controller.
     pub fn new() -> Self {
         Self::default()
     }
@@ -75,18 +75,18 @@ impl Actor for EndpointsController {
     }
 }
 
-/// The object as it is to be.
+/// The desired Endpoints of a Service.
 fn endpoints(service: &Object, view: &View) -> Value {
     let mut servers = servers(service, view);
     servers.retain(|server| !server.pod.is_terminating() || publishes_all(service));
-    // An address without a port is told in slices only, unless the Service has none itself.
+    // Only EndpointSlices contain addresses without ports, unless the Service itself has no ports.
     let has_ports = !service.list("/spec/ports").is_empty();
     servers.retain(|server| !has_ports || !server.ports.is_empty());
     let mut metadata = metadata(service, &servers, &[(MANAGED_BY, SELF)]);
     metadata["name"] = json!(service.name());
     if servers.len() > MOST {
         metadata["annotations"][OVER_CAPACITY] = json!("truncated");
-        // Those that are ready come first.
+        // Truncation keeps ready addresses first.
         servers.sort_by_key(|server| !server.is_ready());
         servers.truncate(MOST);
     }
@@ -114,7 +114,7 @@ fn subset(service: &Object, ports: &[Value], group: Vec<&Server<'_>>) -> Value {
     subset
 }
 
-/// A port as Endpoints have it: unlike in a slice, no name is no field.
+/// A port in the format of Endpoints, which omits an empty name, unlike slices.
 fn named(port: &Value) -> Value {
     let mut port = port.clone();
     if let Some(fields) = port.as_object_mut().filter(|fields| fields["name"] == "") {
@@ -134,7 +134,7 @@ fn address(server: &Server<'_>, service: &Object) -> Value {
     address
 }
 
-/// The write that makes `told` what is `wanted`, unless it is.
+/// The write that changes `told` to `wanted`, if they differ.
 fn update(told: &Object, wanted: &Value) -> Option<Write> {
     let same = told.list("/subsets") == wanted["subsets"].as_array().map_or(&[][..], Vec::as_slice)
         && told["metadata"]["labels"] == wanted["metadata"]["labels"];

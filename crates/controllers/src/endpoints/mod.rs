@@ -1,7 +1,7 @@
-//! The addresses behind Services: as EndpointSlices, and as the Endpoints of old.
+//! The addresses of Services, as EndpointSlices and as legacy Endpoints.
 //!
-//! Both controllers look at a Service again when it or one of its pods changes. What they share is who serves
-//! ([`serving`]); how it is written down differs.
+//! Both controllers reconcile a Service when it or one of its pods changes. They share the selection of pods
+//! ([`serving`]) and differ in the written objects.
 
 mod legacy;
 mod serving;
@@ -19,7 +19,8 @@ pub use self::slices::EndpointSliceController;
 use super::Input;
 use super::workqueue::WorkQueue;
 
-/// Looks at the Services that changed, whose pods did, or whose object of kind `told` did, which `service_of` it is.
+/// Queues the Services that changed, whose pods changed, or whose written object (of kind `told`) changed.
+/// `service_of` returns the Service of such an object.
 fn notice(
     queue: &mut WorkQueue,
     first: bool,

@@ -1,49 +1,47 @@
-//! Which pods serve a Service, and at which ports.
+//! The pods that serve a Service, and their ports.
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{Object, View, condition};
 
-/// The annotation with the time of the change that the addresses follow.
+/// The annotation with the time of the change that caused the addresses.
 pub(super) const TRIGGER: &str = "endpoints.kubernetes.io/last-change-trigger-time";
-/// The label of what belongs to a Service that has no address of its own.
+/// The label on objects of headless Services.
 const HEADLESS: &str = "service.kubernetes.io/headless";
 
-/// One pod behind a Service.
+/// A pod of a Service.
 pub(super) struct Server<'v> {
     pub(super) pod: &'v Object,
-    /// The ports at which it serves, with the numbers that names mean in it.
+    /// The ports of the Service, with named target ports resolved in this pod.
     pub(super) ports: Vec<Value>,
 }
 
 impl Server<'_> {
-    /// Whether its probes are answered.
     pub(super) fn is_ready(&self) -> bool {
         condition::is_true(self.pod, "Ready")
     }
 
-    /// Its name in the domain of the Service, where it has one.
+    /// Its hostname in the domain of the Service, if it has one.
     pub(super) fn hostname(&self, service: &Object) -> Option<&str> {
         let of_service = self.pod.text("/spec/subdomain") == service.name();
         Some(self.pod.text("/spec/hostname")).filter(|name| of_service && !name.is_empty())
     }
 
-    /// The reference to the pod.
     pub(super) fn target(&self) -> Value {
         let pod = self.pod;
         json!({ "kind": "Pod", "namespace": pod.namespace(), "name": pod.name(), "uid": pod.uid() })
     }
 }
 
-/// Whether the addresses of a Service are found by its selector. An empty one is as none.
+/// Whether the controllers manage the addresses of a Service: it has a non-empty selector.
 pub(super) fn is_managed(service: &Object) -> bool {
     service["spec"]["selector"].as_object().is_some_and(|selector| !selector.is_empty())
         && service["spec"]["type"] != "ExternalName"
         && !service.is_terminating()
 }
 
-/// Whether the selector of a Service chooses a pod.
+/// Whether the selector of a Service matches a pod.
 pub(super) fn selects(service: &Object, pod: &Object) -> bool {
     let labels = &pod["metadata"]["labels"];
     service["spec"]["selector"].as_object().is_some_and(|selector| {
@@ -51,12 +49,12 @@ pub(super) fn selects(service: &Object, pod: &Object) -> bool {
     })
 }
 
-/// Whether a pod that is not ready is told as one that is.
+/// Whether a Service publishes pods that are not ready as ready.
 pub(super) fn publishes_all(service: &Object) -> bool {
     service["spec"]["publishNotReadyAddresses"] == true
 }
 
-/// The pods behind a Service that have an address and have not ended, by name.
+/// The pods of a Service that have an address and have not ended, in order of name.
 pub(super) fn servers<'v>(service: &Object, view: &'v View) -> Vec<Server<'v>> {
     let has_ended = |pod: &Object| matches!(pod.text("/status/phase"), "Succeeded" | "Failed");
     let pods = view.list_in(&PODS, service.namespace()).filter(|pod| selects(service, pod));
@@ -64,7 +62,7 @@ pub(super) fn servers<'v>(service: &Object, view: &'v View) -> Vec<Server<'v>> {
     reachable.map(|pod| Server { pod, ports: ports(service, pod) }).collect()
 }
 
-/// Those who serve at the same ports, together.
+/// Groups servers by equal ports.
 pub(super) fn by_ports<'a, 'v>(servers: &'a [Server<'v>]) -> Vec<(&'a [Value], Vec<&'a Server<'v>>)> {
     let mut groups: Vec<(&[Value], Vec<&Server<'_>>)> = Vec::new();
     for server in servers {
@@ -76,7 +74,7 @@ pub(super) fn by_ports<'a, 'v>(servers: &'a [Server<'v>]) -> Vec<(&'a [Value], V
     groups
 }
 
-/// The ports of a Service as they are in a pod. A name that no container of it has is left out.
+/// The ports of a Service in a pod. Omits ports with a name that no container of the pod has.
 fn ports(service: &Object, pod: &Object) -> Vec<Value> {
     let found = service.list("/spec/ports").iter().filter_map(|port| {
         let number = number_in(pod, port)?;
@@ -106,7 +104,8 @@ fn protocol(port: &Value) -> &str {
     port["protocol"].as_str().unwrap_or("TCP")
 }
 
-/// The metadata that what is written for a Service takes over from it: labels with `own` ones, and when its pods last changed.
+/// The metadata of objects written for a Service: the Service's labels plus `own` ones, and the time of the
+/// last change of its pods.
 pub(super) fn metadata(service: &Object, servers: &[Server<'_>], own: &[(&str, &str)]) -> Value {
     let mut labels = service["metadata"]["labels"].as_object().cloned().unwrap_or_default();
     labels.remove(HEADLESS);
@@ -121,7 +120,8 @@ pub(super) fn metadata(service: &Object, servers: &[Server<'_>], own: &[(&str, &
     metadata
 }
 
-/// When a pod of a Service last became ready or unready, or the Service was made.
+/// The last time at which a pod of the Service changed its readiness, or the creation time of the Service if
+/// later.
 fn changed_at(service: &Object, servers: &[Server<'_>]) -> Option<Time> {
     let turned = |server: &Server<'_>| {
         let ready = condition::of(server.pod, "Ready")?;

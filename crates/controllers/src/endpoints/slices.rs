@@ -1,4 +1,4 @@
-//! The EndpointSlices of a Service: up to a hundred pods each, those with the same ports together.
+//! The EndpointSlices of a Service: up to a hundred pods each, grouped by equal ports.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::workloads::owners;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
-/// The label that names the Service of a slice.
+/// The label with the Service of a slice.
 const SERVICE: &str = "kubernetes.io/service-name";
-/// The label that names who writes a slice.
+/// The label with the controller that writes a slice.
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
-/// This controller as that label has it.
+/// The value of that label for this controller.
 const SELF: &str = "endpointslice-controller.k8s.io";
-/// How many pods a slice holds (`--max-endpoints-per-slice`).
+/// The maximum number of pods in a slice (`--max-endpoints-per-slice`).
 const MOST: usize = 100;
 
 /// The endpoint slice controller of kube-controller-manager, for IPv4.
@@ -30,7 +30,7 @@ pub struct EndpointSliceController {
 }
 
 impl EndpointSliceController {
-    /// A controller that has not looked at anything yet.
+    /// Creates an endpoint slice controller.
     pub fn new() -> Self {
         Self::default()
     }
@@ -72,13 +72,13 @@ impl Actor for EndpointSliceController {
 /// Endpoints by the uid of their pod.
 type Endpoints = BTreeMap<String, Value>;
 
-/// What the slices of one Service have in common.
+/// The common content of the slices of one Service.
 struct Plan<'v> {
     service: &'v Object,
     metadata: Value,
 }
 
-/// What the slices of a Service need for it to be told who serves it.
+/// The writes that bring the slices of a Service up to date.
 fn writes(service: &Object, view: &View) -> Vec<Write> {
     let servers = servers(service, view);
     let own = [(MANAGED_BY, SELF), (SERVICE, service.name())];
@@ -91,15 +91,15 @@ fn writes(service: &Object, view: &View) -> Vec<Write> {
         .map(|(ports, group)| (ports, group.iter().map(told).collect()))
         .collect();
     if groups.is_empty() {
-        // A Service without pods has one slice that says so.
+        // A Service without pods has one empty slice.
         groups.push((&[], Endpoints::new()));
     }
     plan.writes(groups, slices)
 }
 
 impl Plan<'_> {
-    /// A pod stays in the slice that it is in; others go where there is room, then into slices that nobody needs any more, and
-    /// only then into new ones.
+    /// Keeps pods in their slices. Other pods go into slices with room, then into slices that are no longer
+    /// needed, and only then into new ones.
     fn writes(&self, groups: Vec<(&[Value], Endpoints)>, mut slices: Vec<&Object>) -> Vec<Write> {
         let (mut writes, mut unplaced) = (Vec::new(), Vec::new());
         let mut spare: Vec<&Object> = Vec::new();
@@ -145,7 +145,7 @@ impl Plan<'_> {
         Write::create(&ENDPOINT_SLICES, slice)
     }
 
-    /// A slice with these ports and endpoints, unless it says so already.
+    /// An update of a slice to these ports and endpoints, if it differs.
     fn update(&self, slice: &Object, ports: &[Value], endpoints: &[Value]) -> Option<Write> {
         let mut told = slice.to_value();
         fill(&mut told, ports, endpoints);
@@ -162,7 +162,7 @@ impl Plan<'_> {
     }
 }
 
-/// The endpoints of a slice that stay, as they are now; they are taken out of `wanted`.
+/// Removes the pods of a slice from `wanted` and returns their current endpoints.
 fn kept(slice: &Object, wanted: &mut Endpoints) -> Vec<Value> {
     let uids = slice.list("/endpoints").iter().filter_map(|endpoint| endpoint["targetRef"]["uid"].as_str());
     uids.filter_map(|uid| wanted.remove(uid)).collect()
@@ -173,7 +173,7 @@ fn fill(slice: &mut Value, ports: &[Value], endpoints: &[Value]) {
     slice["endpoints"] = json!(endpoints);
 }
 
-/// A pod as a slice has it.
+/// The endpoint of a pod in a slice.
 fn endpoint(server: &Server<'_>, service: &Object, view: &View) -> Value {
     let (pod, serving, terminating) = (server.pod, server.is_ready(), server.pod.is_terminating());
     let ready = serving && !terminating || publishes_all(service);
@@ -193,7 +193,7 @@ fn endpoint(server: &Server<'_>, service: &Object, view: &View) -> Value {
     endpoint
 }
 
-/// The Service of a slice, where this controller writes it.
+/// The Service of a slice that this controller manages.
 fn service_of(slice: &Object) -> Option<&str> {
     slice.label(SERVICE).filter(|_| slice.label(MANAGED_BY) == Some(SELF))
 }

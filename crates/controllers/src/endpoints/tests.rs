@@ -1,4 +1,4 @@
-//! Services, the pods behind them, and what is told of both.
+//! EndpointSlices and Endpoints of Services.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{ENDPOINT_SLICES, ENDPOINTS, NODES, PODS, SERVICES};
@@ -39,7 +39,7 @@ fn put_pod(rig: &mut Rig, number: u32, ready: bool, port: i64) {
     rig.run(1);
 }
 
-/// The slices as `ports: addresses`, those of pods that are not ready in brackets.
+/// The slices as `ports: addresses`, with unready pods in parentheses.
 fn slices(rig: &Rig) -> Vec<String> {
     let endpoint = |endpoint: &Value| {
         let address = endpoint["addresses"][0].as_str().unwrap().to_owned();
@@ -67,7 +67,7 @@ fn subsets(rig: &Rig) -> Value {
 }
 
 #[test]
-fn a_service_without_pods_says_so() {
+fn a_service_without_pods_has_an_empty_slice_and_empty_endpoints() {
     let rig = rig();
     assert_eq!(slices(&rig), [": "]);
     assert_eq!(subsets(&rig), json!([]));
@@ -77,7 +77,7 @@ fn a_service_without_pods_says_so() {
 }
 
 #[test]
-fn pods_are_told_with_the_ports_that_they_serve_at() {
+fn groups_pods_by_their_ports() {
     let mut rig = rig();
     put_pod(&mut rig, 1, true, 8080);
     put_pod(&mut rig, 2, false, 8080);
@@ -95,7 +95,7 @@ fn pods_are_told_with_the_ports_that_they_serve_at() {
 }
 
 #[test]
-fn a_pod_that_ends_is_not_told_and_a_terminating_one_only_in_slices() {
+fn omits_ended_pods_and_lists_terminating_pods_in_slices_only() {
     let mut rig = rig();
     put_pod(&mut rig, 1, true, 8080);
     put_pod(&mut rig, 2, true, 8080);
@@ -111,7 +111,7 @@ fn a_pod_that_ends_is_not_told_and_a_terminating_one_only_in_slices() {
 }
 
 #[test]
-fn a_slice_holds_a_hundred_and_pods_stay_where_they_are() {
+fn a_slice_has_at_most_a_hundred_pods_and_pods_keep_their_slice() {
     let mut rig = rig();
     for number in 1..=101 {
         put_pod(&mut rig, number, true, 8080);
@@ -132,7 +132,7 @@ fn a_slice_holds_a_hundred_and_pods_stay_where_they_are() {
 }
 
 #[test]
-fn what_others_change_is_put_right_and_what_is_right_is_not_written_again() {
+fn reverts_foreign_changes_and_writes_nothing_without_a_difference() {
     let mut rig = rig();
     put_pod(&mut rig, 1, true, 8080);
     rig.write(&Write::merge_patch(&ENDPOINTS, "ns", "web", json!({ "subsets": [] })));
@@ -153,7 +153,7 @@ fn what_others_change_is_put_right_and_what_is_right_is_not_written_again() {
 }
 
 #[test]
-fn the_endpoints_of_a_service_go_with_it() {
+fn deletes_the_endpoints_of_a_deleted_service() {
     let mut rig = rig();
     rig.write(&Write::delete(&SERVICES, "ns", "web"));
     rig.run(1);
@@ -161,7 +161,7 @@ fn the_endpoints_of_a_service_go_with_it() {
 }
 
 #[test]
-fn controllers_that_crash_after_a_write_go_on() {
+fn recovers_after_a_crash_at_each_write() {
     check_recovery(
         |rig| {
             prepare(rig);
@@ -175,7 +175,7 @@ fn controllers_that_crash_after_a_write_go_on() {
 }
 
 #[test]
-fn a_port_without_a_name_has_none_in_endpoints_and_an_empty_one_in_slices() {
+fn an_unnamed_port_has_no_name_in_endpoints_and_an_empty_one_in_slices() {
     let mut rig = rig();
     let spec = json!({ "selector": { "app": "web" }, "ports": [{ "port": 80 }] });
     rig.put(&SERVICES, json!({ "metadata": { "namespace": "ns", "name": "plain" }, "spec": spec }));
@@ -188,7 +188,7 @@ fn a_port_without_a_name_has_none_in_endpoints_and_an_empty_one_in_slices() {
 }
 
 #[test]
-fn a_service_with_an_empty_selector_is_as_one_without() {
+fn ignores_a_service_with_an_empty_selector() {
     let mut rig = rig();
     let spec = json!({ "selector": {}, "ports": [{ "port": 80 }] });
     rig.put(&SERVICES, json!({ "metadata": { "namespace": "ns", "name": "open" }, "spec": spec }));
@@ -199,7 +199,7 @@ fn a_service_with_an_empty_selector_is_as_one_without() {
 }
 
 #[test]
-fn a_pod_without_the_port_is_told_in_slices_only() {
+fn a_pod_without_the_target_port_is_in_slices_only() {
     let mut rig = rig();
     put_pod(&mut rig, 1, true, 8080);
     let unnamed =
@@ -211,7 +211,7 @@ fn a_pod_without_the_port_is_told_in_slices_only() {
 }
 
 #[test]
-fn annotations_of_others_stay_on_endpoints() {
+fn keeps_foreign_annotations_of_endpoints() {
     let mut rig = rig();
     let mine = json!({ "metadata": { "annotations": { "mine": "kept" } } });
     rig.write(&Write::merge_patch(&ENDPOINTS, "ns", "web", mine));

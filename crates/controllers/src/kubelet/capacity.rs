@@ -1,9 +1,9 @@
-//! The size of the machine beneath a node: schedulers bind no pod to a node that reports none.
+//! The capacity of the machine of a node. Schedulers bind no pods to a node that reports none.
 
 use serde_json::{Value, json};
 
-/// Puts into the status of a node what its kubelet reports of the machine: 4 CPUs and 16 GiB, less what OpenShift keeps for the
-/// system (`systemReserved` of 500m and 1Gi) and what is never given away (`evictionHard`).
+/// Sets the capacity that a kubelet reports in the status of its node: 4 CPUs and 16 GiB. Allocatable is less
+/// by OpenShift's `systemReserved` (500m and 1Gi) and by the `evictionHard` thresholds.
 pub fn measure(node: &mut Value) {
     let status = &mut node["status"];
     status["capacity"] = amounts("4", "125293548Ki", "15944104Ki");

@@ -1,4 +1,4 @@
-//! Containers that cannot be made, or whose processes fail: what they leave behind, and when they are tried again.
+//! Containers that cannot be created or whose processes fail: their states and restarts.
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -9,16 +9,16 @@ use super::worker::{Look, RESTART_PAUSE};
 use crate::recorder::Notice;
 use crate::registry::{Containers, Contents};
 
-/// Why a container waits that has failed several times.
+/// The waiting reason of a container that failed repeatedly.
 pub(super) const CRASH_LOOP: &str = "CrashLoopBackOff";
 
-/// The log of a program that was built for another kind of machine.
+/// The log of a program that was built for another architecture.
 const CRASH_LOG: &str = "exec /usr/bin/sh: exec format error\n";
 
-/// The first back-off, in seconds; each later one is twice as long, up to the longest.
+/// The first back-off in seconds. It doubles with each failure, up to the maximum.
 const BACK_OFF_SECONDS: i64 = 10;
 const BACK_OFF_SECONDS_MAX: i64 = 300;
-/// A container that has been running for so long is tried again at once.
+/// A container that ran for this long restarts without a back-off.
 const FORGIVEN_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 impl Look<'_> {
@@ -26,7 +26,7 @@ impl Look<'_> {
         self.site.environment.image(&self.status.containers[index].image).containers
     }
 
-    /// How the process of a container that runs to its end ends now.
+    /// The terminated state of a container that runs to completion.
     pub(super) fn end_of(&self, index: usize, since: Time) -> State {
         let at = self.site.now;
         let ended = |code, reason: &str, message: &str| State::Ended {
@@ -48,7 +48,7 @@ impl Look<'_> {
         }
     }
 
-    /// What a program writes that does not find in its image what it is to carry.
+    /// The error output of a program that copies the payload from an image without one.
     fn complaint(&self, index: usize) -> Option<String> {
         let container = &self.status.containers[index];
         if self.site.environment.image(&container.image).contents != Contents::NoPayload {
@@ -59,12 +59,12 @@ impl Look<'_> {
         Some(format!("{program}: cannot stat '{place}': No such file or directory\n"))
     }
 
-    /// Whether the end of a failed container's log is its message (`terminationMessagePolicy`).
+    /// Whether the log of a failed container becomes its termination message (`terminationMessagePolicy`).
     fn asks_for_logs(&self, index: usize) -> bool {
         self.spec(index)["terminationMessagePolicy"] == "FallbackToLogsOnError"
     }
 
-    /// What a container waits with that the runtime cannot make.
+    /// The waiting state of a container that the runtime cannot create.
     pub(super) fn cannot_be_created(&mut self, index: usize) -> Option<State> {
         if self.fate(index) != Containers::CannotBeCreated {
             return None;
@@ -82,7 +82,7 @@ impl Look<'_> {
         Some(state)
     }
 
-    /// Tries a failed container again: at once after the first failure, then ever more seldom.
+    /// Restarts a failed container: immediately after the first failure, then with increasing back-off.
     pub(super) fn crash_loop(&mut self, index: usize) {
         let container = &self.status.containers[index];
         if self.pod.text("/spec/restartPolicy") == "Never" && !container.sidecar {
@@ -101,14 +101,14 @@ impl Look<'_> {
         let forgiven = self.memory.forgiven.get(&container.name).copied().unwrap_or(0);
         let back_off = back_off(restarts.saturating_sub(forgiven));
         if at + RESTART_PAUSE.max(back_off) <= now {
-            // As before its first start, its image has to be here first.
+            // As before the first start, the image has to be pulled first.
             return self.pull(index);
         }
         let is_shown = matches!(&container.state, State::Waiting { .. });
         if !back_off.is_zero() && !is_shown && at + RESTART_PAUSE <= now {
             self.show_back_off(index, back_off);
         }
-        // First the failure is seen as such, then the back-off.
+        // The status shows the failure first, and the back-off later.
         let seen = at + RESTART_PAUSE;
         self.look_again(if seen > now { seen } else { at + back_off });
     }
@@ -124,7 +124,7 @@ impl Look<'_> {
         self.tell(Notice::warning("BackOff", told));
     }
 
-    /// Tells that a container is made and started.
+    /// Records the Events for the creation and start of a container.
     pub(super) fn tell_of_start(&mut self, index: usize) {
         let name = self.status.containers[index].name.clone();
         let colon = if self.site.minor >= 32 { ":" } else { "" };
@@ -132,13 +132,12 @@ impl Look<'_> {
         self.tell(Notice::normal("Started", format!("Started container {name}")));
     }
 
-    /// Tells people.
     pub(super) fn tell(&mut self, notice: Notice) {
         self.out.notices.push(notice);
     }
 }
 
-/// How long a container that was restarted so often is left alone after it failed again.
+/// The back-off of a container after this many restarts.
 fn back_off(restarts: u32) -> SignedDuration {
     if restarts == 0 {
         return SignedDuration::ZERO;
@@ -147,7 +146,7 @@ fn back_off(restarts: u32) -> SignedDuration {
     SignedDuration::from_secs(doubled.min(BACK_OFF_SECONDS_MAX))
 }
 
-/// Whole seconds as Go writes them: `40s`, `1m20s`.
+/// Formats whole seconds like Go: `40s`, `1m20s`.
 fn go_span(span: SignedDuration) -> String {
     match (span.as_secs() / 60, span.as_secs() % 60) {
         (0, seconds) => format!("{seconds}s"),
@@ -155,7 +154,8 @@ fn go_span(span: SignedDuration) -> String {
     }
 }
 
-/// Where a container is told to find the payload in its image, as those of a version pod are.
+/// The payload directory in the command of a container, as in the version pods of the cluster-version
+/// operator.
 pub(super) fn payload_place(spec: &Value) -> Option<&str> {
     let words = spec["command"].as_array()?.iter().filter_map(Value::as_str);
     words.into_iter().find(|word| ["/manifests", "/release-manifests"].contains(word))

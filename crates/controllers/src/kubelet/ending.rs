@@ -1,4 +1,4 @@
-//! How a pod ends before its time: by its deadline, or because it is deleted.
+//! Premature ends of pods, by deadline or deletion.
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
@@ -27,7 +27,8 @@ impl Look<'_> {
         }
     }
 
-    /// Graceful deletion: SIGTERM, wait, SIGKILL at the end of the grace, and then remove the object.
+    /// Deletes the pod gracefully: SIGTERM, wait, SIGKILL at the end of the grace period, then removal of the
+    /// object.
     pub(super) fn stop(&mut self) {
         let now = self.site.now;
         let runs =
@@ -62,15 +63,16 @@ impl Look<'_> {
         self.out.writes.push(Write { operation: Operation::Delete(options), ..delete });
     }
 
-    /// Sends SIGTERM and tells by when all must have ended: the grace, or a moment for pods that no program stands
-    /// for.
+    /// Sends SIGTERM and returns the time by which all processes have ended: the end of the grace period, or
+    /// less than two seconds for pods without a simulated program.
     fn terminate(&mut self) -> Time {
         self.out.effects.push(Effect::Terminate { pod: self.key.clone() });
         for container in self.status.containers.iter().filter(|container| container.is_running()) {
             let notice = Notice::normal("Killing", format!("Stopping container {}", container.name));
             self.out.notices.push(notice);
         }
-        // It counts from when it is known here: `deletionTimestamp` is by the clock of the API server.
+        // Counts from the time at which the kubelet sees the deletion, as `deletionTimestamp` is by the clock
+        // of the API server.
         let grace = self.pod.number("/metadata/deletionGracePeriodSeconds").unwrap_or(0);
         let grace_end = after(self.site.now, SignedDuration::from_secs(grace));
         let stop_by = if self.pod.annotation(PROGRAM) == Some("true") {
@@ -81,7 +83,7 @@ impl Look<'_> {
         *self.memory.stop_by.insert(stop_by)
     }
 
-    /// Whether any was running until now.
+    /// Marks running containers as terminated. Returns whether there were any.
     fn end_containers(&mut self) -> bool {
         let now = self.site.now;
         let exited = &self.memory.exited;

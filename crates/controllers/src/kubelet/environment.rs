@@ -1,4 +1,5 @@
-//! What the environment of a container is made of: ConfigMaps and Secrets, without which it cannot be made.
+//! Environment variables of containers: a container cannot be created without the ConfigMaps and Secrets they
+//! refer to.
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -9,18 +10,18 @@ use super::status::State;
 use super::worker::Look;
 use crate::recorder::Notice;
 
-/// Why a container waits whose environment cannot be made.
+/// The waiting reason of a container with a missing ConfigMap, Secret or key.
 pub(super) const LACKS_CONFIG: &str = "CreateContainerConfigError";
 
-/// How long after it was in vain a container is tried again.
+/// The delay of the next attempt.
 const AGAIN: SignedDuration = SignedDuration::from_secs(12);
 
-/// Where something is read from, as the kubelet calls it.
+/// A kind of source for environment variables, with its names in the kubelet's messages.
 struct Source {
     resource: Resource,
-    /// As a sentence about the object begins.
+    /// Its name in messages about a missing object.
     name: &'static str,
-    /// As a sentence about one of its keys calls it.
+    /// Its name in messages about a missing key.
     kind: &'static str,
 }
 
@@ -28,7 +29,7 @@ const CONFIG_MAP: Source = Source { resource: CONFIG_MAPS, name: "configmap", ki
 const SECRET: Source = Source { resource: SECRETS, name: "secret", kind: "Secret" };
 
 impl Look<'_> {
-    /// What a container waits with of whose environment something is not there.
+    /// The waiting state of a container that refers to a missing ConfigMap, Secret or key.
     pub(super) fn lacks_config(&mut self, index: usize) -> Option<State> {
         let message = self.missing(index)?;
         if !self.is_waiting_for(index, LACKS_CONFIG) {
@@ -39,7 +40,7 @@ impl Look<'_> {
         Some(State::Waiting { reason: LACKS_CONFIG.to_owned(), message })
     }
 
-    /// The first thing that is not there.
+    /// The error message for the first missing reference.
     fn missing(&self, index: usize) -> Option<String> {
         let spec = self.spec(index);
         let list = |field: &str| spec[field].as_array().into_iter().flatten();
@@ -62,7 +63,7 @@ impl Look<'_> {
             return Some(format!("{} {name:?} not found", source.name));
         };
         let key = reference["key"].as_str()?;
-        // What a cluster does not tell of its Secrets may be there.
+        // Some clusters do not include the data of Secrets. The key may exist then.
         let has = ["data", "binaryData"].iter().any(|data| object[data].get(key).is_some());
         let is_told = source.kind == CONFIG_MAP.kind || object["data"].is_object();
         (is_told && !has).then(|| format!("couldn't find key {key} in {} {namespace}/{name}", source.kind))

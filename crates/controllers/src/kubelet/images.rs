@@ -1,4 +1,4 @@
-//! How a waiting container's image comes to the node: tries, errors and back-off.
+//! Image pulls for waiting containers, with attempts, errors and back-off.
 
 use jiff::SignedDuration;
 
@@ -9,11 +9,11 @@ use super::status::State;
 use super::worker::{Look, draw};
 use crate::recorder::Notice;
 
-/// Longest back-off between two pulls of an image.
+/// The longest back-off between two pulls of an image.
 const BACK_OFF_MAX: SignedDuration = SignedDuration::from_secs(300);
 
 impl Look<'_> {
-    /// Brings the image of a waiting container to the node, and starts the container when it is there.
+    /// Pulls the image of a waiting container and starts the container once the image is present.
     pub(super) fn pull(&mut self, index: usize) {
         let (now, image) = (self.site.now, self.status.containers[index].image.clone());
         if self.images.contains(&image) && !self.asks_again(index) {
@@ -63,7 +63,7 @@ impl Look<'_> {
         self.memory.pulls.insert(image, pulling);
     }
 
-    /// Why nobody even tries to pull the image of a container. Such a container has no back-off.
+    /// The reason for not trying to pull an image. A container with such an image has no back-off.
     fn unpullable(&self, index: usize, image: &str) -> Option<PullError> {
         let never = self.has_policy(index, "Never");
         pull::misnamed(image).or_else(|| {
@@ -74,13 +74,13 @@ impl Look<'_> {
         })
     }
 
-    /// Whether the registry is asked though the image is here. One that was pulled for a container which the runtime could not
-    /// make is not asked for again.
+    /// Whether to pull although the image is present. An image that was pulled for a container which could
+    /// not be created is not pulled again.
     fn asks_again(&self, index: usize) -> bool {
         self.has_policy(index, "Always") && !self.is_unmade(index)
     }
 
-    /// Whether the image is here and the container could not be made.
+    /// Whether the container could not be created although its image is present.
     fn is_unmade(&self, index: usize) -> bool {
         ["CreateContainerError", environment::LACKS_CONFIG].iter().any(|why| self.is_waiting_for(index, why))
     }
@@ -93,7 +93,7 @@ impl Look<'_> {
         matches!(&self.status.containers[index].state, State::Waiting { reason, .. } if reason == wanted)
     }
 
-    /// Has a container wait that nobody pulls an image for.
+    /// Lets a container wait with an error that no pull can fix.
     fn refuse(&mut self, index: usize, PullError { reason, message }: &PullError) {
         self.out.why = Some(message.clone());
         if !self.is_waiting_for(index, reason) {
@@ -105,7 +105,7 @@ impl Look<'_> {
         self.status.containers[index].leave_for(State::Waiting { reason, message });
     }
 
-    /// Since Kubernetes 1.30 its size is told as well.
+    /// Records the Event for a completed pull. It includes the image size since Kubernetes 1.30.
     fn tell_of_arrival(&mut self, image: &str, took: SignedDuration) {
         let took = in_seconds(took);
         let mut text = format!("Successfully pulled image \"{image}\" in {took} ({took} including waiting)");
@@ -121,7 +121,7 @@ impl Look<'_> {
         let found =
             if self.wants_payload(image) { environment.payload(image) } else { environment.image(image) };
         let outcome = pull::attempt(&found, self.site.view, image, self.site.minor);
-        // Layers take their time; a registry that has none, or none that is not here, says so at once.
+        // Layers take time. Errors return quickly, also when the registry cannot be reached.
         let millis = match outcome {
             Outcome::Arrives { .. } if self.images.contains(image) => (300, 900),
             Outcome::Arrives { slowly: false } => (2_000, 8_000),
@@ -134,14 +134,15 @@ impl Look<'_> {
         Pulling::Underway { since, until, outcome, failures }
     }
 
-    /// Whether a container with this image is to take a payload out of it.
+    /// Whether a container extracts the release payload of this image.
     fn wants_payload(&self, image: &str) -> bool {
         let mut specs =
             ["/spec/initContainers", "/spec/containers"].into_iter().flat_map(|list| self.pod.list(list));
         specs.any(|spec| spec["image"] == image && payload_place(spec).is_some())
     }
 
-    /// The back-off starts at 10 s, doubles, and counts from the failure; the pod's own rhythm adds a little.
+    /// Starts the back-off: 10 s, doubled with each failure, from the time of the failure. A random part
+    /// spreads the pods.
     fn fail_pull(&mut self, index: usize, image: &str, error: PullError, failures: u32) -> Pulling {
         let now = self.site.now;
         self.tell(Notice::warning("Failed", format!("Failed to pull image \"{image}\": {}", error.told())));
@@ -156,7 +157,7 @@ impl Look<'_> {
     }
 }
 
-/// A time below a minute as Go writes it, to the millisecond: `2.345s`.
+/// Formats a time below a minute like Go, to the millisecond: `2.345s`.
 fn in_seconds(span: SignedDuration) -> String {
     format!("{}s", f64::from(u32::try_from(span.as_millis()).unwrap_or(u32::MAX)) / 1_000.0)
 }

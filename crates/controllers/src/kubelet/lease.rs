@@ -1,4 +1,4 @@
-//! The Lease by which a kubelet shows that it lives, renewed whether its node has anything to tell or not.
+//! The Lease that a kubelet renews as a heartbeat, independently of changes of its node's status.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use windtunnel_core::clock::{Time, after, rfc3339_micro};
 use windtunnel_core::resources::{LEASES, NODES};
 use windtunnel_core::{Key, View, Write};
 
-/// The namespace of the Leases of nodes.
+/// The namespace of node Leases.
 pub const NAMESPACE: &str = "kube-node-lease";
-/// How long a Lease is good (`nodeLeaseDurationSeconds`).
+/// How long a renewal is valid (`nodeLeaseDurationSeconds`).
 const DURATION_SECONDS: i64 = 40;
-/// A quarter of that passes between renewals.
+/// Renewals take place four times per duration.
 const RENEWED_EVERY: SignedDuration = SignedDuration::from_secs(DURATION_SECONDS / 4);
 
 /// The Lease of one node.
@@ -22,18 +22,18 @@ pub(super) struct NodeLease {
 }
 
 impl NodeLease {
-    /// One that this process has not renewed yet. Between renewals passes so many times as long as usual.
+    /// Creates a Lease that is due for renewal. `stretch` multiplies the renewal interval.
     pub(super) fn of(node: &str, stretch: i32) -> Self {
         let every = RENEWED_EVERY.saturating_mul(stretch.max(1));
         Self { node: node.to_owned(), renewed_at: None, every }
     }
 
-    /// Where it stands.
+    /// The key of the Lease.
     pub(super) fn key(&self) -> Key {
         LEASES.key(NAMESPACE, &self.node)
     }
 
-    /// What to write now, and when to look again.
+    /// Returns the write that is due, and the time of the next renewal.
     pub(super) fn look(&mut self, view: &View, now: Time) -> (Option<Write>, Time) {
         if let Some(next) = self.renewed_at.map(|at| after(at, self.every)).filter(|next| *next > now) {
             return (None, next);
@@ -70,17 +70,17 @@ impl NodeLease {
         (Some(write), after(now, self.every))
     }
 
-    /// The clock was set.
+    /// Shifts the renewal time when the clock is set.
     pub(super) fn leap(&mut self, by: SignedDuration) {
         self.renewed_at = self.renewed_at.map(|at| after(at, by));
     }
 
-    /// The Lease is refused: it is tried again as soon as it is looked at.
+    /// Makes the next call retry a rejected renewal.
     pub(super) fn refused(&mut self) {
         self.renewed_at = None;
     }
 
-    /// The node, with which it goes.
+    /// An owner reference to the node, so that the Lease is deleted with it.
     fn owners(&self, view: &View) -> Value {
         let Some(node) = view.get(&NODES, "", &self.node) else { return Value::Null };
         json!([{ "apiVersion": "v1", "kind": NODES.kind, "name": self.node, "uid": node.uid() }])

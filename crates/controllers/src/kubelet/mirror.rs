@@ -1,7 +1,8 @@
-//! Pods that a kubelet runs from files on its machine, and the pods by which it shows them in the API (`mirror pods`).
+//! Static pods, which a kubelet runs from manifests on its machine, and the mirror pods that represent them
+//! in the API.
 //!
-//! What runs is what the file says. Who deletes the mirror ends nothing: the kubelet makes another one that tells the same.
-//! Another file ends the pod of the one before it, and what it says is started anew.
+//! The manifest determines what runs. If a mirror pod is deleted, the containers keep running and the kubelet
+//! creates another mirror with the same status. A changed manifest ends the old pod and starts a new one.
 
 use std::collections::BTreeMap;
 
@@ -15,33 +16,33 @@ use windtunnel_core::{DeleteOptions, Key, Object, View, Write};
 
 use crate::machine::StaticPod;
 
-/// Annotations of a mirror: what the file said and when that was seen, and where it came from.
+/// Annotations of mirror pods: the hash of the manifest, the time of its detection, and its source.
 const HASH: &str = "kubernetes.io/config.hash";
 const SEEN: &str = "kubernetes.io/config.seen";
 const SOURCE: &str = "kubernetes.io/config.source";
 
-/// The pods that one kubelet runs from files, by their mirrors.
+/// The static pods of a kubelet, by the keys of their mirror pods.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StaticPods {
     by_mirror: BTreeMap<Key, Running>,
 }
 
-/// One of them.
+/// A static pod.
 #[derive(Debug, Clone)]
 struct Running {
     pod: StaticPod,
     hash: String,
-    /// What its last mirror told, when somebody deleted that.
+    /// The status of its last mirror pod, if that was deleted.
     told: Option<Value>,
 }
 
-/// By what the runtime knows a pod: the UID that it has in the API, or what its file says.
+/// The runtime's id of a pod: its uid in the API, or the manifest hash of a static pod.
 pub(super) fn runs_as(pod: &Object) -> &str {
     pod.annotation(HASH).unwrap_or_else(|| pod.uid())
 }
 
 impl StaticPods {
-    /// Takes a file in, perhaps in place of another; gives the key of its mirror.
+    /// Adds or replaces a manifest and returns the key of its mirror pod.
     pub(super) fn put(&mut self, pod: &StaticPod, node: &str) -> Key {
         let metadata = &pod.manifest["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default();
@@ -54,17 +55,18 @@ impl StaticPods {
         key
     }
 
-    /// The mirrors that there shall be.
+    /// The keys of all mirror pods.
     pub(super) fn mirrors(&self) -> impl Iterator<Item = &Key> {
         self.by_mirror.keys()
     }
 
-    /// Whether there shall be this mirror.
+    /// Whether a key is that of a mirror pod of this kubelet.
     pub(super) fn has(&self, mirror: &Key) -> bool {
         self.by_mirror.contains_key(mirror)
     }
 
-    /// A pod is gone from the API. Whether what it mirrored runs on: then the next mirror tells the same.
+    /// Handles the deletion of a pod from the API. Returns whether it was the current mirror of a static pod,
+    /// which keeps running; then the next mirror gets the same status.
     pub(super) fn runs_on(&mut self, gone: &Object) -> bool {
         let key = PODS.key(gone.namespace(), gone.name());
         let Some(running) = self.by_mirror.get_mut(&key) else { return false };
@@ -75,7 +77,7 @@ impl StaticPods {
         is_mirrored
     }
 
-    /// Whether a mirror was deleted and has only to wait for others, who have finalizers on it.
+    /// Whether a mirror pod is deleted and only waits for the finalizers of others.
     pub(super) fn is_waited_for(&self, key: &Key, view: &View) -> bool {
         let is_over = |mirror: &Object| {
             mirror.is_terminating() && mirror.number("/metadata/deletionGracePeriodSeconds") == Some(0)
@@ -83,11 +85,12 @@ impl StaticPods {
         self.has(key) && view.get_key(key).is_some_and(is_over)
     }
 
-    /// What has to be written before a mirror is the pod that runs; `None`: it is, or it is none of ours.
+    /// The write that makes the mirror pod represent the running static pod; `None` if it does, or if it is
+    /// not a mirror.
     pub(super) fn correct(&self, key: &Key, node: &str, view: &View, now: Time) -> Option<Write> {
         let running = self.by_mirror.get(key)?;
         let Some(mirror) = view.get_key(key) else {
-            // A machine that is no node shows nothing.
+            // Without its Node object, a kubelet cannot create mirror pods.
             let node = view.get(&NODES, "", node)?;
             return Some(Write::create(&PODS, running.mirror(key, node, now)));
         };
@@ -106,7 +109,7 @@ impl StaticPods {
 }
 
 impl Running {
-    /// The mirror as it is created, which the node owns.
+    /// The mirror pod to create, with the node as its owner.
     fn mirror(&self, key: &Key, node: &Object, now: Time) -> Value {
         let mut mirror = (*self.pod.manifest).clone();
         mirror["metadata"]["name"] = json!(key.name);

@@ -1,15 +1,18 @@
-//! The kubelet of one node: it pulls images, runs the containers of its pods and tells how they are.
+//! The kubelet of a node: it pulls images, runs the containers of pods, and reports their status.
 //!
-//! A pod's sandbox takes a moment to be made, more where a network plug-in has a part in it, and the end of a process is
-//! seen within a second.
+//! Creating a pod sandbox takes some time, more if a network plug-in is involved. The kubelet detects the end
+//! of a process within a second.
 //!
-//! Init containers, and all containers of pods that are not to be restarted always, end after about a second: well, unless
-//! it is said of their image that they do not. Sidecars (init containers with `restartPolicy: Always`) run on until the containers
-//! proper have ended.
-//! Containers of other pods run until the runtime says otherwise ([`Signal::Exited`]), or until their pod is told to fail. A pod annotated
-//! `windtunnel.dev/program: "true"` has a simulated program whose end is waited for in a graceful deletion; others
-//! end within two seconds of SIGTERM. Whether a process that is asked to start already runs is the runtime's to
-//! know: after a restart a kubelet may ask again.
+//! Containers end as follows:
+//! - Init containers, and all containers of pods with a `restartPolicy` other than `Always`, end after about
+//!   a second. They succeed unless their image is configured to fail.
+//! - Sidecars (init containers with `restartPolicy: Always`) run until the main containers have ended.
+//! - Containers of other pods run until the runtime reports their end ([`Signal::Exited`]) or a fault makes
+//!   their pod fail.
+//! - In a graceful deletion, the kubelet waits for the simulated program of a pod with the annotation
+//!   `windtunnel.dev/program: "true"`. Other pods end within two seconds of SIGTERM.
+//!
+//! A restarted kubelet may start processes that are already running; the runtime ignores that.
 
 mod capacity;
 mod crash;
@@ -51,7 +54,7 @@ use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::environment::NodeEnvironment;
 use crate::machine::{Boot, StaticPod};
 
-/// Minor of the kubelet while its Node object does not tell.
+/// The minor version of the kubelet while its Node does not report one.
 const MINOR_DEFAULT: u32 = 27;
 
 /// The kubelet of one node.
@@ -67,17 +70,17 @@ pub struct Kubelet {
     waits: BTreeMap<Key, String>,
     images: BTreeSet<String>,
     node_status: NodeStatus,
-    /// None where nobody wants to see that it lives.
+    /// `None` if the kubelet does not maintain a Lease.
     lease: Option<NodeLease>,
     started: bool,
-    /// What is there while it does not run.
+    /// The running pods while the kubelet is stopped.
     stopped: Option<Stopped>,
-    /// What the runtime said before it ran.
+    /// Signals that arrived while the kubelet was stopped.
     missed: Vec<Signal>,
 }
 
 impl Kubelet {
-    /// The kubelet of `node`, freshly started: it knows of no image and no back-off.
+    /// Creates the kubelet of `node` after a restart of its process: it has no images and no back-offs.
     pub fn new(node: &str, environment: Arc<dyn NodeEnvironment>, streams: &Streams) -> Self {
         Self {
             name: format!("kubelet/{node}"),
@@ -97,12 +100,12 @@ impl Kubelet {
         }
     }
 
-    /// The kubelet of `node` after a start of its machine, with which all processes have ended.
+    /// Creates the kubelet of `node` after a boot of its machine, which has ended all processes.
     pub fn booted(node: &str, boot: Boot, environment: Arc<dyn NodeEnvironment>, streams: &Streams) -> Self {
         Self { node_status: NodeStatus::new(node, Some(boot)), ..Self::new(node, environment, streams) }
     }
 
-    /// The same with these files on its machine to run pods from.
+    /// Adds static pod manifests.
     #[must_use]
     pub fn with_static_pods(mut self, pods: &[StaticPod]) -> Self {
         for pod in pods {
@@ -111,7 +114,7 @@ impl Kubelet {
         self
     }
 
-    /// Finds its pods, and in their statuses the images that the node holds.
+    /// Finds the kubelet's pods, and the images of the node in their statuses.
     fn adopt(&mut self, view: &View) {
         self.started = true;
         let mine = |pod: &&Object| pod.text("/spec/nodeName") == self.node;
@@ -133,7 +136,7 @@ impl Kubelet {
         self.queue_lease();
     }
 
-    /// The clock was set. Nothing is due sooner or later by that.
+    /// Shifts all deadlines when the clock is set.
     fn leap(&mut self, by: SignedDuration) {
         self.queue.leap(by);
         self.node_status.leap(by);
@@ -187,7 +190,7 @@ impl Kubelet {
         }
     }
 
-    /// Notes the versions of pods that patches of their statuses have left behind.
+    /// Records the resource versions that accepted status patches produced.
     fn notice_accepted(&mut self, answers: &[Answer]) {
         for answer in answers.iter().filter(|answer| answer.write.subresource == Some("status")) {
             let Ok(pod) = &answer.outcome else { continue };
@@ -198,10 +201,10 @@ impl Kubelet {
         }
     }
 
-    /// A pod is gone from the API.
+    /// Handles the deletion of a pod from the API.
     fn notice_end(&mut self, pod: &Object, step: &mut Step) {
         let key = resources::PODS.key_of(pod);
-        // One that others removed at once still has its processes.
+        // A pod that another client removed without a grace period still has running processes.
         let runs = self.pods.get(&key).is_some_and(|memory| !memory.removed);
         if !self.static_pods.runs_on(pod) && runs {
             step.effects.push(Effect::Kill { pod: key.clone() });
@@ -218,7 +221,7 @@ impl Kubelet {
         self.queue.forget(pod);
     }
 
-    /// Tells of the node.
+    /// Updates the status of the node.
     fn look_at_node(&mut self, key: &Key, site: &Site<'_>, step: &mut Step) {
         let Some(node) = site.view.get_key(key) else { return };
         let (writes, next) = self.node_status.look(node, site.environment, site.streams, site.now);
@@ -230,9 +233,9 @@ impl Kubelet {
         }
     }
 
-    /// Shows that it lives.
+    /// Renews the Lease.
     fn look_at_lease(&mut self, key: &Key, site: &Site<'_>, step: &mut Step) {
-        // A machine without its node has nothing to show.
+        // Without its Node object, a kubelet does not renew its Lease.
         let Some(lease) =
             self.lease.as_mut().filter(|_| site.view.get(&resources::NODES, "", &self.node).is_some())
         else {
@@ -245,7 +248,7 @@ impl Kubelet {
         }
     }
 
-    /// The address of a pod: that of the node for those on its network, for others one of the node's subnet.
+    /// The address of a pod: the node's address with `hostNetwork`, otherwise one from the node's subnet.
     fn address_of(&self, pod: &Object, site: &Site<'_>) -> Option<Ipv4Addr> {
         let node = site.view.get(&resources::NODES, "", &self.node);
         if pod["spec"]["hostNetwork"] == true {
@@ -343,7 +346,7 @@ impl Actor for Kubelet {
     }
 }
 
-/// What is known of a pod; of another pod of the same name, nothing is.
+/// The memory of a pod, reset if another pod has the same name.
 fn memory_of<'a>(pods: &'a mut BTreeMap<Key, Memory>, key: &Key, pod: &Object, node: &str) -> &'a mut Memory {
     let memory = pods.entry(key.clone()).or_default();
     if memory.uid != pod.uid() {
@@ -352,7 +355,7 @@ fn memory_of<'a>(pods: &'a mut BTreeMap<Key, Memory>, key: &Key, pod: &Object, n
     memory
 }
 
-/// The minor of `status.nodeInfo.kubeletVersion` (`v1.27.8+4fab27b`).
+/// The minor version in `status.nodeInfo.kubeletVersion` (`v1.27.8+4fab27b`).
 fn kubelet_minor(view: &View, node: &str) -> u32 {
     let version =
         view.get(&resources::NODES, "", node).map_or("", |node| node.text("/status/nodeInfo/kubeletVersion"));

@@ -1,4 +1,4 @@
-//! The addresses of nodes and of their pods: each node has an address among machines, and a subnet for its pods.
+//! Addresses of nodes and pods: each node has an address in the machine network and a subnet for its pods.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 use windtunnel_core::Object;
 use windtunnel_core::rng::fnv1a;
 
-/// The annotation with the subnet of a node (OVN-Kubernetes).
+/// The annotation with the pod subnet of a node (OVN-Kubernetes).
 const SUBNETS: &str = "k8s.ovn.org/node-subnets";
-/// The network of all machines (`networking.machineNetwork`), and its first address.
+/// The machine network (`networking.machineNetwork`), followed by its first address.
 pub const MACHINE_NETWORK: &str = "10.0.0.0/16";
 const MACHINES: u32 = u32::from_be_bytes([10, 0, 0, 0]);
-/// The network of all pods (`networking.clusterNetwork`: 16,384 nodes), and its first address.
+/// The cluster network (`networking.clusterNetwork`, for 16,384 nodes), followed by its first address.
 pub const POD_NETWORK: &str = "10.128.0.0/9";
 const PODS: u32 = u32::from_be_bytes([10, 128, 0, 0]);
-/// How many subnets there are for nodes, and how many bits of an address count within one.
+/// The number of node subnets, and the number of host bits in each.
 const SUBNETS_MAX: u64 = 1 << 14;
 const HOST_BITS: u32 = 9;
-/// Addresses of a subnet before the first pod's: its own, those of its gateway and of the node's port.
+/// Reserved addresses at the start of a subnet: the network, the gateway and the management port of the node.
 const RESERVED: u32 = 3;
-/// Addresses of the network of machines before the first machine's.
+/// Reserved addresses at the start of the machine network.
 const RESERVED_MACHINES: u32 = 10;
 
-/// Gives the node that is the `number`th of its cluster (from 0) an address and a subnet.
+/// Assigns an address and a pod subnet to node `number` of its cluster (from 0).
 pub fn connect(node: &mut Value, number: u32) {
     let name = node["metadata"]["name"].clone();
     let address = Ipv4Addr::from(MACHINES + RESERVED_MACHINES + number);
@@ -34,13 +34,13 @@ pub fn connect(node: &mut Value, number: u32) {
         json!([{ "type": "InternalIP", "address": address }, { "type": "Hostname", "address": name }]);
 }
 
-/// The address of a node among machines.
+/// The `InternalIP` of a node.
 pub(super) fn address_of(node: &Object) -> Option<&str> {
     let addresses = node.list("/status/addresses");
     addresses.iter().find(|address| address["type"] == "InternalIP")?["address"].as_str()
 }
 
-/// The first address of a node's pods that is not `taken`. A node that has no subnet gets one by its name.
+/// The first free pod address of a node. A node without a subnet gets one by the hash of its name.
 pub(super) fn free_address(name: &str, node: Option<&Object>, taken: &BTreeSet<Ipv4Addr>) -> Ipv4Addr {
     let by_name = || PODS + (u32::try_from(fnv1a(name.as_bytes()) % SUBNETS_MAX).unwrap_or(0) << HOST_BITS);
     let subnet = node.and_then(subnet_of).map_or_else(by_name, u32::from);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_have_addresses_of_the_subnet_of_their_node() {
+    fn pods_get_addresses_from_the_subnet_of_their_node() {
         let mut node = json!({ "metadata": { "name": "a" } });
         connect(&mut node, 129);
         assert_eq!(address_of(&Object::new(node.clone())), Some("10.0.0.139"));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_a_subnet_has_one_nevertheless() {
+    fn a_node_without_a_subnet_gets_one_by_its_name() {
         let of = |name| free_address(name, None, &BTreeSet::new());
         assert_eq!(of("a"), of("a"));
         assert_ne!(of("a"), of("b"));

@@ -1,5 +1,5 @@
-//! What a kubelet tells of its node: after a start of the machine another boot, another system, and a while later that pods may
-//! run there; and what it is told to get wrong.
+//! The node status that a kubelet reports: boot id and software after a boot, readiness once the network is
+//! configured, and injected faults.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -16,54 +16,56 @@ use crate::faults::{Fault, FaultKind};
 use crate::machine::Boot;
 use crate::recorder::{Notice, Recorder, Subject};
 
-/// How long after its start a kubelet says that the node is ready, in milliseconds: until the network is configured.
+/// The time from the start of a kubelet until the network is configured and the node is ready, in
+/// milliseconds.
 const READY_MILLIS: (u64, u64) = (14_000, 18_000);
 
-/// Conditions that a running kubelet knows to be well: type, reason and message.
+/// The conditions of a healthy node besides `Ready`: type, reason and message.
 const WELL: [(&str, &str, &str); 3] = [
     ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
     ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
 ];
 
-/// What a kubelet says while the network of its node is not configured.
+/// The message of `Ready=False` while the network of the node is not configured.
 const NOT_READY: &str = "[container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady \
     message:Network plugin returns error: No CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network \
     provider started?]";
 
-/// What a kubelet knows of its node.
+/// The kubelet's state for its node.
 #[derive(Debug, Clone)]
 pub(super) struct NodeStatus {
-    /// The start of the machine that is to be told; `None` where the machine has been running all along.
+    /// The boot to report; `None` if the machine has not booted since the node was created.
     boot: Option<Boot>,
     ready_at: Option<Time>,
-    /// Whether it was cordoned when that was last looked at.
+    /// Whether the node was cordoned at the last check.
     cordoned: Option<bool>,
     events: Recorder,
 }
 
 impl NodeStatus {
-    /// Nothing told yet of `node`.
+    /// Creates the state for `node`, with nothing reported yet.
     pub(super) fn new(node: &str, boot: Option<Boot>) -> Self {
         let involved = json!({ "kind": "Node", "name": node, "uid": node });
         let source = json!({ "component": "kubelet", "host": node });
         let subject = Subject { involved, namespace: "default".to_owned(), source };
-        // After a start of the machine it takes its node for one that is not cordoned; else it has seen how that is.
+        // After a boot the kubelet assumes that the node is not cordoned. Otherwise it knows the current
+        // state.
         let cordoned = boot.as_ref().map(|_| false);
         Self { boot, ready_at: None, cordoned, events: Recorder::of(subject) }
     }
 
-    /// When the machine was started; `None`: it has been running all along.
+    /// The time of the boot to report.
     pub(super) fn booted_at(&self) -> Option<Time> {
         self.boot.as_ref().map(|boot| boot.at)
     }
 
-    /// The clock was set.
+    /// Shifts the pending time when the clock is set.
     pub(super) fn leap(&mut self, by: SignedDuration) {
         self.ready_at = self.ready_at.map(|at| after(at, by));
     }
 
-    /// What to write now, and when to look again.
+    /// Returns the writes that are due, and the time of the next check.
     pub(super) fn look(
         &mut self,
         node: &Object,
@@ -76,7 +78,7 @@ impl NodeStatus {
         (writes, again)
     }
 
-    /// What is told of a node that was cordoned or uncordoned.
+    /// The Event for a node that was cordoned or uncordoned.
     fn look_at_cordon(&mut self, node: &Object) -> Option<Notice> {
         let is = node["spec"]["unschedulable"] == true;
         let was = self.cordoned.replace(is).unwrap_or(is);
@@ -92,7 +94,7 @@ impl NodeStatus {
         now: Time,
     ) -> (Vec<Write>, Option<Time>) {
         let fault = Fault::told(node);
-        // A machine that has been running all along has only this to tell: that it is still there.
+        // Without a boot or fault to report, the kubelet writes only to correct `Ready=Unknown`.
         if self.boot.is_none() && fault.is_none() && !is_unknown(node) {
             return (Vec::new(), None);
         }
@@ -120,14 +122,14 @@ impl NodeStatus {
         (writes, again)
     }
 
-    /// When the network of a machine that was started is configured.
+    /// The time at which the network of a booted machine is configured.
     fn network_at(&mut self, streams: Streams, now: Time) -> Option<Time> {
         let boot = self.boot.as_ref()?;
         let draw = || now + draw(&mut streams.stream(&format!("kubelet/ready/{}", boot.id)), READY_MILLIS);
         Some(*self.ready_at.get_or_insert_with(draw))
     }
 
-    /// What the machine was booted with.
+    /// The node info, with the id and the software of the boot.
     fn node_info(&self, node: &Object, environment: &dyn NodeEnvironment) -> Value {
         let mut info = node["status"]["nodeInfo"].clone();
         let Some(boot) = &self.boot else { return info };
@@ -143,17 +145,17 @@ impl NodeStatus {
     }
 }
 
-/// The conditions of a node on which pods may run since `since`.
+/// The conditions of a node that is ready since `since`.
 pub fn ready_conditions(since: Time) -> Vec<Value> {
     conditions(&Object::new(Value::Null), true, None, since)
 }
 
-/// The conditions of a node that is registered at `since`: its network is not configured.
+/// The conditions of a node that registered at `since`, while its network is not configured.
 pub fn registered_conditions(since: Time) -> Vec<Value> {
     conditions(&Object::new(Value::Null), false, None, since)
 }
 
-/// The conditions of the node: those that others write stay.
+/// The new conditions of a node. Keeps conditions of other writers.
 fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) -> Vec<Value> {
     let mut list = node.list("/status/conditions").to_vec();
     for (kind, reason, message) in WELL {
@@ -171,12 +173,12 @@ fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) ->
     list
 }
 
-/// Whether others say that the kubelet is silent.
+/// Whether the node lifecycle controller has set `Ready` to `Unknown`.
 fn is_unknown(node: &Object) -> bool {
     condition::of(node, "Ready").is_some_and(|ready| ready["status"] == "Unknown")
 }
 
-/// Whether two lists of conditions differ in their times at most.
+/// Whether two lists of conditions are equal except for their times.
 fn says_the_same(one: &[Value], other: &[Value]) -> bool {
     let said = |list: &[Value]| list.iter().map(Condition::read).collect::<Vec<_>>();
     said(one) == said(other)

@@ -1,4 +1,5 @@
-//! Programs that run on and are not well: their probes fail, or they end again and again. A pod is told so by its annotations.
+//! Injected faults of running containers: their probes fail, or their processes exit again and again.
+//! Annotations of the pod set the fault.
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -10,23 +11,22 @@ use crate::Effect;
 use crate::faults::{Fault, FaultKind};
 use crate::recorder::Notice;
 
-/// How often a container is probed, and how often a probe fails before that counts, where nothing is said.
+/// The defaults of `periodSeconds` and `failureThreshold`.
 const PERIOD_SECONDS: i64 = 10;
 const FAILURES: i64 = 3;
 
-/// How long a program takes to come up that is asked whether it has.
+/// The startup time of a program that has a startup probe.
 const COMES_UP: SignedDuration = SignedDuration::from_secs(1);
 
-/// What a process says that was asked to end and did not handle that.
+/// The exit code of a process that is killed by SIGTERM.
 const TERMINATED: i64 = 143;
 
 impl Look<'_> {
-    /// What the pod is told to fail with.
     fn fault(&self) -> Option<Fault> {
         Fault::told(self.pod).flatten()
     }
 
-    /// Looks at a container that has been running since `since`.
+    /// Checks a container that has been running since `since`.
     pub(super) fn probe(&mut self, index: usize, since: Time) {
         let fault = self.fault();
         if self.status.containers[index].starting && !self.comes_up(index, since, fault.as_ref()) {
@@ -44,7 +44,7 @@ impl Look<'_> {
         }
     }
 
-    /// Whether the startup probe of a container succeeds now; before that no other one is made.
+    /// Whether the startup probe of a container has succeeded. Other probes start after that.
     fn comes_up(&mut self, index: usize, since: Time, fault: Option<&Fault>) -> bool {
         match fault {
             Some(fault) if fault.kind == FaultKind::CrashLooping => {
@@ -67,7 +67,7 @@ impl Look<'_> {
         true
     }
 
-    /// A container that does not come up in time is ended, to be tried again.
+    /// Restarts a container whose startup probe fails for too long.
     fn fail_startup(&mut self, index: usize, since: Time, fault: &Fault) {
         let probe = &self.spec(index)["startupProbe"];
         let fails_at = after(since, first_success(probe) + patience(probe));
@@ -77,7 +77,7 @@ impl Look<'_> {
         self.end_for(index, since, "Startup", "startup", fault);
     }
 
-    /// A container that says when it is to be asked first is not ready before.
+    /// Keeps a container unready until its first readiness probe.
     fn wait_for_readiness(&mut self, index: usize, since: Time) {
         let ready = after(since, first_success(&self.spec(index)["readinessProbe"]));
         if ready > self.site.now && !self.is_told_ready(index) {
@@ -86,7 +86,7 @@ impl Look<'_> {
         }
     }
 
-    /// The process ends by itself, about a second after it began or was told to.
+    /// Ends the process about a second after its start.
     fn crash(&mut self, index: usize, since: Time) {
         let end = since + self.run_time(index);
         if end > self.site.now {
@@ -111,7 +111,7 @@ impl Look<'_> {
 
     fn fail_liveness(&mut self, index: usize, since: Time, fault: &Fault) {
         let (fails_at, began) = self.failing_since(index, "livenessProbe");
-        // Probes of a container that was started meanwhile begin anew.
+        // The failures of a restarted container count from its start.
         let fails_at = if since > began { after(since, fails_at.duration_since(began)) } else { fails_at };
         if fails_at > self.site.now {
             return self.look_again(fails_at);
@@ -119,7 +119,7 @@ impl Look<'_> {
         self.end_for(index, since, "Liveness", "liveness", fault);
     }
 
-    /// Ends a container for a probe that has failed too often.
+    /// Restarts a container whose probe has failed too often.
     fn end_for(&mut self, index: usize, since: Time, probe: &str, named: &str, fault: &Fault) {
         let why = fault.message_or("HTTP probe failed with statuscode: 500");
         self.tell(Notice::warning("Unhealthy", format!("{probe} probe failed: {why}")));
@@ -129,7 +129,7 @@ impl Look<'_> {
         self.end(index, since, TERMINATED);
     }
 
-    /// Ends the process of a container.
+    /// Kills the process of a container and schedules its restart.
     fn end(&mut self, index: usize, since: Time, code: i64) {
         let now = self.site.now;
         self.status.containers[index].state = State::ended(since, now, code);
@@ -137,7 +137,7 @@ impl Look<'_> {
         self.crash_loop(index);
     }
 
-    /// When a probe of a container has failed often enough, and when it began to fail.
+    /// The time at which a probe reaches its failure threshold, and the time of its first failure.
     fn failing_since(&mut self, index: usize, probe: &str) -> (Time, Time) {
         let patience = patience(&self.spec(index)[probe]);
         let name = self.status.containers[index].name.clone();
@@ -145,7 +145,7 @@ impl Look<'_> {
         (after(began, patience), began)
     }
 
-    /// Whether the API says that the container is ready.
+    /// Whether the container is ready in the API.
     fn is_told_ready(&self, index: usize) -> bool {
         let container = &self.status.containers[index];
         let list = if container.init { "/status/initContainerStatuses" } else { "/status/containerStatuses" };
@@ -158,15 +158,15 @@ fn number(probe: &Value, field: &str, otherwise: i64) -> i64 {
     probe[field].as_i64().unwrap_or(otherwise)
 }
 
-/// How long a probe fails before that counts.
+/// The time from the first failure of a probe until the threshold is reached.
 fn patience(probe: &Value) -> SignedDuration {
     let (period, failures) =
         (number(probe, "periodSeconds", PERIOD_SECONDS), number(probe, "failureThreshold", FAILURES));
     SignedDuration::from_secs(period.saturating_mul(failures))
 }
 
-/// How long after its start a container is asked first that answers well: it is asked once a period, and not before its delay is
-/// over.
+/// The time from the start of a container to its first probe: the first multiple of the period that is not
+/// before the initial delay.
 fn first_success(probe: &Value) -> SignedDuration {
     let delay = number(probe, "initialDelaySeconds", 0).max(0);
     let period = number(probe, "periodSeconds", PERIOD_SECONDS).max(1);

@@ -1,4 +1,4 @@
-//! What an image pull comes to, in the words of CRI-O and the kubelet.
+//! Results of image pulls, with the messages of CRI-O and the kubelet.
 
 use jiff::SignedDuration;
 use windtunnel_core::View;
@@ -7,43 +7,43 @@ use windtunnel_core::resources::CLUSTER_IMAGE_POLICIES;
 
 use crate::registry::{Image, Pull, Signature, digest_of, repository_of};
 
-/// The address of the resolver in CRI-O's text about a registry that cannot be found.
+/// The address of the DNS server in CRI-O's message about an unknown registry host.
 const RESOLVER: &str = "10.0.0.2:53";
 
-/// What a pull comes to.
+/// The result of a pull.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The image arrives.
+    /// The pull succeeds.
     Arrives {
-        /// After more than a minute.
+        /// Whether it takes more than a minute.
         slowly: bool,
     },
-    /// The kubelet shows this waiting state.
+    /// The pull fails with this error.
     Fails(PullError),
-    /// No answer ever comes.
+    /// The registry never answers.
     Never,
 }
 
-/// The waiting state of a container whose image could not be pulled.
+/// The waiting state of a container after a failed pull.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PullError {
-    /// Such as `ErrImagePull`.
+    /// The reason, such as `ErrImagePull`.
     pub(super) reason: &'static str,
-    /// CRI-O's text, as the kubelet passes it on.
+    /// CRI-O's message, as the kubelet reports it.
     pub(super) message: String,
 }
 
-/// The pull of one image for one pod.
+/// The state of the pull of one image for one pod.
 #[derive(Debug, Clone)]
 pub(super) enum Pulling {
-    /// It is under way and comes to `outcome` at `until`.
+    /// The pull is in progress and ends at `until` with `outcome`.
     Underway { since: Time, until: Time, outcome: Outcome, failures: u32 },
-    /// It failed; the error shows until `quiet_at`, and the next try is at `retry_at`.
+    /// The pull failed. The status shows the error until `quiet_at`, and the next attempt is at `retry_at`.
     Failed { error: PullError, quiet_at: Time, retry_at: Time, failures: u32 },
 }
 
 impl Pulling {
-    /// The clock was set.
+    /// Shifts all times when the clock is set.
     pub(super) fn leap(&mut self, by: SignedDuration) {
         let times = match self {
             Self::Underway { since, until, .. } => [since, until],
@@ -56,7 +56,7 @@ impl Pulling {
 }
 
 impl PullError {
-    /// What the Event about it says was wrong.
+    /// The error in the message of the Event.
     pub(super) fn told(&self) -> String {
         match self.message.split_once(" because the ").and_then(|(_, cause)| cause.split_once(": ")) {
             Some((_, cause)) if self.reason != "ErrImagePull" => format!("{}: {cause}", self.reason),
@@ -64,14 +64,15 @@ impl PullError {
         }
     }
 
-    /// The message of `ImagePullBackOff` after this error. Since Kubernetes 1.32 it ends with the error.
+    /// The message of `ImagePullBackOff` after this error. It includes the error since Kubernetes 1.32.
     pub(super) fn back_off_message(&self, image: &str, kubelet_minor: u32) -> String {
         let back_off = format!("Back-off pulling image \"{image}\"");
         if kubelet_minor >= 32 { format!("{back_off}: {}: {}", self.reason, self.message) } else { back_off }
     }
 }
 
-/// What a pull of `image` comes to now where the registry has `found`, told by a kubelet of Kubernetes 1.`kubelet_minor`.
+/// The result of a pull of `image` with the registry's answer `found`, in the messages of a kubelet of
+/// version 1.`kubelet_minor`.
 pub(super) fn attempt(found: &Image, view: &View, image: &str, kubelet_minor: u32) -> Outcome {
     let cause = match found.pull {
         Pull::Succeeds | Pull::Slow
@@ -119,7 +120,7 @@ pub(super) fn attempt(found: &Image, view: &View, image: &str, kubelet_minor: u3
     Outcome::Fails(PullError { reason: "ErrImagePull", message })
 }
 
-/// A manifest that arrives is compared with the digest when its kind is looked at.
+/// The error for a manifest with a wrong digest, which CRI-O reports while it determines the manifest's type.
 fn other_digest(image: &str, kubelet_minor: u32) -> String {
     let digest = digest_of(image).unwrap_or_default();
     let cause = format!("Manifest does not match provided manifest digest {digest}");
@@ -127,8 +128,8 @@ fn other_digest(image: &str, kubelet_minor: u32) -> String {
     runtime_text(&image_error, &cause, kubelet_minor)
 }
 
-/// The error as it reaches the kubelet: CRI-O of 4.20 (Kubernetes 1.33) tries the image as an OCI artifact too, and
-/// kubelets before 1.32 keep the prefix that gRPC puts before errors of no known kind.
+/// The error as the kubelet receives it. CRI-O 4.20 (Kubernetes 1.33) also tries the image as an OCI
+/// artifact. Kubelets before 1.32 keep gRPC's prefix for errors of unknown type.
 fn runtime_text(error: &str, of_artifact: &str, kubelet_minor: u32) -> String {
     match kubelet_minor {
         33.. => format!(
@@ -150,7 +151,7 @@ fn host(image: &str) -> &str {
     repository_of(image).split('/').next().unwrap_or_default()
 }
 
-/// What a container whose image has no possible name waits with, without a pull.
+/// The waiting state of a container with an invalid image name, which is not pulled.
 pub(super) fn misnamed(image: &str) -> Option<PullError> {
     let possible = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-/:".contains(c);
     let repository = repository_of(image);
@@ -175,8 +176,8 @@ fn wants_signature(view: &View, image: &str) -> bool {
         .any(|scope| covers(scope, repository))
 }
 
-/// The scope rule of `policy.json` (containers-policy.json(5)): a repository, a namespace or host above it, or
-/// `*.domain`.
+/// Matches a scope like `policy.json` (containers-policy.json(5)): a repository, a namespace or host above
+/// it, or `*.domain`.
 fn covers(scope: &str, repository: &str) -> bool {
     if let Some(domain) = scope.strip_prefix('*') {
         return repository.split('/').next().is_some_and(|host| host.ends_with(domain));
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_manifest_reads_as_each_generation_of_kubelets_and_cri_o_says_it() {
+    fn reports_an_unknown_manifest_like_each_version_of_kubelet_and_cri_o() {
         let old_back_off =
             "Back-off pulling image \"quay.io/openshift-release-dev/ocp-release@sha256:0000\"".to_owned();
         let core =
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_of_another_digest_is_told_of_by_the_digest_that_was_asked_for() {
+    fn reports_a_manifest_with_a_wrong_digest_by_the_requested_digest() {
         let image = Image { pull: Pull::WrongDigest, ..Image::default() };
         let told = |minor| match attempt(&image, &View::default(), IMAGE, minor) {
             Outcome::Fails(error) => error.message,
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_image_can_have_is_not_pulled() {
+    fn rejects_invalid_image_names_without_a_pull() {
         for image in ["quay.io/a/b@sha256:00", "host:5000/a/b_c.d-e:V1", "busybox"] {
             assert_eq!(misnamed(image), None, "{image}");
         }
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_covers_whole_path_elements_below_it() {
+    fn a_scope_covers_complete_path_elements_below_it() {
         let repository = "quay.io/openshift-release-dev/ocp-release";
         for (scope, expected) in [
             (repository, true),

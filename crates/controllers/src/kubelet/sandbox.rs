@@ -1,4 +1,5 @@
-//! What comes before the first container of a pod: its sandbox, with the network in it. And how soon an end is noticed.
+//! The pod sandbox, which is created before the first container, and the delay until the kubelet detects the
+//! end of a process.
 
 use jiff::SignedDuration;
 use windtunnel_core::Object;
@@ -6,22 +7,23 @@ use windtunnel_core::rng::Streams;
 
 use super::worker::{Look, draw};
 
-/// How long a sandbox takes whose network is that of the node, in milliseconds.
+/// The creation time of a sandbox with the host network, in milliseconds.
 const ON_HOST: (u64, u64) = (200, 700);
-/// The same for one that a network plug-in must give an address.
+/// The creation time of a sandbox with an address from a network plug-in, in milliseconds.
 const WITH_NETWORK: (u64, u64) = (600, 1_800);
-/// How long after its end a process is missed: containers are listed once a second (the pod lifecycle event generator).
+/// The delay until the kubelet detects the end of a process, in milliseconds. It lists containers once a
+/// second (pod lifecycle event generator).
 const RELIST: (u64, u64) = (20, 1_000);
 
 impl Look<'_> {
-    /// Begins to make the sandbox of a pod that the kubelet has taken on.
+    /// Starts to create the sandbox of a new pod.
     pub(super) fn make_sandbox(&mut self) {
         let on_host = self.pod["spec"]["hostNetwork"] == true;
         let takes = draw(&mut self.stream("sandbox", "", 0), if on_host { ON_HOST } else { WITH_NETWORK });
         self.memory.sandbox_at = Some(self.site.now + takes);
     }
 
-    /// Whether the sandbox is still being made. That of a pod which another process of the kubelet took on is there.
+    /// Whether the sandbox is not ready yet. A restarted kubelet finds the sandboxes of its pods ready.
     pub(super) fn waits_for_sandbox(&mut self) -> bool {
         let Some(at) = self.memory.sandbox_at.filter(|at| *at > self.site.now) else { return false };
         self.out.why = Some(format!("making the sandbox of {}", self.key));
@@ -30,7 +32,7 @@ impl Look<'_> {
     }
 }
 
-/// How long it takes until the kubelet sees that a process of `pod` has ended.
+/// The delay until the kubelet detects that a process of `pod` has ended.
 pub(super) fn until_missed(streams: Streams, pod: &Object, container: &str) -> SignedDuration {
     let run = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
     let run =

@@ -1,4 +1,4 @@
-//! The status of a pod as a kubelet reads and writes it.
+//! Reading and writing of a pod's status by the kubelet.
 
 use std::net::Ipv4Addr;
 
@@ -12,46 +12,46 @@ use windtunnel_core::rng::Streams;
 use super::mirror;
 use super::worker::Site;
 
-/// The first minor whose kubelets tell all addresses of their node (`PodHostIPs`).
+/// The first minor version whose kubelets report all addresses of their node (`PodHostIPs`).
 const HOST_IPS_MINOR: u32 = 29;
 
-/// State of a container.
+/// The state of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum State {
-    /// Not started: why, and in whose words.
+    /// Not started.
     Waiting {
-        /// One word, such as `PodInitializing`.
+        /// The reason, such as `PodInitializing`.
         reason: String,
-        /// A sentence; may be empty.
+        /// A message for people; may be empty.
         message: String,
     },
-    /// Its process runs.
+    /// The process runs.
     Running {
-        /// Since when.
+        /// The start time.
         since: Time,
     },
-    /// Its process has ended.
+    /// The process has ended.
     Ended {
-        /// When it had started.
+        /// The start time.
         since: Time,
-        /// When it ended.
+        /// The end time.
         at: Time,
         /// Exit code; 137 is SIGKILL.
         code: i64,
-        /// One word, such as `Completed`.
+        /// The reason, such as `Completed`.
         reason: String,
-        /// What it left behind; may be empty.
+        /// The termination message; may be empty.
         message: String,
     },
 }
 
 impl State {
-    /// A container that has not started, without a message.
+    /// A waiting state without a message.
     pub(super) fn waiting(reason: &str) -> Self {
         Self::Waiting { reason: reason.to_owned(), message: String::new() }
     }
 
-    /// A process that has ended, with nothing to say but its code.
+    /// A terminated state with the default reason for its exit code.
     pub(super) fn ended(since: Time, at: Time, code: i64) -> Self {
         let reason = if code == 0 { "Completed" } else { "Error" };
         Self::Ended { since, at, code, reason: reason.to_owned(), message: String::new() }
@@ -101,62 +101,61 @@ impl State {
     }
 }
 
-/// One container of a pod.
+/// A container of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is told for itself")]
 pub(super) struct Container {
     /// Its name.
     pub(super) name: String,
-    /// Its image's pull specification.
+    /// The pull specification of its image.
     pub(super) image: String,
     /// Whether it is an init container.
     pub(super) init: bool,
-    /// Whether it is one that runs on beside the others (an init container with `restartPolicy: Always`).
+    /// Whether it is a sidecar (an init container with `restartPolicy: Always`).
     pub(super) sidecar: bool,
-    /// What it does now.
+    /// Its current state.
     pub(super) state: State,
-    /// How its run before this one ended.
+    /// The terminated state of its previous run.
     pub(super) last: Option<State>,
-    /// How often it was restarted.
+    /// The number of restarts.
     pub(super) restarts: u32,
-    /// Whether it runs and is not ready.
+    /// Whether it runs but is not ready.
     pub(super) fails_probe: bool,
-    /// Whether it runs and its startup probe has not succeeded yet.
+    /// Whether it runs but its startup probe has not succeeded yet.
     pub(super) starting: bool,
 }
 
 impl Container {
-    /// Whether it ended well.
+    /// Whether it exited with code 0.
     pub(super) fn is_done(&self) -> bool {
         matches!(self.state, State::Ended { code: 0, .. })
     }
 
-    /// Whether it ended badly.
+    /// Whether it exited with another code.
     pub(super) fn has_failed(&self) -> bool {
         matches!(self.state, State::Ended { code, .. } if code != 0)
     }
 
-    /// Whether its process runs.
     pub(super) fn is_running(&self) -> bool {
         matches!(self.state, State::Running { .. })
     }
 
-    /// Whether the pod's sandbox was made: nothing is pulled before.
+    /// Whether the pod's sandbox exists, which all pulls wait for.
     fn has_sandbox(&self) -> bool {
         !matches!(&self.state, State::Waiting { reason, .. } if ["ContainerCreating", "PodInitializing"].contains(&reason.as_str()))
     }
 
-    /// Whether its process runs and has come up.
+    /// Whether its process runs and its startup probe has succeeded.
     fn has_started(&self) -> bool {
         self.is_running() && !self.starting
     }
 
-    /// Whether what comes after this init container may begin.
+    /// Whether the containers after this init container may start.
     pub(super) fn is_through(&self) -> bool {
         if self.sidecar { self.has_started() } else { self.is_done() }
     }
 
-    /// Comes to another state. Of a process that has ended it is remembered how; one that is started after that is counted.
+    /// Changes the state. Keeps the terminated state of a process that has ended, and counts restarts.
     pub(super) fn leave_for(&mut self, next: State) {
         let before = std::mem::replace(&mut self.state, next);
         if matches!(before, State::Ended { .. }) {
@@ -167,12 +166,12 @@ impl Container {
         }
     }
 
-    /// Whether its process runs, or has run.
+    /// Whether its process has been started at least once.
     pub(super) fn has_begun(&self) -> bool {
         !matches!(self.state, State::Waiting { .. }) || self.last.is_some()
     }
 
-    /// Whether it counts among those that run as long as the pod does.
+    /// Whether it should run as long as the pod.
     fn runs_on(&self) -> bool {
         !self.init || self.sidecar
     }
@@ -211,23 +210,23 @@ impl Container {
     }
 }
 
-/// What a kubelet tells of a pod.
+/// The status of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Status {
     /// `Pending`, `Running`, `Succeeded` or `Failed`.
     pub(super) phase: &'static str,
-    /// Why the pod as a whole failed; empty otherwise.
+    /// The reason of the failure of the whole pod; otherwise empty.
     pub(super) reason: String,
-    /// The same as a sentence.
+    /// The message of that failure.
     pub(super) message: String,
-    /// When this kubelet took the pod on.
+    /// The time at which the kubelet accepted the pod.
     pub(super) start: Option<Time>,
     /// Init containers in order, then the others.
     pub(super) containers: Vec<Container>,
 }
 
 impl Status {
-    /// Reads what stands in the API; containers that have no status yet wait.
+    /// Reads the status in the API. Containers without a status are waiting.
     pub(super) fn read(pod: &Object) -> Self {
         let containers = [("/spec/initContainers", "/status/initContainerStatuses", true)]
             .into_iter()
@@ -249,12 +248,11 @@ impl Status {
         }
     }
 
-    /// Whether the pod will never run again.
     pub(super) fn is_terminal(&self) -> bool {
         matches!(self.phase, "Succeeded" | "Failed")
     }
 
-    /// The fields of `status` that differ from those in the API; `None` where none does.
+    /// The fields of `status` that differ from the API; `None` if none do.
     pub(super) fn changes(&self, pod: &Object, site: &Site<'_>, address: Option<Ipv4Addr>) -> Option<Value> {
         let list = |init: bool| -> Vec<Value> {
             self.containers
@@ -286,7 +284,7 @@ impl Status {
         (!changed.is_empty()).then_some(Value::Object(changed))
     }
 
-    /// Where the pod is reached, once its sandbox is there; where its node is, from the start.
+    /// The addresses of the pod, once its sandbox exists, and those of its node.
     fn addresses(
         &self,
         pod: &Object,
@@ -309,7 +307,7 @@ impl Status {
         told
     }
 
-    /// The kubelet's conditions, among those that others have set.
+    /// The new conditions of the pod. Keeps conditions of other writers.
     fn conditions(&self, pod: &Object, now: Time, kubelet_minor: u32) -> Vec<Value> {
         let mut list = pod.list("/status/conditions").to_vec();
         let names = |open: &dyn Fn(&Container) -> bool| -> Vec<&str> {

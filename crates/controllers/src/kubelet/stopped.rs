@@ -1,5 +1,5 @@
-//! A kubelet that does not run, on a machine that does: nothing on its node changes by it, and nobody hears of it. What was running
-//! there runs on. Started again it knows what a new process can know.
+//! A stopped kubelet on a running machine. It neither updates its node nor renews its Lease, and containers
+//! keep running. After a restart it knows only what a new process would know.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use windtunnel_core::{Key, View, resources};
 use super::{Effect, Input, Kubelet, Signal, Step};
 use crate::faults::{Fault, FaultKind};
 
-/// What is on the machine of a kubelet that does not run.
+/// The state of the machine while the kubelet is stopped.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stopped {
-    /// The pods that run there, with their uids.
+    /// The running pods with their uids.
     pods: BTreeMap<Key, String>,
-    /// What the runtime has had to say since.
+    /// The signals of the runtime since the stop.
     signals: Vec<Signal>,
 }
 
 impl Kubelet {
-    /// Whether it does not run. If it did before, or is to again, that happens now.
+    /// Whether the kubelet is stopped. Stops or restarts it if the fault of its node has changed.
     pub(super) fn is_stopped(&mut self, input: &Input<'_>, step: &mut Step) -> bool {
         if !is_told_to_stop(input.view, &self.node) {
             if let Some(stopped) = self.stopped.take() {
@@ -37,7 +37,7 @@ impl Kubelet {
         true
     }
 
-    /// A new process on the same machine. It ends what runs there of pods that are gone.
+    /// Starts a new process on the same machine, which kills the containers of pods that are gone.
     fn start_again(&mut self, stopped: Stopped, view: &View, step: &mut Step) {
         let new = Self::new(&self.node, Arc::clone(&self.environment), &self.streams);
         let old = std::mem::replace(self, new);
@@ -48,7 +48,7 @@ impl Kubelet {
         for pod in gone.into_keys().filter(|pod| !self.static_pods.has(pod)) {
             step.effects.push(Effect::Kill { pod });
         }
-        // A pod that has taken the place of one that is gone has nothing to do with its processes.
+        // Signals for pods that are gone must not affect new pods of the same name.
         signals.retain(|signal| !matches!(signal, Signal::Exited { pod, .. } if !pods.contains_key(pod)));
         self.missed = signals;
     }

@@ -1,6 +1,6 @@
-//! One look at one pod: what its containers do next, and when to look again.
+//! Processing of one pod: the next actions of its containers, and the time of the next check.
 //!
-//! What the API shows is the state; [`Memory`] holds only what a real kubelet loses in a restart too.
+//! The state is in the API. [`Memory`] contains only what a real kubelet loses in a restart too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -19,53 +19,54 @@ use crate::Effect;
 use crate::environment::NodeEnvironment;
 use crate::recorder::{Notice, Recorder, Subject};
 
-/// Pause before an ended container is started again.
+/// The delay before an ended container is restarted.
 pub(super) const RESTART_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
-/// What a kubelet knows beside the API.
+/// The kubelet's state of a pod that is not in the API.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
-    /// The pod that this is about; one of the same name may follow.
+    /// The uid of the pod, to recognize another pod of the same name.
     pub(super) uid: String,
-    /// Where it is reached, or will be when its sandbox is there.
+    /// The address of the pod, assigned before its sandbox exists.
     pub(super) address: Option<Ipv4Addr>,
-    /// Containers whose processes the runtime said have ended, and how, until they are started again: a status that tells of it
-    /// may be refused.
+    /// The exit codes of containers whose end the runtime has reported, until they start again. They are kept
+    /// because the API server may reject a status update.
     pub(super) exited: BTreeMap<String, i64>,
-    /// Containers whose programs the runtime was told to start. A kubelet that is started anew does not know, for it may have died
-    /// between reporting a container and starting it: it tells the runtime once more, which minds nothing that runs.
+    /// The containers whose programs were started. A restarted kubelet starts them again, as it may have
+    /// crashed between the report and the start of a container. The runtime ignores that for running
+    /// programs.
     started: BTreeSet<String>,
-    /// The last patch of the status, not to be sent again when the server makes something else of it.
+    /// The last status patch. It is not sent again if the server stores a different status.
     pub(super) sent: Option<Sent>,
-    /// Whether the pod was already removed; finalizers may keep it.
+    /// Whether the removal of the pod was requested; finalizers may delay it.
     pub(super) removed: bool,
     /// Pulls by image.
     pub(super) pulls: BTreeMap<String, Pulling>,
-    /// What was told of it as Events.
+    /// The recorder for Events of the pod.
     pub(super) events: Recorder,
-    /// When its sandbox is made, where that is known.
+    /// The time at which the sandbox is ready, if this process creates it.
     pub(super) sandbox_at: Option<Time>,
-    /// Since when probes of containers fail.
+    /// The time of the first probe failure, by container.
     pub(super) failing: BTreeMap<String, Time>,
-    /// How often containers had been restarted when they had last run well for long.
+    /// The restart count at the last reset of the back-off, by container.
     pub(super) forgiven: BTreeMap<String, u32>,
-    /// By when all processes of a deleted pod must have ended.
+    /// The time by which all processes of a deleted pod must have ended.
     pub(super) stop_by: Option<Time>,
     ends: BTreeMap<String, Time>,
 }
 
-/// A patch of a pod's status that was sent.
+/// A status patch that was sent.
 #[derive(Debug, Clone)]
 pub(super) struct Sent {
     changes: Value,
-    /// The versions of the pod that it was made from and that it left behind: of any later one, somebody else has written
-    /// over it.
+    /// The version of the pod that the patch is based on, with the version that it produced in `left`. In any
+    /// later version another client has overwritten the status.
     seen: String,
     pub(super) left: String,
 }
 
 impl Memory {
-    /// The clock was set: what is waited for comes by as much later on it.
+    /// Shifts all times when the clock is set.
     pub(super) fn leap(&mut self, by: SignedDuration) {
         let times = self.sandbox_at.iter_mut().chain(&mut self.stop_by);
         let times = times.chain(self.failing.values_mut()).chain(self.ends.values_mut());
@@ -73,7 +74,7 @@ impl Memory {
         self.pulls.values_mut().for_each(|pulling| pulling.leap(by));
     }
 
-    /// Nothing known yet of this pod, on this node.
+    /// Creates the memory of a new pod on this node.
     pub(super) fn of(pod: &Object, node: &str) -> Self {
         let involved = json!({
             "apiVersion": "v1",
@@ -89,38 +90,38 @@ impl Memory {
     }
 }
 
-/// Where and when a pod is looked at.
+/// The environment of a check.
 pub(super) struct Site<'a> {
     /// The cluster.
     pub(super) view: &'a View,
-    /// What lies outside it.
+    /// The environment outside the cluster.
     pub(super) environment: &'a dyn NodeEnvironment,
-    /// The run's randomness.
+    /// The random streams of the run.
     pub(super) streams: Streams,
-    /// Minor of the kubelet's Kubernetes 1.x.
+    /// The minor version of the kubelet.
     pub(super) minor: u32,
     /// The address of the node.
     pub(super) host: Option<&'a str>,
-    /// The current moment.
+    /// The current time.
     pub(super) now: Time,
 }
 
-/// What one look comes to.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub(super) struct Looked {
-    /// Requests, in order.
+    /// Write requests, in order.
     pub(super) writes: Vec<Write>,
-    /// What is asked of the runtime.
+    /// Effects on the container runtime.
     pub(super) effects: Vec<Effect>,
-    /// What is told as Events.
+    /// Events to record.
     pub(super) notices: Vec<Notice>,
-    /// When to look again.
+    /// The time of the next check.
     pub(super) next: Option<Time>,
-    /// What is waited for.
+    /// The reason for waiting, for reports.
     pub(super) why: Option<String>,
 }
 
-/// Looks at `pod`; `images` are those on the node.
+/// Processes `pod`; `images` are the images on the node.
 pub(super) fn look(
     site: &Site<'_>,
     pod: &Object,
@@ -139,21 +140,21 @@ pub(super) fn look(
     look.out
 }
 
-/// A look that is under way.
+/// A check in progress.
 pub(super) struct Look<'a> {
-    /// Where and when.
+    /// The environment of the check.
     pub(super) site: &'a Site<'a>,
-    /// The pod as the API has it.
+    /// The pod in the API.
     pub(super) pod: &'a Object,
     /// Its key.
     pub(super) key: Key,
-    /// What is known beside the API.
+    /// The state that is not in the API.
     pub(super) memory: &'a mut Memory,
     /// The images on the node.
     pub(super) images: &'a mut BTreeSet<String>,
-    /// The status as it shall be.
+    /// The desired status.
     pub(super) status: Status,
-    /// What it comes to.
+    /// The result.
     pub(super) out: Looked,
 }
 
@@ -161,7 +162,7 @@ impl Look<'_> {
     fn advance(&mut self) {
         let now = self.site.now;
         let Some(start) = self.status.start else {
-            // The next look, with the answer, goes on from the state that observers have seen.
+            // The other steps follow in the next check, after this status is in the API.
             self.status.start = Some(now);
             self.make_sandbox();
             return;
@@ -176,7 +177,7 @@ impl Look<'_> {
         if self.waits_for_sandbox() {
             return;
         }
-        // What comes before the first container proper is not done again when a sidecar has to be.
+        // Init containers do not run again when a sidecar restarts.
         let has_begun = self.mains().any(Container::has_begun);
         for index in 0..self.status.containers.len() {
             let container = &self.status.containers[index];
@@ -195,18 +196,18 @@ impl Look<'_> {
         self.status.phase = self.phase();
     }
 
-    /// The containers proper.
+    /// The main containers.
     fn mains(&self) -> impl Iterator<Item = &Container> {
         self.status.containers.iter().filter(|container| !container.init)
     }
 
-    /// Whether a container has run for the last time.
+    /// Whether a container will not run again.
     fn is_over(&self, container: &Container) -> bool {
         let never = self.pod.text("/spec/restartPolicy") == "Never";
         container.is_done() || never && container.has_failed()
     }
 
-    /// What ran beside the containers proper ends with them.
+    /// Ends sidecars after the main containers.
     fn end_sidecars(&mut self) {
         let now = self.site.now;
         let mut ended_any = false;
@@ -221,7 +222,7 @@ impl Look<'_> {
         }
     }
 
-    /// What the pod says of a container.
+    /// The spec of a container.
     pub(super) fn spec(&self, index: usize) -> &Value {
         let container = &self.status.containers[index];
         let list = if container.init { "/spec/initContainers" } else { "/spec/containers" };
@@ -229,7 +230,7 @@ impl Look<'_> {
         found.unwrap_or(&Value::Null)
     }
 
-    /// Moves one container as far as it goes now.
+    /// Advances one container.
     fn drive(&mut self, index: usize) {
         let container = &self.status.containers[index];
         match container.state.clone() {
@@ -262,7 +263,7 @@ impl Look<'_> {
         }
     }
 
-    /// Starts a container whose image is there, for the first time or once more.
+    /// Starts or restarts a container whose image is present.
     pub(super) fn start(&mut self, index: usize) {
         let now = self.site.now;
         if let Some(state) = self.lacks_config(index).or_else(|| self.cannot_be_created(index)) {
@@ -285,7 +286,7 @@ impl Look<'_> {
         }
     }
 
-    /// Has the runtime start the program of a container, unless it was told so.
+    /// Starts the program of a container in the runtime, unless that was done already.
     fn start_program(&mut self, index: usize) {
         let container = &self.status.containers[index].name;
         if !self.memory.started.contains(container) {
@@ -305,7 +306,7 @@ impl Look<'_> {
         if never && inits.any(Container::has_failed) {
             "Failed"
         } else if !self.mains().all(Container::has_begun) {
-            // One that waits to be started again has been running.
+            // A container that waits for its restart has been running.
             "Pending"
         } else if never
             && self.mains().any(Container::has_failed)
@@ -355,13 +356,14 @@ impl Look<'_> {
     }
 }
 
-/// The containers that the status of `pod` says are running since before `moment`. It tells whole seconds.
+/// The containers of `pod` that have been running since before `moment`, according to its status. Start times
+/// are whole seconds.
 pub(super) fn running_before(pod: &Object, moment: Time) -> impl Iterator<Item = String> {
     let runs = move |container: &Container| matches!(container.state, State::Running { since } if since.as_second() < moment.as_second());
     Status::read(pod).containers.into_iter().filter(runs).map(|container| container.name)
 }
 
-/// A span between two numbers of milliseconds.
+/// A random duration between two numbers of milliseconds.
 pub(super) fn draw(stream: &mut Stream, millis: (u64, u64)) -> SignedDuration {
     SignedDuration::from_millis(i64::try_from(stream.between(millis.0, millis.1)).unwrap_or(0))
 }

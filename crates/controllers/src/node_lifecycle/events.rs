@@ -1,15 +1,15 @@
-//! What is told of nodes that fell silent, and of the pods on them.
+//! Events about unreachable nodes and the pods on them.
 
 use serde_json::json;
 use windtunnel_core::{Object, Resource};
 
 use crate::recorder::{Notice, Recorder, Subject};
 
-/// Who tells it: the process has more than one name.
+/// The reporting component, which differs from the name of the process.
 const COMPONENT: &str = "node-controller";
 const NOT_READY: &str = "NodeNotReady";
 
-/// What is told of an object of this kind. Events of what has no namespace stand in `default`.
+/// A recorder for an object of this kind. Events about cluster-scoped objects are in namespace `default`.
 pub(super) fn of(resource: &Resource, object: &Object) -> Recorder {
     let mut involved = json!({
         "apiVersion": resource.api_version(),
@@ -27,12 +27,12 @@ pub(super) fn of(resource: &Resource, object: &Object) -> Recorder {
     Recorder::of(Subject { involved, namespace, source: json!({ "component": COMPONENT }) })
 }
 
-/// A node that was ready is not known to be any more.
+/// The Event for a ready node that becomes unreachable.
 pub(super) fn node_not_ready(node: &Object) -> Notice {
     Notice::normal(NOT_READY, format!("Node {} status is now: {NOT_READY}", node.name()))
 }
 
-/// A pod is said not to be ready, for its node is not.
+/// The Event for a pod that becomes unready with its node.
 pub(super) fn pod_not_ready() -> Notice {
     Notice::warning(NOT_READY, "Node is not ready")
 }

@@ -1,4 +1,5 @@
-//! Pods on nodes whose taints they do not tolerate, or not for long (`taint-eviction-controller`).
+//! Eviction of pods that do not tolerate the taints of their node, or only for some time
+//! (`taint-eviction-controller`).
 
 use std::collections::BTreeMap;
 
@@ -12,17 +13,17 @@ use windtunnel_core::{Key, Object, View, Write};
 
 use crate::scheduler::taints::tolerated_for;
 
-/// The pods that are evicted later, each with its node and moment.
+/// The pending evictions, each with its node and time.
 ///
-/// `tolerationSeconds` count from the moment at which the controller first sees the pod on a tainted node. `timeAdded` of
-/// the taint does not matter, and other taints do not change a timer that runs.
+/// `tolerationSeconds` count from the time at which the controller first sees the pod on a tainted node. The
+/// taint's `timeAdded` has no effect, and further taints do not change a running timer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Timers {
     by_pod: BTreeMap<Key, (String, Time)>,
 }
 
 impl Timers {
-    /// When a pod has to leave its node; `None`: it may stay, and its timer ends.
+    /// The time at which a pod is evicted. `None` if it may stay, which also cancels its timer.
     pub(super) fn due(&mut self, key: &Key, pod: &Object, view: &View, now: Time) -> Option<Time> {
         let Some(span) = tolerance(pod, view) else {
             self.cancel(key);
@@ -36,18 +37,18 @@ impl Timers {
         Some(timer.or_insert_with(|| (node.to_owned(), after(now, span))).1)
     }
 
-    /// Ends the timer of a pod.
+    /// Cancels the timer of a pod.
     pub(super) fn cancel(&mut self, pod: &Key) {
         self.by_pod.remove(pod);
     }
 
-    /// Ends the timers of all pods on a node, which lost its taints.
+    /// Cancels the timers of all pods on a node without `NoExecute` taints.
     pub(super) fn cancel_all(&mut self, node: &str) {
         self.by_pod.retain(|_, (of, _)| of != node);
     }
 }
 
-/// How long a pod may stay on its tainted node; `None`: for ever.
+/// How long a pod tolerates the taints of its node; `None` for ever.
 fn tolerance(pod: &Object, view: &View) -> Option<SignedDuration> {
     let node = view.get(&NODES, "", pod.text("/spec/nodeName")).filter(|_| !pod.is_terminating())?;
     let taints = node.list("/spec/taints").iter().filter(|taint| taint["effect"] == "NoExecute");
@@ -55,7 +56,7 @@ fn tolerance(pod: &Object, view: &View) -> Option<SignedDuration> {
     spans.min().filter(|span| *span < SignedDuration::MAX)
 }
 
-/// Says in the pod's status why it goes, and deletes it.
+/// Sets the condition `DisruptionTarget` and deletes the pod.
 pub(super) fn evict(pod: &Object, now: Time) -> Vec<Write> {
     let mut conditions = pod.list("/status/conditions").to_vec();
     let message = "Taint manager: deleting due to NoExecute taint";

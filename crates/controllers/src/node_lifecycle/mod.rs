@@ -1,9 +1,10 @@
-//! The node lifecycle controller: it tells of nodes whose kubelet is silent, taints nodes by their conditions, and has pods
-//! removed that do not tolerate that.
+//! The node lifecycle controller reports unreachable nodes, taints nodes by their conditions, and evicts pods
+//! that do not tolerate the taints.
 //!
-//! A kubelet lives as long as it renews its Lease in `kube-node-lease` or posts the status of its node, whichever it did last. One
-//! that has no Lease is believed: where kubelets renew none, nobody is silent. A kubelet that renews its Lease rarely says so
-//! in `leaseDurationSeconds`. What it writes there are moments of its own clock: only that they change counts.
+//! A node is unreachable if its kubelet has neither renewed its Lease in `kube-node-lease` nor posted its
+//! node status for some time. A node without a Lease is never considered unreachable, for environments
+//! without Leases. A longer renewal interval is announced in `leaseDurationSeconds`. Times in Leases and
+//! statuses are from the kubelet's clock, so the controller only checks whether they change.
 
 mod events;
 mod eviction;
@@ -37,7 +38,7 @@ pub struct NodeLifecycleController {
 }
 
 impl NodeLifecycleController {
-    /// A controller that has not looked at anything yet.
+    /// Creates a node lifecycle controller.
     pub fn new() -> Self {
         Self::default()
     }
@@ -106,7 +107,7 @@ impl NodeLifecycleController {
             if drives_out {
                 self.queue.add(PODS.key(pod.namespace(), pod.name()));
             }
-            // A kubelet that says itself that its node is not ready goes on telling of its pods.
+            // The kubelet of a node that is not ready still updates its pods.
             if is_silent && let Some(write) = silence::pod_not_ready(pod, now) {
                 writes.push(write);
                 writes.extend(self.tell(&PODS, pod, events::pod_not_ready(), now));
@@ -121,7 +122,7 @@ impl NodeLifecycleController {
     }
 }
 
-/// Whether a pod is on a node that it was not on before.
+/// Whether the change binds a pod to a node.
 fn is_newly_bound(change: &Change) -> bool {
     let node = |pod: &Object| pod.text("/spec/nodeName").to_owned();
     change.kind != ChangeKind::Deleted
@@ -146,7 +147,7 @@ impl Actor for NodeLifecycleController {
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
         let mut step = Step::default();
-        // A look at a node leads to looks at its pods.
+        // Processing a node queues its pods.
         loop {
             let due = self.queue.take_due(input.now);
             if due.is_empty() {

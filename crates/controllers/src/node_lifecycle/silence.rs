@@ -1,4 +1,4 @@
-//! Nodes whose kubelet says nothing any more.
+//! Detection of silent kubelets, and the resulting conditions of nodes and pods.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,20 @@ use windtunnel_core::{Object, View, Write};
 
 use super::LEASE_NAMESPACE;
 
-/// How long a kubelet may be silent at least (`node-monitor-grace-period`).
+/// The minimum time after which a silent kubelet is considered unreachable (`node-monitor-grace-period`).
 const GRACE_SECONDS: i64 = 40;
 
-/// The conditions that a kubelet posts.
+/// The conditions that kubelets post.
 const POSTED: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/// When kubelets were last heard of, by the clock of who listens: theirs may be wrong.
+/// The time of the last heartbeat of each kubelet, by the controller's clock, as the clocks of kubelets may
+/// be wrong.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LastHeard {
     by_node: BTreeMap<String, Heard>,
 }
 
-/// What was last heard of one of them, and since when that says the same.
+/// The values of the last heartbeat, and the time at which they were first seen.
 #[derive(Debug, Clone)]
 struct Heard {
     renewed: String,
@@ -32,7 +33,8 @@ struct Heard {
 }
 
 impl LastHeard {
-    /// When the kubelet of a node counts as silent, by its Lease and by the status that it last posted; `None`: it has no Lease.
+    /// The time from which the kubelet of a node counts as silent, by its Lease and its last posted status;
+    /// `None` without a Lease.
     pub(super) fn silence_begins(&mut self, node: &Object, view: &View, now: Time) -> Option<Time> {
         let lease = view.get(&LEASES, LEASE_NAMESPACE, node.name())?;
         let seconds = lease.number("/spec/leaseDurationSeconds").unwrap_or(0).max(GRACE_SECONDS);
@@ -47,18 +49,18 @@ impl LastHeard {
         Some(after(at, SignedDuration::from_secs(seconds)))
     }
 
-    /// A node is gone.
+    /// Removes the heartbeat of a deleted node.
     pub(super) fn forget(&mut self, node: &str) {
         self.by_node.remove(node);
     }
 }
 
-/// Whether all that a kubelet posts is said to be unknown.
+/// Whether all conditions that a kubelet posts are `Unknown`.
 pub(super) fn is_told(node: &Object) -> bool {
     POSTED.iter().all(|kind| condition::of(node, kind).is_some_and(|found| found["status"] == "Unknown"))
 }
 
-/// Says of all that the kubelet posts that it is not known any more.
+/// Sets all conditions that the kubelet posts to `Unknown`.
 pub(super) fn tell(node: &Object, now: Time) -> Write {
     let mut conditions = node.list("/status/conditions").to_vec();
     for kind in POSTED {
@@ -90,7 +92,7 @@ fn never_posted(kind: &str, node: &Object, [reason, message]: [&str; 2], now: Ti
     })
 }
 
-/// Says of a pod that it is not ready, as its node is not.
+/// Sets `Ready` of a pod to `False` because its node is unreachable.
 pub(super) fn pod_not_ready(pod: &Object, now: Time) -> Option<Write> {
     let mut conditions = pod.list("/status/conditions").to_vec();
     let ready = conditions.iter_mut().find(|found| found["type"] == "Ready" && found["status"] == "True")?;

@@ -1,4 +1,4 @@
-//! Taints that follow from what a node says and from what people want of it.
+//! Taints that follow from the conditions of a node and from cordons.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
@@ -7,7 +7,7 @@ use windtunnel_core::{Object, Write, condition};
 
 use crate::scheduler::taints::{NOT_READY, UNREACHABLE, UNSCHEDULABLE, taint as of};
 
-/// Conditions that keep pods away while they are true.
+/// Conditions that cause a `NoSchedule` taint while they are true.
 const PRESSURES: [(&str, &str); 4] = [
     ("MemoryPressure", "node.kubernetes.io/memory-pressure"),
     ("DiskPressure", "node.kubernetes.io/disk-pressure"),
@@ -15,7 +15,7 @@ const PRESSURES: [(&str, &str); 4] = [
     ("NetworkUnavailable", "node.kubernetes.io/network-unavailable"),
 ];
 
-/// Gives a node the taints that it is to have; `None`: it has them.
+/// The write that corrects the managed taints of a node; `None` if they are correct.
 pub(super) fn taint(node: &Object, now: Time) -> Option<Write> {
     let before = node.list("/spec/taints");
     let wanted = wanted(node);
@@ -40,12 +40,12 @@ pub(super) fn taint(node: &Object, now: Time) -> Option<Write> {
     Some(Write::merge_patch(&NODES, "", node.name(), patch))
 }
 
-/// Whether a node has taints that drive pods out.
+/// Whether a node has `NoExecute` taints.
 pub(super) fn drives_out(node: &Object) -> bool {
     node.list("/spec/taints").iter().any(|taint| taint["effect"] == "NoExecute")
 }
 
-/// The taints that follow from the state of a node.
+/// The managed taints that the state of a node requires.
 fn wanted(node: &Object) -> Vec<Value> {
     let status =
         |kind: &str| condition::of(node, kind).map_or("", |found| found["status"].as_str().unwrap_or(""));
@@ -67,8 +67,8 @@ fn wanted(node: &Object) -> Vec<Value> {
     taints
 }
 
-/// Whether a taint comes and goes with the state of a node. Of a node that never said whether it is ready, that stays
-/// which it was created with.
+/// Whether this controller manages a taint of a node. A node that has never reported `Ready` keeps the
+/// not-ready and unreachable taints that it was created with.
 fn is_managed(taint: &Value, node: &Object) -> bool {
     let (key, effect) = (taint["key"].as_str().unwrap_or(""), taint["effect"].as_str().unwrap_or(""));
     match (key, effect) {

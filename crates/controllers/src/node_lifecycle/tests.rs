@@ -1,4 +1,4 @@
-//! Nodes that are cordoned, not ready or silent, and the pods on them.
+//! Nodes that are cordoned, not ready or unreachable, and the pods on them.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -9,8 +9,8 @@ use windtunnel_core::{Object, Write, condition};
 use super::NodeLifecycleController;
 use crate::testing::{Rig, check_recovery};
 
-/// Node `n`, new and ready, with a pod that tolerates its silence for five minutes, a daemon that does for ever, and one
-/// that does not at all.
+/// Creates node `n`, new and ready, with three pods: `patient` tolerates `NoExecute` taints for five minutes,
+/// `daemon` for ever, and `touchy` not at all.
 fn prepare(rig: &mut Rig) {
     rig.seat(|| Box::new(NodeLifecycleController::new()));
     let condition = |kind: &str, status: &str| json!({ "type": kind, "status": status });
@@ -77,7 +77,7 @@ fn going(rig: &Rig) -> Vec<&str> {
     rig.view.list(&PODS).filter(|pod| pod.is_terminating()).map(Object::name).collect()
 }
 
-/// Of what the controller told as `node-controller`, and what.
+/// The Events of `node-controller`: objects, types, reasons and messages.
 fn events(rig: &Rig) -> Vec<String> {
     let events = rig.view.list(&EVENTS).filter(|event| event.text("/source/component") == "node-controller");
     let fields =
@@ -89,7 +89,7 @@ fn events(rig: &Rig) -> Vec<String> {
 }
 
 #[test]
-fn a_node_that_is_ready_loses_the_taint_that_it_was_created_with() {
+fn a_ready_node_loses_the_not_ready_taint_of_its_creation() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     assert_eq!(taints(&rig), ["own NoSchedule"]);
@@ -98,7 +98,7 @@ fn a_node_that_is_ready_loses_the_taint_that_it_was_created_with() {
 }
 
 #[test]
-fn a_cordoned_node_is_tainted_until_it_is_free_again() {
+fn a_cordoned_node_is_tainted_until_it_is_uncordoned() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     let cordon = |is: bool| Write::merge_patch(&NODES, "", "n", json!({ "spec": { "unschedulable": is } }));
@@ -112,7 +112,7 @@ fn a_cordoned_node_is_tainted_until_it_is_free_again() {
 }
 
 #[test]
-fn a_node_whose_kubelet_is_silent_is_unknown_and_loses_its_pods() {
+fn an_unreachable_node_has_unknown_conditions_and_its_pods_are_evicted() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     renew(&mut rig, 40);
@@ -146,7 +146,7 @@ fn a_node_whose_kubelet_is_silent_is_unknown_and_loses_its_pods() {
 }
 
 #[test]
-fn a_kubelet_that_comes_back_in_time_keeps_its_pods() {
+fn pods_stay_if_their_node_recovers_within_the_toleration() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     renew(&mut rig, 40);
@@ -162,7 +162,7 @@ fn a_kubelet_that_comes_back_in_time_keeps_its_pods() {
 }
 
 #[test]
-fn a_pod_bound_to_a_tainted_node_stays_for_as_long_as_it_tolerates_the_taint() {
+fn a_pod_bound_to_a_tainted_node_stays_for_its_toleration_seconds() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     say_ready(&mut rig, "False");
@@ -177,7 +177,7 @@ fn a_pod_bound_to_a_tainted_node_stays_for_as_long_as_it_tolerates_the_taint() {
 }
 
 #[test]
-fn another_taint_leaves_the_timer_of_a_pod_and_a_node_without_taints_ends_it() {
+fn further_taints_keep_the_timer_of_a_pod_and_their_removal_cancels_it() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     let tolerated = |condition: &str, seconds: i64| {
@@ -200,7 +200,7 @@ fn another_taint_leaves_the_timer_of_a_pod_and_a_node_without_taints_ends_it() {
 }
 
 #[test]
-fn a_kubelet_that_says_that_its_node_is_not_ready_tells_of_its_pods_itself() {
+fn leaves_the_pods_of_a_node_that_reports_not_ready_unchanged() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     say_ready(&mut rig, "False");
@@ -211,7 +211,7 @@ fn a_kubelet_that_says_that_its_node_is_not_ready_tells_of_its_pods_itself() {
 }
 
 #[test]
-fn a_kubelet_that_posts_its_status_lives_without_its_lease() {
+fn a_posted_node_status_counts_as_a_heartbeat() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     renew(&mut rig, 40);
@@ -227,7 +227,7 @@ fn a_kubelet_that_posts_its_status_lives_without_its_lease() {
 }
 
 #[test]
-fn a_kubelet_whose_clock_is_behind_lives_while_it_renews() {
+fn a_kubelet_with_a_slow_clock_is_reachable_while_it_renews() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     let wrong = |rig: &mut Rig| {
@@ -251,7 +251,7 @@ fn a_kubelet_whose_clock_is_behind_lives_while_it_renews() {
 }
 
 #[test]
-fn a_lease_that_lasts_longer_is_waited_for() {
+fn waits_for_the_end_of_a_longer_lease() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     renew(&mut rig, 3600);
@@ -262,11 +262,11 @@ fn a_lease_that_lasts_longer_is_waited_for() {
 }
 
 #[test]
-fn a_restarted_controller_comes_to_the_same_end() {
+fn recovers_after_a_crash_at_each_write() {
     let story = |rig: &mut Rig| {
         prepare(rig);
         renew(rig, 40);
-        // A new process starts the timers of evictions anew, so that the last of them ends later.
+        // A restarted controller starts the eviction timers again, so the last of them expires later.
         rig.run(800);
     };
     check_recovery(story, |rig| format!("{:?} {:?}", taints(rig), going(rig)));

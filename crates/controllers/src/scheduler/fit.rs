@@ -1,4 +1,4 @@
-//! Which node takes a pod, and why others do not.
+//! Selection of a node for a pod, and the reasons for rejecting nodes.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::scheduler::taints;
 use crate::scheduler::taints::{keeps_out, tolerated};
 use crate::workloads::owners;
 
-/// The best node for a pod, or the sentence of why there is none.
+/// The best node for a pod, or the scheduler's message if no node fits.
 pub(super) fn node_for<'v>(pod: &Object, view: &'v View) -> Result<&'v str, String> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let (mut fitting, mut all) = (Vec::new(), 0);
@@ -38,8 +38,8 @@ pub(super) fn node_for<'v>(pod: &Object, view: &'v View) -> Result<&'v str, Stri
     ))
 }
 
-/// What speaks against a node, the least of which is the best: taints by which it had rather not have the pod, pods of the same
-/// owner, that the pod's image is not known to be there, other pods.
+/// The rank of a node for a pod; the lowest is the best. Compares untolerated `PreferNoSchedule` taints, pods
+/// of the same owner, the absence of the pod's image, and the number of pods.
 fn rank(pod: &Object, node: &Object, view: &View) -> (usize, usize, bool, usize) {
     let prefers_not = |taint: &&Value| taint["effect"] == "PreferNoSchedule" && !tolerated(pod, taint);
     let unwelcome = node.list("/spec/taints").iter().filter(prefers_not).count();
@@ -55,7 +55,7 @@ fn rank(pod: &Object, node: &Object, view: &View) -> (usize, usize, bool, usize)
     (unwelcome, same, !has_image, all)
 }
 
-/// Why a node does not take a pod, in the order in which the scheduler's filters run.
+/// The reason why a node does not fit a pod, from the first of the scheduler's filters that rejects it.
 fn refusal(pod: &Object, node: &Object, view: &View) -> Option<String> {
     if node["spec"]["unschedulable"] == true && !tolerated(pod, &taints::unschedulable()) {
         return Some("node(s) were unschedulable".to_owned());
@@ -70,7 +70,7 @@ fn refusal(pod: &Object, node: &Object, view: &View) -> Option<String> {
     keeps_away(pod, node, view).then(|| "node(s) didn't match pod anti-affinity rules".to_owned())
 }
 
-/// Whether the required anti-affinity of a pod forbids it beside the pods that are on a node, or in its zone.
+/// Whether the required anti-affinity of a pod excludes a node because of pods in the same topology domain.
 fn keeps_away(pod: &Object, node: &Object, view: &View) -> bool {
     let terms = "/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution";
     pod.list(terms).iter().any(|term| {

@@ -1,9 +1,14 @@
-//! The scheduler: it binds pods to nodes that take them.
+//! The scheduler: it binds pods to nodes that fit.
 //!
-//! A node takes a pod whose node selector and required node affinity it fits, whose tolerations cover its taints, and
-//! which no required anti-affinity keeps away. Of several, the one with the fewest taints `PreferNoSchedule` that the pod does not
-//! tolerate is chosen, then the one with the fewest pods of the same owner, then one that has the image, then the one with the
-//! fewest pods. Resources, preferences of pods, volumes and preemption are not looked at.
+//! A node fits a pod if it matches the node selector and required node affinity, if the pod tolerates its
+//! taints, and if no required anti-affinity of the pod excludes it. Of several, the scheduler prefers in this
+//! order:
+//! 1. the fewest untolerated `PreferNoSchedule` taints
+//! 2. the fewest pods of the same owner
+//! 3. nodes that have the image
+//! 4. the fewest pods
+//!
+//! It ignores resources, preferences of pods, volumes and preemption.
 
 mod fit;
 pub mod placement;
@@ -25,20 +30,20 @@ use super::workqueue::WorkQueue;
 use super::{Actor, Input, Interest, Step};
 use crate::workloads::owners;
 
-/// Who schedules pods that name nobody.
+/// The scheduler of pods without a `schedulerName`.
 const DEFAULT: &str = "default-scheduler";
 
 /// The kube-scheduler.
 #[derive(Debug, Clone, Default)]
 pub struct Scheduler {
     queue: WorkQueue,
-    /// Pods that no node takes.
+    /// Pods that fit no node.
     unschedulable: BTreeSet<Key>,
     started: bool,
 }
 
 impl Scheduler {
-    /// A scheduler that has not looked at anything yet.
+    /// Creates a scheduler.
     pub fn new() -> Self {
         Self::default()
     }
@@ -83,12 +88,12 @@ impl Scheduler {
     }
 }
 
-/// Whether a node may take pods now that it did not take before.
+/// Whether a changed node may fit more pods than before.
 fn may_take_more(old: &Object, node: &Object) -> bool {
     old["spec"] != node["spec"] || old["metadata"]["labels"] != node["metadata"]["labels"]
 }
 
-/// Whether a pod waits for this scheduler.
+/// Whether a pod is to be scheduled by this scheduler.
 fn waits(pod: &Object) -> bool {
     matches!(pod.text("/spec/schedulerName"), "" | DEFAULT)
         && pod.text("/spec/nodeName").is_empty()
@@ -96,7 +101,7 @@ fn waits(pod: &Object) -> bool {
         && owners::is_active(pod)
 }
 
-/// Says of a pod why no node takes it, if that is not said yet.
+/// Sets `PodScheduled` of a pod to `False` with the reason, unless it is set already.
 fn told(pod: &Object, why: &str, now: Time) -> Option<Write> {
     let unschedulable = Condition::new("PodScheduled", "False", "Unschedulable", why);
     if condition::of(pod, "PodScheduled").is_some_and(|found| Condition::read(found) == unschedulable) {
@@ -124,7 +129,7 @@ impl Actor for Scheduler {
     fn step(&mut self, input: &Input<'_>) -> Step {
         self.notice(input);
         let mut step = Step::default();
-        // One at a time: where the next one goes depends on where this one went.
+        // Binds one pod per step, as each binding affects the choice for the next pod.
         for key in self.queue.take_due(input.now) {
             if !step.writes.is_empty() {
                 self.queue.add(key);

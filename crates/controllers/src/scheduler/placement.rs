@@ -1,9 +1,9 @@
-//! Which nodes a pod chooses, by node selector and required node affinity.
+//! Matching of nodes by node selectors and required node affinity.
 
 use serde_json::Value;
 use windtunnel_core::Object;
 
-/// Whether a node fits the node selector and the required node affinity of a pod.
+/// Whether a node matches the node selector and the required node affinity of a pod.
 pub fn is_chosen(pod: &Object, node: &Object) -> bool {
     let selector = pod["spec"]["nodeSelector"].as_object();
     let selected = selector.into_iter().flatten().all(|(key, value)| node.label(key) == value.as_str());
@@ -12,7 +12,7 @@ pub fn is_chosen(pod: &Object, node: &Object) -> bool {
     selected && terms.is_none_or(|terms| terms.iter().any(|term| fits(term, node)))
 }
 
-/// Whether a node fits a term; an empty one fits none.
+/// Whether a node matches a term. An empty term matches no node.
 fn fits(term: &Value, node: &Object) -> bool {
     let list = |field: &str| term[field].as_array().map(Vec::as_slice).unwrap_or_default();
     let (labels, fields) = (list("matchExpressions"), list("matchFields"));
@@ -49,7 +49,7 @@ mod tests {
         Object::new(json!({ "metadata": { "name": "n", "labels": labels } }))
     }
 
-    /// Whether the node fits a pod of this affinity term.
+    /// Checks whether a pod with this affinity term matches the node.
     fn check(term: &Value, expected: bool) {
         let terms =
             json!({ "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": [term] } });
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_selector_names_labels() {
+    fn a_node_selector_matches_labels() {
         let pod = |selector: Value| Object::new(json!({ "spec": { "nodeSelector": selector } }));
         assert!(is_chosen(&pod(Value::Null), &node()));
         assert!(is_chosen(&pod(json!({ "os": "linux" })), &node()));
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_a_term_must_hold() {
+    fn all_requirements_of_a_term_must_match() {
         let says = |key: &str, operator: &str, values: Value| json!({ "matchExpressions": [{ "key": key, "operator": operator, "values": values }] });
         check(&says("os", "In", json!(["linux", "other"])), true);
         check(&says("os", "NotIn", json!(["linux"])), false);

@@ -1,22 +1,22 @@
-//! Taints of nodes, and the tolerations of pods for them.
+//! Taints of nodes and tolerations of pods.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::Object;
 
-/// On a node that says that it is not ready.
+/// The taint of a node with `Ready=False`.
 pub const NOT_READY: &str = "node.kubernetes.io/not-ready";
-/// On a node that says nothing.
+/// The taint of a node with `Ready=Unknown`.
 pub const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
-/// On a node that is to get no more pods.
+/// The taint of a cordoned node.
 pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
-/// A taint.
+/// Creates a taint.
 pub fn taint(key: &str, effect: &str) -> Value {
     json!({ "key": key, "effect": effect })
 }
 
-/// The taint that stands for `spec.unschedulable`.
+/// The taint for `spec.unschedulable`.
 pub fn unschedulable() -> Value {
     taint(UNSCHEDULABLE, "NoSchedule")
 }
@@ -26,13 +26,13 @@ pub fn tolerated(pod: &Object, taint: &Value) -> bool {
     pod.list("/spec/tolerations").iter().any(|toleration| tolerates(toleration, taint))
 }
 
-/// The first taint of these effects that keeps a pod away from a node.
+/// The first taint with one of these effects that a pod does not tolerate.
 pub fn keeps_out<'v>(pod: &Object, node: &'v Object, effects: &[&str]) -> Option<&'v Value> {
     let of_effect = |taint: &&Value| effects.iter().any(|effect| taint["effect"] == **effect);
     node.list("/spec/taints").iter().filter(of_effect).find(|taint| !tolerated(pod, taint))
 }
 
-/// How long a pod tolerates a taint: `None` not at all, the longest span for ever.
+/// How long a pod tolerates a taint: `None` not at all, [`SignedDuration::MAX`] for ever.
 pub fn tolerated_for(pod: &Object, taint: &Value) -> Option<SignedDuration> {
     let mut found = pod.list("/spec/tolerations").iter().filter(|one| tolerates(one, taint)).peekable();
     found.peek()?;
@@ -40,7 +40,7 @@ pub fn tolerated_for(pod: &Object, taint: &Value) -> Option<SignedDuration> {
     Some(seconds.map_or(SignedDuration::MAX, |seconds| SignedDuration::from_secs(seconds.max(0))))
 }
 
-/// Whether a toleration is for a taint: what it leaves out fits all.
+/// Whether a toleration matches a taint. Empty fields match everything.
 fn tolerates(toleration: &Value, taint: &Value) -> bool {
     let text = |field: &str| toleration[field].as_str().unwrap_or_default();
     let of_taint = |field: &str| taint[field].as_str().unwrap_or_default();
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_toleration_leaves_out_fits_all() {
+    fn empty_fields_of_a_toleration_match_every_taint() {
         let check = |toleration: Value, expected: bool| {
             let node_taint = json!({ "key": "a", "value": "1", "effect": "NoSchedule" });
             assert_eq!(tolerates(&toleration, &node_taint), expected, "{toleration}");
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_time_of_all_tolerations_counts() {
+    fn the_shortest_matching_toleration_counts() {
         let pod = |tolerations: Value| Object::new(json!({ "spec": { "tolerations": tolerations } }));
         let node_taint = taint(NOT_READY, "NoExecute");
         let check = |tolerations: Value, expected: Option<SignedDuration>| {

@@ -1,4 +1,4 @@
-//! Pods that wait for a node.
+//! Pods to schedule.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{NODES, PODS};
@@ -34,7 +34,7 @@ fn change(rig: &mut Rig, node: &str, spec: &Value) {
     rig.run(1);
 }
 
-/// The node of a pod, or why it has none.
+/// The node of a pod, or the message of its `PodScheduled` condition.
 fn place<'r>(rig: &'r Rig, pod: &str) -> &'r str {
     let pod = rig.view.get(&PODS, "ns", pod).unwrap();
     let said = condition::of(pod, "PodScheduled").and_then(|found| found["message"].as_str());
@@ -45,7 +45,7 @@ fn place<'r>(rig: &'r Rig, pod: &str) -> &'r str {
 }
 
 #[test]
-fn the_pods_of_an_owner_are_spread() {
+fn spreads_the_pods_of_an_owner() {
     let mut rig = rig();
     for name in ["p", "q", "r", "s"] {
         put(&mut rig, name, &json!({}));
@@ -54,7 +54,7 @@ fn the_pods_of_an_owner_are_spread() {
 }
 
 #[test]
-fn a_node_that_had_rather_not_have_a_pod_takes_those_that_tolerate_that_and_what_nobody_else_does() {
+fn avoids_prefer_no_schedule_taints_unless_tolerated_or_without_alternative() {
     let mut rig = rig();
     let taints = json!([{ "key": "UpdateInProgress", "effect": "PreferNoSchedule" }]);
     change(&mut rig, "a", &json!({ "taints": taints }));
@@ -68,7 +68,7 @@ fn a_node_that_had_rather_not_have_a_pod_takes_those_that_tolerate_that_and_what
 }
 
 #[test]
-fn a_pod_that_no_node_takes_says_why_and_waits() {
+fn an_unschedulable_pod_reports_the_reasons_and_waits() {
     let mut rig = rig();
     change(&mut rig, "a", &json!({ "unschedulable": true }));
     change(&mut rig, "b", &json!({ "taints": [{ "key": "k", "value": "v", "effect": "NoSchedule" }] }));
@@ -87,7 +87,7 @@ fn a_pod_that_no_node_takes_says_why_and_waits() {
 }
 
 #[test]
-fn selectors_and_anti_affinity_keep_pods_from_nodes() {
+fn respects_node_selectors_and_required_anti_affinity() {
     let mut rig = rig();
     put(&mut rig, "chosen", &json!({ "nodeSelector": { "kubernetes.io/hostname": "b" } }));
     put(&mut rig, "nowhere", &json!({ "nodeSelector": { "zone": "x" } }));
@@ -104,7 +104,7 @@ fn selectors_and_anti_affinity_keep_pods_from_nodes() {
 }
 
 #[test]
-fn pods_of_other_schedulers_and_gated_ones_are_left_alone() {
+fn ignores_gated_pods_and_pods_of_other_schedulers() {
     let mut rig = rig();
     put(&mut rig, "other", &json!({ "schedulerName": "another" }));
     put(&mut rig, "gated", &json!({ "schedulingGates": [{ "name": "g" }] }));
@@ -112,7 +112,7 @@ fn pods_of_other_schedulers_and_gated_ones_are_left_alone() {
 }
 
 #[test]
-fn a_restarted_scheduler_comes_to_the_same_end() {
+fn recovers_after_a_crash_at_each_write() {
     let story = |rig: &mut Rig| {
         prepare(rig);
         for name in ["p", "q", "r"] {

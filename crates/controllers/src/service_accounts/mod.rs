@@ -1,5 +1,5 @@
-//! What every namespace gets: the ServiceAccount `default`, which pods use that name no other, and the ConfigMap
-//! `kube-root-ca.crt`, by which they know the API server.
+//! Controllers that give every namespace the ServiceAccount `default`, the default account of pods, and the
+//! ConfigMap `kube-root-ca.crt`, by which pods verify the API server.
 
 mod root_ca;
 
@@ -15,11 +15,11 @@ pub use self::root_ca::RootCaPublisher;
 use super::workqueue::{Reconcile, WorkQueue};
 use super::{Actor, Input, Interest, Step};
 
-/// The ServiceAccount that is made.
+/// The name of the ServiceAccount.
 const DEFAULT: &str = "default";
 
-/// The service account controller of kube-controller-manager: a namespace has a ServiceAccount `default` for as long as it is
-/// not being deleted.
+/// The service account controller of kube-controller-manager. It maintains the ServiceAccount `default` of
+/// each namespace that is not terminating.
 #[derive(Debug, Clone, Default)]
 pub struct ServiceAccountsController {
     queue: WorkQueue,
@@ -27,7 +27,7 @@ pub struct ServiceAccountsController {
 }
 
 impl ServiceAccountsController {
-    /// A controller that has not looked at anything yet.
+    /// Creates a service account controller.
     pub fn new() -> Self {
         Self::default()
     }
@@ -67,12 +67,12 @@ impl Actor for ServiceAccountsController {
     }
 }
 
-/// Whether the namespace is there and stays.
+/// Whether the namespace exists and is not terminating.
 fn lives(namespace: &Key, view: &View) -> bool {
     view.get_key(namespace).is_some_and(|namespace| !namespace.is_terminating())
 }
 
-/// Looks at namespaces that are new, and at those whose object of this kind and name has changed or gone.
+/// Queues namespaces that changed, and those whose object of this kind and name changed.
 fn notice(queue: &mut WorkQueue, first: bool, input: &Input<'_>, kind: &Resource, name: &str) {
     let of = |namespace: &str| NAMESPACES.key("", namespace);
     if first {

@@ -1,4 +1,4 @@
-//! The publisher of the certificate by which pods know the API server.
+//! The publisher of the CA certificate by which pods verify the API server.
 
 use serde_json::json;
 use windtunnel_core::clock::Time;
@@ -9,16 +9,16 @@ use super::{lives, notice};
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
-/// The ConfigMap that is made.
+/// The name of the ConfigMap.
 const NAME: &str = "kube-root-ca.crt";
-/// What its one key holds.
+/// The only key of the ConfigMap.
 const KEY: &str = "ca.crt";
-/// What its annotation says.
+/// The description in its annotation.
 const DESCRIPTION: &str = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such \
     as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
 
-/// The root CA publisher of kube-controller-manager: the ConfigMap `kube-root-ca.crt` of a namespace has the certificate, and gets
-/// it again when somebody changes it.
+/// The root CA publisher of kube-controller-manager. It maintains the certificate in the ConfigMap
+/// `kube-root-ca.crt` of each namespace.
 #[derive(Debug, Clone)]
 pub struct RootCaPublisher {
     certificate: String,
@@ -27,7 +27,7 @@ pub struct RootCaPublisher {
 }
 
 impl RootCaPublisher {
-    /// A publisher of `certificate` (PEM), the authority that signed the API server's own.
+    /// Creates a publisher of `certificate` (PEM) of the CA that signed the API server's certificate.
     pub fn new(certificate: impl Into<String>) -> Self {
         Self { certificate: certificate.into(), queue: WorkQueue::default(), started: false }
     }

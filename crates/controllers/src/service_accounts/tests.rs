@@ -1,4 +1,4 @@
-//! What namespaces get, keep and lose.
+//! Contents of namespaces.
 
 use serde_json::json;
 use windtunnel_core::resources::{CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS};
@@ -24,7 +24,7 @@ fn certificate(rig: &Rig, namespace: &str) -> Option<String> {
 }
 
 #[test]
-fn each_namespace_has_an_account_and_the_certificate() {
+fn each_namespace_has_the_service_account_and_the_certificate() {
     let rig = rig();
     for namespace in ["old", "young"] {
         let account = rig.view.get(&SERVICE_ACCOUNTS, namespace, "default");
@@ -34,7 +34,7 @@ fn each_namespace_has_an_account_and_the_certificate() {
 }
 
 #[test]
-fn what_is_deleted_comes_back_and_what_is_changed_is_put_right() {
+fn recreates_deleted_objects_and_reverts_changes() {
     let mut rig = rig();
     rig.write(&Write::delete(&SERVICE_ACCOUNTS, "old", "default"));
     rig.write(&Write::delete(&CONFIG_MAPS, "young", "kube-root-ca.crt"));
@@ -47,7 +47,7 @@ fn what_is_deleted_comes_back_and_what_is_changed_is_put_right() {
 }
 
 #[test]
-fn a_namespace_that_is_being_deleted_gets_nothing_again() {
+fn ignores_terminating_namespaces() {
     let mut rig = rig();
     let mut namespace = rig.view.get(&NAMESPACES, "", "old").unwrap().to_value();
     namespace["metadata"]["deletionTimestamp"] = json!("2024-01-01T00:00:02Z");

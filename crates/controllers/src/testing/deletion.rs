@@ -1,11 +1,11 @@
-//! What a deletion makes of an object, as far as the tests of actors need it: grace of pods, and finalizers.
+//! A minimal deletion for actor tests, with grace periods of pods and finalizers.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::{DeleteOptions, Object, Propagation, Write, resources};
 
-/// The object as it stays, on its way out; `None`: it is gone.
+/// The object with its deletion timestamp; `None` if it is removed at once.
 pub(super) fn delete(write: &Write, old: &Object, options: &DeleteOptions, now: Time) -> Option<Value> {
     let mut value = old.to_value();
     let metadata = &mut value["metadata"];
@@ -38,7 +38,7 @@ pub(super) fn delete(write: &Write, old: &Object, options: &DeleteOptions, now: 
     Some(value)
 }
 
-/// Whether a written object has nothing left that holds it.
+/// Whether a terminating object can be removed: nothing delays it any longer.
 pub(super) fn is_over(value: &Value) -> bool {
     let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
     value["metadata"]["deletionTimestamp"].is_string()
@@ -47,7 +47,7 @@ pub(super) fn is_over(value: &Value) -> bool {
         && !is_held(value)
 }
 
-/// Whether the finalizers of a namespace's spec hold it.
+/// Whether the `spec.finalizers` of a namespace delay its removal.
 fn is_held(value: &Value) -> bool {
     value["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty())
 }

@@ -1,4 +1,4 @@
-//! What an eviction comes to, as far as the tests of actors need it: budgets refuse it by what their status allows.
+//! A minimal eviction for actor tests, which checks `disruptionsAllowed` of the budgets.
 
 use serde_json::json;
 use windtunnel_core::{Object, Refusal, View, resources};
@@ -7,7 +7,7 @@ const BLOCKED: &str = "Cannot evict pod as it would violate the pod's disruption
 const SEVERAL: &str =
     "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
-/// Whether the budgets let `pod` go. Nothing is taken from them: whoever counts them may do that.
+/// Whether the budgets allow the eviction of `pod`. Does not decrease `disruptionsAllowed`.
 pub(super) fn allow(view: &View, pod: &Object) -> Result<(), Refusal> {
     let budgets = view.list_in(&resources::POD_DISRUPTION_BUDGETS, pod.namespace());
     let mine: Vec<&Object> = budgets

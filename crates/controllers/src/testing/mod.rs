@@ -1,4 +1,4 @@
-//! A tiny cluster for the unit tests of actors: it stores what they write, moves time, and notes what was seen.
+//! A minimal cluster for unit tests of actors: it stores their writes, advances time, and logs the writes.
 
 mod deletion;
 mod eviction;
@@ -20,7 +20,7 @@ use self::seen::describe;
 use super::{Actor, Effect, Input, Interest, Signal};
 use crate::machine::StaticPod;
 
-/// Makes an actor, and makes it again after a crash.
+/// Creates an actor, at the start and after each crash.
 type Make = Box<dyn Fn() -> Box<dyn Actor>>;
 
 struct Seat {
@@ -34,19 +34,19 @@ struct Seat {
     leap: SignedDuration,
 }
 
-/// A cluster in memory with the actors under test.
+/// An in-memory cluster with the actors under test.
 pub struct Rig {
-    /// The cluster.
+    /// The objects of the cluster.
     pub view: View,
-    /// The current moment.
+    /// The current time.
     pub now: Time,
-    /// How long a process lives after SIGTERM; `None`: it does not obey.
+    /// The time from SIGTERM to the exit of a process; `None` if the process ignores SIGTERM.
     pub exits_after: Option<SignedDuration>,
-    /// What was written and asked of the machines, a line each.
+    /// The writes and effects, one line each.
     pub log: Vec<String>,
-    /// The actor is dropped and made anew right after this many writes.
+    /// Crashes and restarts the actor right after this many writes.
     pub crash_after_writes: Option<usize>,
-    /// How many writes were made so far.
+    /// The number of writes so far.
     pub writes: usize,
     start: Time,
     seats: Vec<Seat>,
@@ -57,7 +57,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// An empty cluster at the start of 2024.
+    /// Creates an empty cluster at the start of 2024.
     pub fn new() -> Self {
         let start: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         Self {
@@ -92,7 +92,7 @@ impl Rig {
         });
     }
 
-    /// Sets the clock of all actors.
+    /// Sets the clock of all actors forward, or back if `by` is negative.
     pub fn set_clock(&mut self, by: SignedDuration) {
         self.now += by;
         for seat in &mut self.seats {
@@ -101,17 +101,17 @@ impl Rig {
         }
     }
 
-    /// Writes as somebody else, and expects it to be accepted.
+    /// Writes as another client and panics if the write is rejected.
     pub fn write(&mut self, write: &Write) -> Object {
         self.apply(write).unwrap()
     }
 
-    /// Creates an object, status and all.
+    /// Creates an object, including its status.
     pub fn put(&mut self, resource: &Resource, object: Value) -> Object {
         self.write(&Write::create(resource, object))
     }
 
-    /// Creates an object, status and all, in place of one of the same name.
+    /// Creates an object, including its status. Deletes an existing object of the same name first.
     pub fn write_as_new(&mut self, resource: &Resource, object: Value) -> Object {
         let name = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
         let (namespace, name) = (name("namespace"), name("name"));
@@ -121,13 +121,13 @@ impl Rig {
         self.put(resource, object)
     }
 
-    /// A process ends by itself.
+    /// Ends a process of a pod with exit code 0.
     pub fn process_ends(&mut self, pod: &Key, container: &str) {
         let signal = Signal::Exited { pod: pod.clone(), container: container.to_owned(), code: 0 };
         self.signal_at(self.now, signal);
     }
 
-    /// A file with a static pod is written.
+    /// Writes a static pod manifest.
     pub fn write_static_pod(&mut self, pod: StaticPod) {
         self.signal_at(self.now, Signal::StaticPod(pod));
     }
@@ -137,12 +137,12 @@ impl Rig {
         self.signals.insert((at, self.version), signal);
     }
 
-    /// Gives a signal to the actors now.
+    /// Sends a signal to all actors now.
     pub fn signal(&mut self, signal: Signal) {
         self.signal_at(self.now, signal);
     }
 
-    /// Runs for this many seconds.
+    /// Runs the actors for this many seconds.
     pub fn run(&mut self, seconds: i64) {
         let end = self.now + SignedDuration::from_secs(seconds);
         loop {
@@ -221,7 +221,7 @@ impl Rig {
             Effect::Start { pod, container } => {
                 let running = self.running.entry(pod.clone()).or_default();
                 if running.contains(container) {
-                    return; // A restarted kubelet asks again for what runs already.
+                    return; // A restarted kubelet starts running containers again.
                 }
                 running.push(container.clone());
                 self.note(&format!("start {pod} {container}"));
@@ -339,8 +339,8 @@ impl Seat {
     }
 }
 
-/// Runs the same story once undisturbed and once more for each write, crashing the actor right after it; the end must
-/// be the same each time. `summary` tells the end without times and generated names.
+/// Runs a story without crashes, and once more per write with a crash of the actor right after it. All runs
+/// must end with the same `summary`, which must not contain times and generated names.
 pub fn check_recovery(story: impl Fn(&mut Rig), summary: impl Fn(&Rig) -> String) {
     let run = |crash_after_writes| {
         let mut rig = Rig::new();

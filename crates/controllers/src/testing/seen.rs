@@ -1,8 +1,8 @@
-//! What an observer sees of a write, in a line.
+//! One-line descriptions of writes.
 
 use windtunnel_core::{Object, Operation, Refusal, Write, resources};
 
-/// A write in a line: what of, and what an observer sees after it.
+/// Describes a write: its verb, its object, and the resulting status or the reason of the rejection.
 pub(super) fn describe(write: &Write, outcome: Result<&Object, &Refusal>) -> String {
     let seen = match outcome {
         Ok(object) => seen(write, object),

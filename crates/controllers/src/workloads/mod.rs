@@ -1,4 +1,4 @@
-//! The controllers of workloads: they make pods of templates, and guard how many may be missing.
+//! Workload controllers, which create pods from templates, and the disruption controller.
 
 pub mod daemon_sets;
 pub mod deployments;

@@ -1,4 +1,4 @@
-//! Pods and the objects that control them.
+//! Controlling owners of pods, and pods from templates.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ use windtunnel_core::{Key, Object, Resource, View, condition};
 
 use crate::{ON_MACHINES, PROGRAM};
 
-/// The reference to the owner that controls an object.
+/// The owner reference of the controller of an object.
 pub fn controller(object: &Object) -> Option<&Value> {
     object.list("/metadata/ownerReferences").iter().find(|owner| owner["controller"] == true)
 }
 
-/// The controlling owner of `pod` if it is a `resource`.
+/// The key of the controller of `pod` if it is a `resource`.
 pub fn controller_of(pod: &Object, resource: &Resource) -> Option<Key> {
     let owner = controller(pod).filter(|owner| owner["kind"] == *resource.kind)?;
     Some(resource.key(pod.namespace(), owner["name"].as_str()?))
@@ -30,19 +30,19 @@ pub fn pods_of<'a>(view: &'a View, owner: &Object) -> impl Iterator<Item = &'a O
     view.list_in(&PODS, owner.namespace()).filter(move |pod| controls(owner, pod))
 }
 
-/// Whether a pod runs, or will.
+/// Whether a pod has neither ended nor is terminating.
 pub fn is_active(pod: &Object) -> bool {
     !matches!(pod.text("/status/phase"), "Succeeded" | "Failed") && !pod.is_terminating()
 }
 
-/// From when on a ready pod counts as available; `None`: it is not ready.
+/// The time from which a ready pod counts as available; `None` if it is not ready.
 pub fn available_at(pod: &Object, min_ready_seconds: i64) -> Option<Time> {
     let ready = condition::of(pod, "Ready").filter(|found| found["status"] == "True")?;
     let since = ready["lastTransitionTime"].as_str().and_then(parse_rfc3339).unwrap_or(Time::MIN);
     Some(after(since, SignedDuration::from_secs(min_ready_seconds)))
 }
 
-/// The reference that makes `owner` the controller of an object.
+/// An owner reference that makes `owner` the controller of an object.
 pub fn reference(owner: &Object, resource: &Resource) -> Value {
     json!({
         "apiVersion": resource.api_version(),
@@ -54,19 +54,20 @@ pub fn reference(owner: &Object, resource: &Resource) -> Value {
     })
 }
 
-/// Whether a workload came with a release payload, and no simulated program stands for its pods: it gets none.
+/// Whether a workload belongs to the release payload and has no simulated program, so that it gets no pods.
 pub fn is_of_payload(workload: &Object) -> bool {
     let owners = workload.list("/metadata/ownerReferences");
     let is_program = workload["spec"]["template"]["metadata"]["annotations"][PROGRAM] == "true";
     owners.iter().any(|owner| owner["kind"] == "ClusterVersion") && !is_program
 }
 
-/// Whether the programs of a workload run on the machines beneath the nodes, and in no pods.
+/// Whether the programs of a workload run on machines instead of in pods.
 pub fn runs_on_machines(workload: &Object) -> bool {
     workload["spec"]["template"]["metadata"]["annotations"][PROGRAM] == ON_MACHINES
 }
 
-/// A pod from the `spec.template` of `owner`, with these labels more, named by the server after `prefix`.
+/// Creates a pod from the `spec.template` of `owner` with additional labels. The server generates its name
+/// from `prefix`.
 pub fn pod_from_template(
     owner: &Object,
     resource: &Resource,
@@ -79,7 +80,7 @@ pub fn pod_from_template(
         "namespace": owner.namespace(),
         "ownerReferences": [reference(owner, resource)],
     });
-    // The API server does not look into templates, so they hold what people wrote.
+    // The API server does not normalize templates, so the fields may have any value.
     for field in ["labels", "annotations"] {
         if let Value::Object(values) = &template["metadata"][field] {
             metadata[field] = json!(values);
@@ -95,7 +96,7 @@ pub fn pod_from_template(
     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec })
 }
 
-/// Ten letters that are the same for the same pod template.
+/// A hash of a pod template, with ten letters.
 pub fn template_hash(template: &Value) -> String {
     let text = serde_json::to_vec(template).unwrap_or_default();
     Streams::new(fnv1a(&text)).stream("pod-template-hash").suffix(10)

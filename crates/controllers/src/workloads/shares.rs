@@ -1,11 +1,11 @@
-//! Numbers that may be shares, as `maxUnavailable` and `minAvailable` are (`IntOrString`).
+//! Absolute or relative numbers like `maxUnavailable` and `minAvailable` (`IntOrString`).
 
 use serde_json::Value;
 
-/// A number, or a share of `all`, rounded up or down.
+/// An absolute number, or a percentage of `all`, rounded up or down.
 ///
 /// # Errors
-/// A text that is no percentage.
+/// The text is not a percentage.
 pub(super) fn share(value: &Value, all: i64, up: bool) -> Result<i64, String> {
     if let Some(number) = value.as_i64() {
         return Ok(number);
@@ -22,7 +22,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn shares_are_rounded_and_numbers_are_not() {
+    fn percentages_are_rounded_and_numbers_are_not() {
         let check = |value: Value, up, expected| assert_eq!(share(&value, 3, up), Ok(expected), "{value}");
         check(json!("50%"), true, 2);
         check(json!("50%"), false, 1);

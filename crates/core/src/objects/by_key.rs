@@ -1,17 +1,17 @@
-//! What is known of objects by their keys, where nobody asks for an order.
+//! A hash map by object key, for lookups without an order.
 //!
-//! Keys begin alike: a search by order compares the beginnings of a dozen of them, which lie anywhere in memory. A hash is
-//! made of the key that is looked for, and leads to the one that is meant.
+//! Many keys share long prefixes. An ordered map compares the prefixes of about a dozen keys that are
+//! scattered in memory; a hash map compares one key.
 
 use hashbrown::{Equivalent, HashMap};
 
 use crate::Key;
 
-/// Values by key. There is no way to go through them, so runs do not depend on where a hash puts them.
+/// A map by key. It cannot be iterated, so runs do not depend on the order of hashes.
 #[derive(Debug, Clone)]
 pub struct ByKey<V>(HashMap<Key, V>);
 
-/// A key whose parts stand elsewhere. It hashes as [`Key`] does: the same fields in the same order.
+/// The borrowed parts of a key. It hashes as [`Key`] does: the same fields in the same order.
 #[derive(Hash)]
 struct Parts<'k> {
     group: &'k str,
@@ -22,7 +22,8 @@ struct Parts<'k> {
 
 impl Equivalent<Key> for Parts<'_> {
     fn equivalent(&self, key: &Key) -> bool {
-        // Names differ most; kinds are nearly always the very texts of `resources`.
+        // Names differ most. Group and plural mostly are the static strings of `resources`, so a pointer
+        // comparison is enough.
         let same = |one: &str, other: &str| std::ptr::eq(one, other) || one == other;
         self.name == key.name
             && self.namespace == key.namespace
@@ -44,17 +45,17 @@ impl<V> Default for ByKey<V> {
 }
 
 impl<V> ByKey<V> {
-    /// What is known of the object of this key.
+    /// The value of this key.
     pub fn get(&self, key: &Key) -> Option<&V> {
         self.0.get(&Parts::from(key))
     }
 
-    /// What is known of the object of this kind, namespace and name.
+    /// The value of the object of this kind, namespace and name.
     pub fn get_by(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Option<&V> {
         self.0.get(&Parts { group, plural, namespace, name })
     }
 
-    /// The same, to be changed; made where nothing is known yet.
+    /// Returns the value of this key for modification and inserts a default if there is none.
     pub fn get_or_default(&mut self, key: Key) -> &mut V
     where
         V: Default,
@@ -62,7 +63,7 @@ impl<V> ByKey<V> {
         self.0.entry(key).or_default()
     }
 
-    /// Takes in what is known now; the key is copied only where it is new.
+    /// Inserts a value and returns the previous one. Clones the key only if it is new.
     pub fn insert(&mut self, key: &Key, value: V) -> Option<V> {
         match self.0.get_mut(&Parts::from(key)) {
             Some(known) => Some(std::mem::replace(known, value)),
@@ -70,12 +71,12 @@ impl<V> ByKey<V> {
         }
     }
 
-    /// Forgets an object.
+    /// Removes a key and returns its value.
     pub fn remove(&mut self, key: &Key) -> Option<V> {
         self.0.remove(&Parts::from(key))
     }
 
-    /// Has each value changed, in no order that could be told from outside.
+    /// Modifies every value. The order is unspecified, so the result must not depend on it.
     pub fn change_each(&mut self, change: impl FnMut(&mut V)) {
         self.0.values_mut().for_each(change);
     }
@@ -87,7 +88,7 @@ mod tests {
     use crate::resources::{CONFIG_MAPS, PODS};
 
     #[test]
-    fn an_object_is_found_by_its_key_and_by_the_parts_of_it() {
+    fn finds_a_value_by_key_and_by_the_parts_of_a_key() {
         let mut known = ByKey::default();
         let pod = PODS.key("ns", "a");
         assert_eq!(known.insert(&pod, 1), None);

@@ -1,26 +1,26 @@
-//! What a watcher sees happen to an object.
+//! Changes of objects, as a watch reports them.
 
 use crate::{Key, Object};
 
 const OWNERS: &str = "/metadata/ownerReferences";
 
-/// What happened.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It is new.
+    /// The object was created.
     Added,
-    /// It changed.
+    /// The object was modified.
     Modified,
-    /// It is gone.
+    /// The object was deleted.
     Deleted,
 }
 
-/// One change of one object, as a watch reports it.
+/// One change of one object.
 #[derive(Debug, Clone)]
 pub struct Change {
-    /// Which object.
+    /// The object's key.
     pub key: Key,
-    /// What happened.
+    /// The kind of the change.
     pub kind: ChangeKind,
     /// The object after the change; for a deletion, its last state.
     pub object: Object,
@@ -29,7 +29,8 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether it moves who owns whom: the object is gone, is on its way out, or names owners that it did not name before.
+    /// Whether the change affects ownership: the object is deleted or terminating, or its owner references
+    /// changed.
     pub fn moves_ownership(&self) -> bool {
         self.kind == ChangeKind::Deleted
             || self.object.is_terminating()

@@ -1,4 +1,5 @@
-//! The state of an object as what changed since an earlier one: a tree of JSON takes fifty times the memory.
+//! The state of an object as a merge patch on an earlier state. A parsed JSON tree takes fifty times the
+//! memory.
 
 use std::sync::OnceLock;
 
@@ -6,23 +7,23 @@ use serde_json::Value;
 
 use crate::Object;
 
-/// How many changes a state may be away from the next whole one.
+/// The maximum number of patches between a state and the complete state that it is based on.
 const CHAIN_MAX: u32 = 32;
 
-/// A state that is told by a change.
+/// A state that is stored as a patch.
 #[derive(Debug)]
 pub(super) struct Changed {
     before: Object,
     /// The merge patch, as text.
     patch: Box<str>,
-    /// How many changes away a whole state is.
+    /// The number of patches since a complete state.
     distance: u32,
-    /// The state, once somebody looked at it.
+    /// The complete state, computed on first access.
     whole: OnceLock<Value>,
 }
 
 impl Changed {
-    /// What `before` becomes by a merge patch; `None` where that is better told as a whole.
+    /// The state that a merge patch makes of `before`; `None` if the chain of patches would get too long.
     pub(super) fn of(before: &Object, patch: &Value) -> Option<Self> {
         let distance = before.changed().map_or(0, |changed| changed.distance) + 1;
         let patch = patch.to_string().into_boxed_str();
@@ -34,12 +35,12 @@ impl Changed {
         })
     }
 
-    /// The merge patch, if it is one of this very state.
+    /// The merge patch, if it is based on exactly this state.
     pub(super) fn patch_of(&self, before: &Object) -> Option<Value> {
         self.before.is_same(before).then(|| read(&self.patch))
     }
 
-    /// The whole state.
+    /// The complete state.
     pub(super) fn whole(&self) -> &Value {
         self.whole.get_or_init(|| {
             let mut patches = vec![&self.patch];
@@ -55,7 +56,7 @@ impl Changed {
     }
 }
 
-/// What was written by serde_json reads back.
+/// Parses a patch that serde_json wrote, so it cannot fail.
 fn read(patch: &str) -> Value {
     serde_json::from_str(patch).unwrap_or_default()
 }
@@ -68,7 +69,7 @@ mod tests {
     use crate::patch;
 
     #[test]
-    fn a_state_that_is_told_by_changes_is_what_it_was() {
+    fn states_stored_as_patches_equal_the_original_states() {
         let states: Vec<Value> =
             (0..100).map(|n| json!({"a": {"n": n, "b": "x"}, "l": [n], "k": null})).collect();
         let mut told = Object::new(states[0].clone());

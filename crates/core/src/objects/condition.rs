@@ -1,37 +1,38 @@
-//! Conditions as OpenShift writes them: a list of `{type, status, reason, message, lastTransitionTime}`.
+//! Status conditions as OpenShift writes them: `{type, status, reason, message, lastTransitionTime}`.
 
 use serde_json::{Value, json};
 
 use crate::clock::{Time, rfc3339};
 use crate::{member, text_of};
 
-/// What a condition says, without its times.
+/// A condition without its times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// Such as `Progressing`.
+    /// Its type, such as `Progressing`.
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// One word; may be empty.
+    /// A reason in CamelCase; may be empty.
     pub reason: String,
-    /// A sentence; may be empty.
+    /// A message for people; may be empty.
     pub message: String,
 }
 
 impl Condition {
-    /// A condition.
+    /// Creates a condition.
     pub fn new(kind: &str, status: &str, reason: &str, message: impl Into<String>) -> Self {
         Self { kind: kind.into(), status: status.into(), reason: reason.into(), message: message.into() }
     }
 
-    /// Reads one element of a `conditions` list; missing fields are empty.
+    /// Parses an element of a `conditions` list; missing fields become empty.
     pub fn read(value: &Value) -> Self {
         let text = |field: &str| text_of(value, field);
         Self::new(text("type"), text("status"), text("reason"), text("message"))
     }
 }
 
-/// The type of a condition; empty where it has none. By order of names it comes last, so that is looked at first.
+/// The type of a condition; empty if it has none. `type` mostly is the last field in the map's order, so it
+/// is checked first.
 pub fn type_of(condition: &Value) -> &str {
     let last = condition.as_object().and_then(|fields| fields.iter().next_back());
     match last.filter(|(name, _)| *name == "type") {
@@ -40,25 +41,25 @@ pub fn type_of(condition: &Value) -> &str {
     }
 }
 
-/// The first condition of this type in a `conditions` list.
+/// Finds the first condition of this type in a `conditions` list.
 pub fn find<'a>(conditions: &'a [Value], kind: &str) -> Option<&'a Value> {
     conditions.iter().find(|condition| type_of(condition) == kind)
 }
 
-/// The first condition of this type in `status.conditions` of an object.
+/// Finds the first condition of this type in the `status.conditions` of an object.
 pub fn of<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
     let status = member(object.as_object()?, "status")?.as_object()?;
     find(member(status, "conditions")?.as_array()?, kind)
 }
 
-/// Whether `status.conditions` has this type with status `True`.
+/// Whether `status.conditions` has a condition of this type with status `True`.
 pub fn is_true(object: &Value, kind: &str) -> bool {
     of(object, kind).is_some_and(|condition| text_of(condition, "status") == "True")
 }
 
-/// Puts a condition into a list by OpenShift's rule (`SetOperatorStatusCondition`): the order of the list is kept, a
-/// new type goes last, and `lastTransitionTime` moves only when the status changes. Empty reason and message are left
-/// out, as `omitempty` does.
+/// Sets a condition in a list like OpenShift's `SetOperatorStatusCondition`: keeps the order of the list,
+/// appends new types, and changes `lastTransitionTime` only if the status changes. Omits an empty reason or
+/// message, as `omitempty` does.
 pub fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
     let known = find(conditions, &condition.kind);
     if known.is_some_and(|known| is_entry(known, condition)) {
@@ -82,8 +83,8 @@ pub fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Time) {
     }
 }
 
-/// Whether an entry of a list says this condition and nothing else, whenever that became so. What is null says nothing, as
-/// `lastProbeTime` of pods mostly is.
+/// Whether an entry equals this condition, except for `lastTransitionTime`. Null fields count as absent; pods
+/// mostly have a null `lastProbeTime`.
 fn is_entry(entry: &Value, condition: &Condition) -> bool {
     let texts = [&condition.reason, &condition.message].into_iter().filter(|text| !text.is_empty());
     entry.as_object().is_some_and(|fields| {
@@ -95,7 +96,8 @@ fn is_entry(entry: &Value, condition: &Condition) -> bool {
     })
 }
 
-/// Gives conditions that have the status which they had `before` their transition times back, however often they were set since.
+/// Restores `lastTransitionTime` of each condition that has the same status as in `before`, even if the
+/// status changed and changed back in the meantime.
 pub fn keep_transitions(conditions: &mut Value, before: &Value) {
     for condition in conditions.as_array_mut().into_iter().flatten() {
         let kind = type_of(condition);
@@ -116,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_that_says_it_already_stays_as_it_is() {
+    fn set_does_not_change_an_equal_entry() {
         let now = "2024-01-01T00:10:00Z".parse::<Time>().unwrap();
         let said = json!({ "type": "Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z" });
         let set_again = |field: &str, value: Value| {
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_message_keeps_the_transition_time_and_a_new_status_moves_it() {
+    fn a_new_message_keeps_the_transition_time_and_a_new_status_changes_it() {
         let at = |text: &str| text.parse::<Time>().unwrap();
         let mut list = Vec::new();
         set(&mut list, &Condition::new("Progressing", "True", "", "10%"), at("2024-01-01T00:00:00Z"));

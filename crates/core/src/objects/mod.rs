@@ -1,4 +1,4 @@
-//! Objects of the API, the kinds that they are of, and sets of them.
+//! API objects, their kinds, and collections of them.
 
 mod by_key;
 mod change;

@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use super::changed::Changed;
 use crate::clock::{Time, parse_rfc3339};
 
-/// The most members of a map that are gone through one by one: those of one node of a [`BTreeMap`](std::collections::BTreeMap),
-/// which lie side by side.
+/// Maps of at most this size are searched linearly. It is the capacity of one node of a
+/// [`BTreeMap`](std::collections::BTreeMap), so the entries are adjacent in memory.
 const FEW: usize = 11;
 
-/// The member of a map that has this name. Most maps of objects have few members, and of these the lengths of their names tell
-/// nearly all apart: that is quicker than to search them by order.
+/// Looks up a member of a map. Most maps of objects are small and their names differ in length, so a linear
+/// search is faster than an ordered one.
 pub fn member<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     if fields.len() > FEW {
         return fields.get(name);
@@ -21,7 +21,8 @@ pub fn member<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Valu
     fields.iter().find(|(known, _)| known.as_str() == name).map(|(_, value)| value)
 }
 
-/// The parts of a JSON pointer. They are short: to look for slashes byte by byte is quicker than a search for long texts.
+/// Splits a JSON pointer. The parts are short, so a bytewise search for slashes is faster than a vectorized
+/// one.
 fn parts(pointer: &str) -> impl Iterator<Item = &str> {
     let mut rest = pointer.strip_prefix('/');
     std::iter::from_fn(move || {
@@ -32,12 +33,12 @@ fn parts(pointer: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text that a map has under a name; empty where there is none.
+/// The string under this name; empty if there is none.
 pub fn text_of<'a>(value: &'a Value, name: &str) -> &'a str {
     value.as_object().and_then(|fields| member(fields, name)).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// One object as it was at one moment. Cloning shares; changing means taking a copy of the JSON first.
+/// The state of an object at one time. Clones share it; to change it, copy the JSON first.
 #[derive(Debug, Clone)]
 pub struct Object(Form);
 
@@ -48,28 +49,29 @@ enum Form {
 }
 
 impl Object {
-    /// Shares the JSON of an object.
+    /// Creates an object from its JSON.
     pub fn new(value: Value) -> Self {
         Self(Form::Whole(Arc::new(value)))
     }
 
-    /// The same object after a change, told by the merge patch alone: it takes little memory until somebody looks at it. `None`
-    /// where it is better told as a whole, since too many changes lead to it.
+    /// The object after a merge patch. It stores only the patch, which takes little memory until its JSON is
+    /// accessed. `None` if the chain of patches would get too long; then create the object from its complete
+    /// JSON.
     pub fn becomes(&self, patch: &Value) -> Option<Self> {
         Some(Self(Form::Changed(Arc::new(Changed::of(self, patch)?))))
     }
 
-    /// The merge patch that made it of `before`, if it is told by that.
+    /// The merge patch from `before` to this state, if the object is stored as that patch.
     pub fn patch_since(&self, before: &Self) -> Option<Value> {
         self.changed()?.patch_of(before)
     }
 
-    /// Whether it is told by what changed.
+    /// Whether the object is stored as a patch on an earlier state.
     pub fn is_told_by_a_change(&self) -> bool {
         self.changed().is_some()
     }
 
-    /// What it is told by, unless that is the whole.
+    /// The stored patch; `None` if the object is stored completely.
     pub(super) fn changed(&self) -> Option<&Changed> {
         match &self.0 {
             Form::Whole(_) => None,
@@ -77,12 +79,13 @@ impl Object {
         }
     }
 
-    /// An own copy of the JSON, to be changed.
+    /// A copy of the JSON, for modification.
     pub fn to_value(&self) -> Value {
         (**self).clone()
     }
 
-    /// Whether this is the very object that `other` shares: the same state, seen at no cost.
+    /// Whether both share the same state. Compares pointers only, so it is cheap; equal states may be
+    /// distinct.
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Form::Whole(one), Form::Whole(other)) => Arc::ptr_eq(one, other),
@@ -91,7 +94,8 @@ impl Object {
         }
     }
 
-    /// The value at a JSON pointer without escapes: keys with a slash in them have accessors of their own.
+    /// The value at a JSON pointer without escapes. Labels and annotations, whose keys contain slashes, have
+    /// their own accessors.
     fn at(&self, pointer: &str) -> Option<&Value> {
         parts(pointer).try_fold(&**self, |value, part| match value {
             Value::Object(fields) => member(fields, part),
@@ -100,22 +104,22 @@ impl Object {
         })
     }
 
-    /// The text at a JSON pointer; empty where there is none.
+    /// The string at a JSON pointer; empty if there is none.
     pub fn text(&self, pointer: &str) -> &str {
         self.at(pointer).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The whole number at a JSON pointer.
+    /// The integer at a JSON pointer.
     pub fn number(&self, pointer: &str) -> Option<i64> {
         self.at(pointer).and_then(Value::as_i64)
     }
 
-    /// The moment at a JSON pointer, if a time stands there.
+    /// The time at a JSON pointer, if there is a valid one.
     pub fn time(&self, pointer: &str) -> Option<Time> {
         parse_rfc3339(self.text(pointer))
     }
 
-    /// The list at a JSON pointer; empty where there is none.
+    /// The list at a JSON pointer; empty if there is none.
     pub fn list(&self, pointer: &str) -> &[Value] {
         self.at(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
@@ -135,7 +139,7 @@ impl Object {
         self.text("/metadata/uid")
     }
 
-    /// `metadata.generation`; 0 where the kind has none.
+    /// `metadata.generation`; 0 if the kind has none.
     pub fn generation(&self) -> i64 {
         self.number("/metadata/generation").unwrap_or(0)
     }
@@ -145,17 +149,17 @@ impl Object {
         self.text("/metadata/resourceVersion")
     }
 
-    /// A label's value.
+    /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         member(self.at("/metadata/labels")?.as_object()?, key)?.as_str()
     }
 
-    /// An annotation's value.
+    /// The value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         member(self.at("/metadata/annotations")?.as_object()?, key)?.as_str()
     }
 
-    /// Whether deletion was asked for but the object is still there.
+    /// Whether the object has a `deletionTimestamp`.
     pub fn is_terminating(&self) -> bool {
         !self.text("/metadata/deletionTimestamp").is_empty()
     }
@@ -172,7 +176,7 @@ impl Deref for Object {
     }
 }
 
-/// What stands under a name; null where nothing does. As that of the JSON itself, and quicker where there is little to search.
+/// The member of this name, or null. The same as indexing the JSON, but faster on small maps.
 impl Index<&str> for Object {
     type Output = Value;
 

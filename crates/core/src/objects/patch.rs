@@ -1,25 +1,26 @@
-//! The difference of two JSON values as an RFC 7386 merge patch.
+//! Differences of two JSON values as RFC 7386 merge patches.
 
 use std::cmp::Ordering;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// What a merge patch says of a value. It borrows from the states that it leads between, so that it can be written down
-/// without a copy of either.
+/// A merge patch of a value. It borrows from the two compared states, so it can be serialized without copying
+/// either.
 #[derive(Debug)]
 pub enum Patch<'v> {
-    /// It is removed.
+    /// The value is removed.
     Gone,
-    /// It becomes this.
+    /// The value is replaced.
     Set(&'v Value),
-    /// These of its fields change, in their order.
+    /// Some fields change, in the order of the map.
     Fields(Vec<(&'v str, Patch<'v>)>),
 }
 
 impl<'v> Patch<'v> {
-    /// The merge patch that makes `after` of `before`; without fields where they are the same. `None` where no merge patch can:
-    /// it cannot set a field to null, nor change a value that is no object.
+    /// The merge patch from `before` to `after`; without fields if they are equal. `None` if no merge patch
+    /// can express the change: it cannot set a field to null, and cannot change a value that is not an
+    /// object.
     pub fn between(before: &'v Value, after: &'v Value) -> Option<Self> {
         let (Value::Object(before), Value::Object(after)) = (before, after) else { return None };
         fields_between(before, after).map(Self::Fields)
@@ -48,12 +49,12 @@ impl Serialize for Patch<'_> {
     }
 }
 
-/// The merge patch that makes `after` of `before` ([`Patch::between`]) as a value of its own.
+/// The merge patch from `before` to `after` as JSON ([`Patch::between`]).
 pub fn between(before: &Value, after: &Value) -> Option<Value> {
     Patch::between(before, after).map(|patch| patch.to_value())
 }
 
-/// Goes through both at once: their fields stand in the same order.
+/// Walks both maps in parallel, as their fields have the same order.
 fn fields_between<'v>(
     before: &'v Map<String, Value>,
     after: &'v Map<String, Value>,
@@ -86,7 +87,8 @@ fn fields_between<'v>(
     Some(patch)
 }
 
-/// Whether a new value holds a null that a merge patch would take for "remove". Lists are taken over as they are.
+/// Whether a new value contains a null that a merge patch would interpret as removal. Nulls in lists are
+/// kept.
 fn sets_null(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -119,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_patch_makes_the_one_of_the_other(before in object(), after in object()) {
+        fn a_patch_turns_the_first_object_into_the_second(before in object(), after in object()) {
             if let Some(patch) = between(&before, &after) {
                 prop_assert_eq!(patch == json!({}), before == after);
                 let text = serde_json::to_string(&Patch::between(&before, &after)).unwrap();
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_before_between_and_after_the_others_come_and_go() {
+    fn handles_added_and_removed_fields_at_every_position() {
         let before = json!({"a": 1, "c": {"x": 1, "y": {"z": null}}, "e": 1, "f": 1});
         let after = json!({"b": 2, "c": {"y": {"z": null}}, "d": [null], "e": 1});
         let expected = json!({"a": null, "b": 2, "c": {"x": null}, "d": [null], "f": null});

@@ -1,15 +1,15 @@
-//! What `kubectl get pods` says of a pod.
+//! The status of a pod as `kubectl get pods` shows it.
 
 use serde_json::Value;
 
 use super::condition;
 use crate::Object;
 
-/// The annotation of pods that only mirror what a kubelet runs from a file.
+/// The annotation of mirror pods, which represent static pods that a kubelet runs from a file.
 pub const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// The STATUS column, by kubectl's printer of pods: the pod's own reason or phase, then what its init containers or
-/// its containers wait for or ended with, then whether it is being deleted.
+/// The STATUS column of kubectl's pod printer: the reason or phase of the pod, overridden by the reasons of
+/// its init containers or containers, overridden by its deletion.
 pub fn status_column(pod: &Object) -> String {
     let status = &pod["status"];
     let own = Some(pod.text("/status/reason")).filter(|reason| !reason.is_empty());
@@ -30,7 +30,7 @@ pub fn status_column(pod: &Object) -> String {
     text
 }
 
-/// What the first init container that is not through says; `None`: all are.
+/// The status of the first init container that has not completed; `None` if all have.
 fn initializing(pod: &Object) -> Option<String> {
     let specs = pod.list("/spec/initContainers");
     let statuses = pod.list("/status/initContainerStatuses");
@@ -52,7 +52,7 @@ fn initializing(pod: &Object) -> Option<String> {
     Some(format!("Init:{text}"))
 }
 
-/// What a `terminated` state says, if there is one.
+/// The text of a `terminated` state, if there is one.
 fn ended(terminated: &Value) -> Option<String> {
     let fields = terminated.as_object()?;
     let number = |field: &str| fields.get(field).and_then(Value::as_i64).unwrap_or(0);
@@ -64,7 +64,7 @@ fn ended(terminated: &Value) -> Option<String> {
     })
 }
 
-/// What the containers say; the first one has the last word.
+/// The reason of the containers; the first container takes precedence.
 fn of_containers(pod: &Object, own: String) -> String {
     let mut text = own;
     let mut running = false;
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(status_column(&pod), expected, "{:?}", *pod);
     }
 
-    /// A pending pod with three init containers in these states.
+    /// A pending pod with init containers in these states.
     fn init(states: &Value) -> Value {
         let statuses: Vec<Value> = states
             .as_array()
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_init_container_that_is_not_through_tells() {
+    fn shows_the_first_incomplete_init_container() {
         let waiting = |reason: &str| json!({"waiting": {"reason": reason}});
         let done = json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
         check(init(&json!([waiting("ErrImagePull"), waiting("PodInitializing")])), "Init:ErrImagePull");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_tell_once_the_pod_is_initialized() {
+    fn shows_containers_once_the_pod_is_initialized() {
         let pod = |phase: &str, states: &Value, ready: &str| {
             let statuses: Vec<Value> =
                 states.as_array().unwrap().iter().map(|s| json!({"state": s, "ready": true})).collect();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_gates_and_deletion_of_the_pod_itself() {
+    fn shows_reason_scheduling_gate_and_deletion_of_the_pod() {
         check(json!({"status": {"phase": "Failed", "reason": "Evicted"}}), "Evicted");
         check(json!({"status": {"phase": "Pending"}}), "Pending");
         let gated = json!([{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]);

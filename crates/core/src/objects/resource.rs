@@ -1,11 +1,11 @@
-//! Which kind of object, and which object of that kind.
+//! Kinds of objects ([`Resource`]) and keys of single objects ([`Key`]).
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::Object;
 
-/// A kind of object as the API serves it: group, version, kind and plural belong together.
+/// A kind as the API serves it, with its group, version and plural.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resource {
     /// API group; empty for the core group.
@@ -16,12 +16,12 @@ pub struct Resource {
     pub kind: Cow<'static, str>,
     /// Lower-case plural in URLs, such as `clusterversions`.
     pub plural: Cow<'static, str>,
-    /// Whether objects live in a namespace.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
 }
 
 impl Resource {
-    /// A cluster-scoped kind known at compile time.
+    /// Creates a cluster-scoped kind from constants.
     pub const fn cluster(
         group: &'static str,
         version: &'static str,
@@ -37,7 +37,7 @@ impl Resource {
         }
     }
 
-    /// A namespaced kind known at compile time.
+    /// Creates a namespaced kind from constants.
     pub const fn namespaced(
         group: &'static str,
         version: &'static str,
@@ -49,7 +49,7 @@ impl Resource {
         resource
     }
 
-    /// `apiVersion` of this kind's objects: `v1`, `config.openshift.io/v1`.
+    /// The `apiVersion` of this kind's objects: `v1`, `config.openshift.io/v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.to_string()
@@ -58,19 +58,19 @@ impl Resource {
         }
     }
 
-    /// Whether that is the `apiVersion` of this kind's objects.
+    /// Whether objects of this kind have this `apiVersion`.
     pub fn is_of(&self, api_version: &str) -> bool {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         group == self.group && version == self.version && !(group.is_empty() && api_version.contains('/'))
     }
 
-    /// Whether an object says that it is of this kind and version.
+    /// Whether the `apiVersion` and `kind` of an object are those of this kind.
     pub fn is_kind_of(&self, object: &serde_json::Value) -> bool {
         object["kind"] == *self.kind
             && object["apiVersion"].as_str().is_some_and(|version| self.is_of(version))
     }
 
-    /// The kind of the object that stands at `key`, in the version that it is read in.
+    /// The kind of the object with this key, in the version of the object.
     pub fn of(key: &Key, object: &Object) -> Self {
         let api_version = object.text("/apiVersion");
         let version = api_version.rsplit_once('/').map_or(api_version, |(_, version)| version);
@@ -83,7 +83,8 @@ impl Resource {
         }
     }
 
-    /// The path of an object in the API, or of all of this kind without a name; without a namespace, of all namespaces.
+    /// The API path of an object. Without a name, the path of the collection; without a namespace, of all
+    /// namespaces.
     pub fn path(&self, namespace: &str, name: &str) -> String {
         let root = if self.group.is_empty() { "/api" } else { "/apis" };
         let mut path = format!("{root}/{}", self.api_version());
@@ -97,13 +98,13 @@ impl Resource {
         path
     }
 
-    /// The key of an object of this kind, by its metadata.
+    /// The key of an object of this kind, from its metadata.
     pub fn key_of(&self, object: &serde_json::Value) -> Key {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         self.key(text("namespace"), text("name"))
     }
 
-    /// The key of one object of this kind; `namespace` is ignored for cluster-scoped kinds.
+    /// The key of the object of this kind, namespace and name. Ignores `namespace` for cluster-scoped kinds.
     pub fn key(&self, namespace: &str, name: &str) -> Key {
         Key {
             group: self.group.clone(),
@@ -114,7 +115,8 @@ impl Resource {
     }
 }
 
-/// One object: which kind (by group and plural, whatever version it is read in), where, and its name.
+/// The identity of one object: its kind by group and plural, independent of the version, its namespace and
+/// its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// API group; empty for the core group.
@@ -128,7 +130,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Whether this is an object of `resource`.
+    /// Whether this is the key of an object of `resource`.
     pub fn is(&self, resource: &Resource) -> bool {
         self.group == resource.group && self.plural == resource.plural
     }

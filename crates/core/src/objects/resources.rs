@@ -1,11 +1,11 @@
-//! The kinds that simulated components read and write, by their plural.
+//! The kinds that simulated components read and write, by plural.
 
 use jiff::SignedDuration;
 use serde_json::Value;
 
 use crate::Resource;
 
-/// How long the kube-apiservers of OpenShift keep Events (`event-ttl` in their configuration).
+/// How long OpenShift's kube-apiservers keep Events (`event-ttl` in their configuration).
 pub const EVENT_TTL: SignedDuration = SignedDuration::from_hours(3);
 
 macro_rules! kinds {
@@ -17,148 +17,148 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// What the cluster-version operator keeps: the update requested, and how far it is.
+    /// The requested update and its progress, maintained by the cluster-version operator.
     CLUSTER_VERSIONS = cluster("config.openshift.io", "v1", "ClusterVersion", "clusterversions");
-    /// What each operator reports of itself.
+    /// The status that each cluster operator reports.
     CLUSTER_OPERATORS = cluster("config.openshift.io", "v1", "ClusterOperator", "clusteroperators");
-    /// What the update status controller publishes.
+    /// The progress of an update, published by the update status controller.
     UPDATE_STATUSES = cluster("update.openshift.io", "v1alpha1", "UpdateStatus", "updatestatuses");
     /// Requests to assess an update.
     AGENTIC_RUNS = namespaced("agentic.openshift.io", "v1alpha1", "AgenticRun", "agenticruns");
-    /// Which feature set the cluster runs with.
+    /// The feature set of the cluster.
     FEATURE_GATES = cluster("config.openshift.io", "v1", "FeatureGate", "featuregates");
-    /// Which image signatures the container runtime demands.
+    /// The image signatures that the container runtime requires.
     CLUSTER_IMAGE_POLICIES = cluster("config.openshift.io", "v1", "ClusterImagePolicy", "clusterimagepolicies");
-    /// What the cluster runs on.
+    /// The platform that the cluster runs on.
     INFRASTRUCTURES = cluster("config.openshift.io", "v1", "Infrastructure", "infrastructures");
-    /// What the API servers of the cluster have in common.
+    /// The settings that all API servers of the cluster share.
     API_SERVERS = cluster("config.openshift.io", "v1", "APIServer", "apiservers");
-    /// By which proxies the cluster reaches the world.
+    /// The proxies between the cluster and the internet.
     PROXIES = cluster("config.openshift.io", "v1", "Proxy", "proxies");
-    /// What components ask of the cloud.
+    /// The cloud credentials that components request.
     CREDENTIALS_REQUESTS =
         namespaced("cloudcredential.openshift.io", "v1", "CredentialsRequest", "credentialsrequests");
-    /// What pods may ask of their nodes.
+    /// The privileges that pods may request.
     SECURITY_CONTEXT_CONSTRAINTS = cluster(
         "security.openshift.io", "v1", "SecurityContextConstraints", "securitycontextconstraints"
     );
-    /// Where Prometheus finds metrics.
+    /// The metrics endpoints that Prometheus scrapes.
     SERVICE_MONITORS = namespaced("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors");
-    /// What Prometheus makes alerts of.
+    /// The alerting and recording rules of Prometheus.
     PROMETHEUS_RULES = namespaced("monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules");
-    /// What is on the disks of nodes of a role: files, units, the operating system.
+    /// Files, systemd units and the operating system of the nodes of a role.
     MACHINE_CONFIGS = cluster("machineconfiguration.openshift.io", "v1", "MachineConfig", "machineconfigs");
-    /// Nodes that are to have the same MachineConfig.
+    /// Groups of nodes that share a MachineConfig.
     MACHINE_CONFIG_POOLS =
         cluster("machineconfiguration.openshift.io", "v1", "MachineConfigPool", "machineconfigpools");
-    /// How far a node is with its MachineConfig.
+    /// The progress of a node in applying its MachineConfig.
     MACHINE_CONFIG_NODES =
         cluster("machineconfiguration.openshift.io", "v1", "MachineConfigNode", "machineconfignodes");
-    /// What the machine-config operator hands to its controller.
+    /// Input of the machine-config controller, written by the machine-config operator.
     CONTROLLER_CONFIGS =
         cluster("machineconfiguration.openshift.io", "v1", "ControllerConfig", "controllerconfigs");
     /// Schemas of custom resources.
     CUSTOM_RESOURCE_DEFINITIONS =
         cluster("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
-    /// How important pods are to one another.
+    /// Priorities of pods.
     PRIORITY_CLASSES = cluster("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses");
     /// Machines that run pods.
     NODES = cluster("", "v1", "Node", "nodes");
-    /// Where namespaced objects live.
+    /// Scopes for names of objects.
     NAMESPACES = cluster("", "v1", "Namespace", "namespaces");
     /// Groups of containers on a node.
     PODS = namespaced("", "v1", "Pod", "pods");
     /// Plain configuration data.
     CONFIG_MAPS = namespaced("", "v1", "ConfigMap", "configmaps");
-    /// Identities of programs.
+    /// Identities of programs in pods.
     SERVICE_ACCOUNTS = namespaced("", "v1", "ServiceAccount", "serviceaccounts");
-    /// What happened, for people.
+    /// Reports about objects, for people.
     EVENTS = namespaced("", "v1", "Event", "events");
-    /// Pods kept running.
+    /// Sets of pods that are replaced gradually when their template changes.
     DEPLOYMENTS = namespaced("apps", "v1", "Deployment", "deployments");
-    /// Pods of one template.
+    /// Sets of identical pods.
     REPLICA_SETS = namespaced("apps", "v1", "ReplicaSet", "replicasets");
-    /// Pods of one template, as they were before ReplicaSets.
+    /// Sets of identical pods; the predecessor of ReplicaSets.
     REPLICATION_CONTROLLERS = namespaced("", "v1", "ReplicationController", "replicationcontrollers");
-    /// Templates that a DaemonSet or a StatefulSet had.
+    /// Former templates of DaemonSets and StatefulSets.
     CONTROLLER_REVISIONS = namespaced("apps", "v1", "ControllerRevision", "controllerrevisions");
-    /// Pods run to their end.
+    /// Pods that run to completion.
     JOBS = namespaced("batch", "v1", "Job", "jobs");
-    /// Who leads.
+    /// Locks for leader election, and heartbeats of nodes.
     LEASES = namespaced("coordination.k8s.io", "v1", "Lease", "leases");
     /// Permissions within a namespace.
     ROLES = namespaced("rbac.authorization.k8s.io", "v1", "Role", "roles");
-    /// Who has the permissions of a role.
+    /// Grants of roles to users, groups and service accounts.
     ROLE_BINDINGS = namespaced("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings");
     /// Permissions in the whole cluster.
     CLUSTER_ROLES = cluster("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles");
-    /// Who has the permissions of a cluster role.
+    /// Grants of cluster roles to users, groups and service accounts.
     CLUSTER_ROLE_BINDINGS =
         cluster("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings");
     /// Confidential configuration data.
     SECRETS = namespaced("", "v1", "Secret", "secrets");
-    /// Names for groups of pods in the network.
+    /// Stable network names for groups of pods.
     SERVICES = namespaced("", "v1", "Service", "services");
-    /// The addresses behind a name, in one object.
+    /// The addresses of a Service, in one object.
     ENDPOINTS = namespaced("", "v1", "Endpoints", "endpoints");
-    /// The addresses behind a name.
+    /// The addresses of a Service, in several objects.
     ENDPOINT_SLICES = namespaced("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices");
-    /// Pods, one on each node.
+    /// Sets of pods with one pod per node.
     DAEMON_SETS = namespaced("apps", "v1", "DaemonSet", "daemonsets");
-    /// Pods with names of their own.
+    /// Sets of pods with stable names.
     STATEFUL_SETS = namespaced("apps", "v1", "StatefulSet", "statefulsets");
-    /// Jobs at certain times.
+    /// Jobs on a schedule.
     CRON_JOBS = namespaced("batch", "v1", "CronJob", "cronjobs");
-    /// How many pods may be evicted at once.
+    /// The maximum number of pods that may be unavailable because of evictions.
     POD_DISRUPTION_BUDGETS = namespaced("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
-    /// Which pods may talk to which.
+    /// Allowed connections between pods.
     NETWORK_POLICIES = namespaced("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies");
-    /// Storage that there is.
+    /// Volumes.
     PERSISTENT_VOLUMES = cluster("", "v1", "PersistentVolume", "persistentvolumes");
-    /// Storage that pods ask for.
+    /// Requests of pods for volumes.
     PERSISTENT_VOLUME_CLAIMS = namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
-    /// Ways to provide storage.
+    /// Classes of volumes, each with a provisioner.
     STORAGE_CLASSES = cluster("storage.k8s.io", "v1", "StorageClass", "storageclasses");
-    /// Drivers of storage.
+    /// Storage drivers.
     CSI_DRIVERS = cluster("storage.k8s.io", "v1", "CSIDriver", "csidrivers");
-    /// Ways to run containers.
+    /// Container runtimes.
     RUNTIME_CLASSES = cluster("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses");
-    /// API servers behind the API server.
+    /// Extension API servers that the API server proxies.
     API_SERVICES = cluster("apiregistration.k8s.io", "v1", "APIService", "apiservices");
-    /// Who is asked before a write.
+    /// Webhooks that may reject writes.
     VALIDATING_WEBHOOK_CONFIGURATIONS = cluster(
         "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations"
     );
-    /// Who may change a write.
+    /// Webhooks that may modify writes.
     MUTATING_WEBHOOK_CONFIGURATIONS = cluster(
         "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations"
     );
-    /// Rules for writes.
+    /// Validation rules for writes.
     VALIDATING_ADMISSION_POLICIES =
         cluster("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies");
-    /// Where rules for writes are in force.
+    /// The scopes of admission policies.
     VALIDATING_ADMISSION_POLICY_BINDINGS = cluster(
         "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"
     );
-    /// Which requests belong together.
+    /// Assignments of requests to priority levels.
     FLOW_SCHEMAS = cluster("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", "flowschemas");
-    /// How much of the API server requests get.
+    /// The concurrency shares of requests in the API server.
     PRIORITY_LEVELS = cluster(
         "flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration", "prioritylevelconfigurations"
     );
-    /// What kubelets and kernels of all nodes have in common. Who says no more than `Node` means none of these.
+    /// Settings of the kubelets and kernels of all nodes. The plain name `Node` refers to [`NODES`] instead.
     NODE_SETTINGS = cluster("config.openshift.io", "v1", "Node", "nodes");
 }
 
-/// The kind of this group and kind, in the version that is asked for.
+/// The kind of this group and name, with the requested version.
 pub fn of_group(api_version: &str, kind: &str) -> Option<Resource> {
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let known = ALL.iter().find(|resource| resource.group == group && resource.kind == kind)?;
     Some(Resource { version: version.to_owned().into(), ..known.clone() })
 }
 
-/// The kind that one of these CustomResourceDefinitions defines under this group and kind, in the version that is asked
-/// for.
+/// The kind of this group and name that one of the CustomResourceDefinitions defines, with the requested
+/// version.
 pub fn defined<'a>(
     api_version: &str,
     kind: &str,
@@ -177,14 +177,13 @@ pub fn defined<'a>(
     })
 }
 
-/// The kind that objects call by this name in their `kind` field, or that has this name in a group, such as
-/// `Node.config.openshift.io`.
+/// The kind of this name, optionally qualified by its group as in `Node.config.openshift.io`.
 pub fn by_kind(kind: &str) -> Option<&'static Resource> {
     let (kind, group) = kind.split_once('.').map_or((kind, None), |(kind, group)| (kind, Some(group)));
     ALL.iter().find(|resource| resource.kind == kind && group.is_none_or(|group| resource.group == group))
 }
 
-/// What [`by_kind`] takes for each of the kinds.
+/// The shortest name of each kind that [`by_kind`] accepts.
 pub fn names() -> impl Iterator<Item = String> {
     ALL.iter().map(|resource| match by_kind(&resource.kind) {
         Some(first) if first != resource => format!("{}.{}", resource.kind, resource.group),
@@ -192,12 +191,12 @@ pub fn names() -> impl Iterator<Item = String> {
     })
 }
 
-/// The kind of an object.
+/// The kind of an object, by its `apiVersion` and `kind`.
 pub fn of(object: &Value) -> Option<&'static Resource> {
     nearest(object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str()?)
 }
 
-/// The kind of this name in the group of that version, else one that is called so in another.
+/// The kind of this name in the group of `api_version`; otherwise the first kind of this name in any group.
 pub fn nearest(api_version: &str, kind: &str) -> Option<&'static Resource> {
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
     let is_it = |resource: &&Resource| resource.group == group && resource.kind == kind;

@@ -1,8 +1,9 @@
-//! Selectors as objects hold them.
+//! Label selectors.
 
 use serde_json::Value;
 
-/// Whether a selector of the API (`metav1.LabelSelector`) chooses these labels. An empty one chooses all, none nothing.
+/// Whether a `metav1.LabelSelector` matches labels. An empty selector matches all labels, a missing selector
+/// none.
 pub fn chooses(selector: &Value, labels: &Value) -> bool {
     let list = |value: &Value, has: &dyn Fn(&str) -> bool| {
         value.as_array().into_iter().flatten().filter_map(Value::as_str).any(has)
@@ -24,7 +25,7 @@ pub fn chooses(selector: &Value, labels: &Value) -> bool {
         })
 }
 
-/// Whether a selector of the API is one at all: operators that there are, with values where they need some
+/// Whether a selector is valid: its operators exist and have values if and only if they need some
 /// (`metav1.LabelSelectorAsSelector`).
 pub fn is_valid(selector: &Value) -> bool {
     let expressions = selector["matchExpressions"].as_array();
@@ -44,7 +45,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn all_that_a_selector_says_must_hold() {
+    fn all_requirements_of_a_selector_must_match() {
         let labels = json!({ "app": "web", "tier": "front" });
         let check = |selector: Value, expected: bool| {
             assert_eq!(chooses(&selector, &labels), expected, "{selector}");
@@ -61,7 +62,7 @@ mod tests {
         check(says("zone", "Exists", Value::Null), false);
     }
     #[test]
-    fn operators_need_to_exist_and_values_to_fit_them() {
+    fn rejects_unknown_operators_and_unfitting_values() {
         let valid = |operator: &str, values: Value| {
             is_valid(&json!({ "matchExpressions": [{ "key": "a", "operator": operator, "values": values }] }))
         };

@@ -1,4 +1,4 @@
-//! What a watcher of the whole cluster knows: a copy of its objects, in order.
+//! An ordered copy of the objects of a cluster, maintained from watch events.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use crate::{ByKey, Change, ChangeKind, Key, Object, Resource};
 type Named = BTreeMap<String, Object>;
 type Namespaces = BTreeMap<String, Named>;
 
-/// The objects of a cluster as informers have seen them, ordered by kind, namespace and name.
+/// The objects of a cluster as informers have seen them, in order of kind, namespace and name.
 #[derive(Debug, Clone, Default)]
 pub struct View {
     groups: BTreeMap<Cow<'static, str>, BTreeMap<Cow<'static, str>, Namespaces>>,
@@ -16,7 +16,7 @@ pub struct View {
 }
 
 impl View {
-    /// The object of this name; `namespace` is empty for cluster-scoped kinds.
+    /// The object of this kind, namespace and name; `namespace` is empty for cluster-scoped kinds.
     pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Option<&Object> {
         self.by_key.get_by(&resource.group, &resource.plural, namespace, name)
     }
@@ -33,7 +33,7 @@ impl View {
             .flat_map(|namespaces| namespaces.values().flat_map(BTreeMap::values))
     }
 
-    /// The objects of a kind in one namespace, in order of name.
+    /// The objects of a kind in a namespace, in order of name.
     pub fn list_in<'a>(
         &'a self,
         resource: &Resource,
@@ -45,7 +45,7 @@ impl View {
             .flat_map(BTreeMap::values)
     }
 
-    /// The objects of all kinds in one namespace with their keys, in order of kind and name.
+    /// The objects of all kinds in a namespace with their keys, in order of kind and name.
     pub fn objects_in(&self, namespace: &str) -> impl Iterator<Item = (Key, &Object)> {
         self.groups.iter().flat_map(move |(group, plurals)| {
             plurals.iter().flat_map(move |(plural, namespaces)| {
@@ -57,7 +57,7 @@ impl View {
         })
     }
 
-    /// All objects with their keys, in order.
+    /// All objects with their keys, in order of the keys.
     pub fn objects(&self) -> impl Iterator<Item = (Key, &Object)> {
         self.groups.iter().flat_map(|(group, plurals)| {
             plurals.iter().flat_map(move |(plural, namespaces)| {
@@ -71,7 +71,7 @@ impl View {
         })
     }
 
-    /// Takes a change in.
+    /// Applies a change.
     pub fn apply(&mut self, change: &Change) {
         let key = &change.key;
         let named = self

@@ -1,4 +1,4 @@
-//! Admission plug-ins that are compiled into an API server, as those of a distribution are.
+//! Admission plug-ins that are compiled into an API server, such as those of a Kubernetes distribution.
 
 use std::fmt::Debug;
 
@@ -10,16 +10,17 @@ use super::Identity;
 
 /// A plug-in that changes or rejects writes before they are stored.
 ///
-/// An API server is a value that can be copied; a plug-in is part of it, so [`AdmissionPlugin::copied`] must give a plug-in that shares
-/// nothing that changes. A rejection is the text after `RESOURCE "NAME" is forbidden: `, with which the server answers 403.
+/// API servers can be cloned, including their plug-ins, so the result of [`AdmissionPlugin::copied`] must not
+/// share mutable state. The server answers a rejection with 403. The text of a rejection follows after
+/// `RESOURCE "NAME" is forbidden: `.
 pub trait AdmissionPlugin: Debug + Send + Sync {
-    /// A plug-in with the same state.
+    /// Returns an independent plug-in with the same state.
     fn copied(&self) -> Box<dyn AdmissionPlugin>;
 
-    /// Changes a new object, before webhooks and policies see it.
+    /// Modifies a new object, before webhooks and policies see it.
     ///
     /// # Errors
-    /// The text of a rejection.
+    /// The text of the rejection.
     fn mutate_created(
         &mut self,
         _request: &AdmissionRequest<'_>,
@@ -29,16 +30,17 @@ pub trait AdmissionPlugin: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Decides about the deletion of an object: once before the server looks whether it exists, without
-    /// [`AdmissionRequest::old`], and once with it. Deletions of collections are not asked about.
+    /// Allows or rejects the deletion of an object. The server calls it twice: without
+    /// [`AdmissionRequest::old`] before it looks up the object, and with it afterwards. It does not call it
+    /// for deletions of collections.
     ///
     /// # Errors
-    /// The text of a rejection.
+    /// The text of the rejection.
     fn check_deletion(&self, _request: &AdmissionRequest<'_>) -> Result<(), String> {
         Ok(())
     }
 
-    /// Notes that objects of a kind changed.
+    /// Handles a change of objects of a kind.
     fn note_change(&mut self, _kind: &Resource) {}
 }
 
@@ -48,35 +50,35 @@ impl Clone for Box<dyn AdmissionPlugin> {
     }
 }
 
-/// The write that a plug-in decides about.
+/// The write that a plug-in checks.
 #[derive(Debug, Clone, Copy)]
 pub struct AdmissionRequest<'a> {
     /// The kind of the object.
     pub resource: &'a Resource,
-    /// Its namespace; empty for objects of the cluster.
+    /// Its namespace; empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// Its name; empty where the server has not generated it yet.
+    /// Its name; empty if the server has not generated it yet.
     pub name: &'a str,
     /// The user.
     pub user: &'a Identity,
-    /// The object before the write, where there is one.
+    /// The object before the write, if it exists.
     pub old: Option<&'a Value>,
 }
 
-/// A permission, by the attributes of an RBAC rule.
+/// A permission, in the attributes of an RBAC rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Permission<'a> {
     /// The verb, such as `use`.
     pub verb: &'a str,
     /// The kind.
     pub resource: &'a Resource,
-    /// The namespace; empty for the cluster.
+    /// The namespace; empty for cluster-wide permissions.
     pub namespace: &'a str,
     /// The name of the object.
     pub name: &'a str,
 }
 
-/// The cluster as plug-ins see it.
+/// The access to the cluster that plug-ins have.
 pub trait AdmittingCluster {
     /// The object of this kind, namespace and name.
     fn object(&self, resource: &Resource, namespace: &str, name: &str) -> Option<Object>;

@@ -1,45 +1,46 @@
-//! What goes wrong with requests to the API server, and with who makes them.
+//! Faults of API requests and of the programs that send them.
 
 use jiff::SignedDuration;
 
-/// Requests to the API server. Everything that is not said may be anything; a trailing `*` stands for any ending.
+/// A filter of API requests. Fields that are not set match all; a trailing `*` matches any suffix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requests {
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`, as RBAC names it.
+    /// The RBAC verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: Option<String>,
     /// The kind, such as `ClusterVersion`.
     pub kind: Option<String>,
     /// The name of the object.
     pub name: Option<String>,
-    /// `status` and the like; empty: the object itself.
+    /// The subresource, such as `status`; empty for the object itself.
     pub subresource: Option<String>,
-    /// Who asks: a component as the timeline calls it, a user agent up to its slash, a user or the end of its name.
+    /// The client: a component by its name in the timeline, a user agent up to its slash, a user, or the last
+    /// part of a user name.
     pub by: Option<String>,
 }
 
-/// The verbs of [`Requests`].
+/// The verbs that [`Requests`] can match.
 pub const VERBS: [&str; 8] =
     ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 
-/// What is known of one request.
+/// The attributes of one request.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     /// The verb.
     pub verb: &'a str,
     /// The kind.
     pub kind: &'a str,
-    /// The name; empty where there is none yet.
+    /// The name; empty if it is not generated yet.
     pub name: &'a str,
-    /// The subresource, or nothing.
+    /// The subresource, or an empty text.
     pub subresource: &'a str,
-    /// `User-Agent`: for a component of the simulation its name.
+    /// The `User-Agent`. Simulated components use their name.
     pub agent: &'a str,
     /// The user.
     pub user: &'a str,
 }
 
 impl Requests {
-    /// Whether a request is one of these.
+    /// Whether the filter matches a request.
     pub fn have(&self, asked: &Asked<'_>) -> bool {
         let is =
             |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| fits(wanted, found));
@@ -55,7 +56,7 @@ impl Requests {
     }
 }
 
-/// Whether a text is the one that is wanted, which may end in a star.
+/// Whether a text matches a pattern, which may end with a star.
 fn fits(wanted: &str, found: &str) -> bool {
     match wanted.strip_suffix('*') {
         Some(beginning) => found.starts_with(beginning),
@@ -81,30 +82,31 @@ impl std::fmt::Display for Requests {
     }
 }
 
-/// Which of the things that match are hit: from the `first` on (1 is the next), so many `times`, or until it is healed.
+/// The subset of matching requests that a fault affects: from the `first` one on (1 is the next), for a
+/// number of `times` or until the fault is healed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hits {
-    /// The first one that is hit, from 1.
+    /// The number of the first affected match, from 1.
     pub first: u32,
-    /// How many are hit from there on; `None`: all.
+    /// The number of affected matches; `None` for all.
     pub times: Option<u32>,
-    /// How many matched so far.
+    /// The number of matches so far.
     seen: u32,
 }
 
 impl Hits {
-    /// From the `first` one on, from 1, so many `times`.
+    /// Affects `times` matches, beginning with number `first`.
     pub fn new(first: u32, times: Option<u32>) -> Self {
         Self { first: first.max(1), times, seen: 0 }
     }
 
-    /// Counts one that matches; true when it is hit.
+    /// Counts a match and returns whether it is affected.
     pub fn strike(&mut self) -> bool {
         self.seen = self.seen.saturating_add(1);
         self.seen >= self.first && !self.is_past(self.seen - 1)
     }
 
-    /// Whether none will be hit any more.
+    /// Whether no further match will be affected.
     pub fn is_over(&self) -> bool {
         self.is_past(self.seen)
     }
@@ -127,20 +129,20 @@ impl std::fmt::Display for Hits {
     }
 }
 
-/// What the API server answers in place of doing what it is asked for.
+/// The error that the API server returns instead of handling a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
     /// 429, with a `Retry-After`.
     TooManyRequests,
     /// 500 `InternalError`.
     InternalError,
-    /// 500 without a reason, as etcd's errors are passed on.
+    /// 500 without a reason, as the server reports errors of etcd.
     EtcdTimedOut,
     /// 503 `ServiceUnavailable`.
     Unavailable,
     /// 504 `Timeout`.
     Timeout,
-    /// 409 `Conflict`, of an object that somebody else changed meanwhile. No creation meets it.
+    /// 409 `Conflict`, for an object that another client changed meanwhile. Never applies to creations.
     Conflict,
 }
 
@@ -158,7 +160,7 @@ impl Trouble {
     pub const NAMES: [&str; 6] =
         ["too-many-requests", "internal-error", "etcd-timed-out", "unavailable", "timeout", "conflict"];
 
-    /// The one of this name.
+    /// The error of this name.
     pub fn named(name: &str) -> Option<Self> {
         TROUBLES.iter().find(|(_, known)| *known == name).map(|(trouble, _)| *trouble)
     }
@@ -169,38 +171,39 @@ impl Trouble {
     }
 }
 
-/// Requests that the API server answers with trouble.
+/// A fault that makes the API server answer requests with an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestFault {
-    /// Which.
+    /// The requests that may be affected.
     pub requests: Requests,
-    /// How it answers.
+    /// The error.
     pub trouble: Trouble,
-    /// Which of them.
+    /// The subset of matching requests.
     pub hits: Hits,
-    /// What it says; empty for what it always says.
+    /// The message of the error; empty for the default message.
     pub message: String,
-    /// Seconds of `Retry-After` of `TooManyRequests`.
+    /// The `Retry-After` of `TooManyRequests`, in seconds.
     pub retry_after: u32,
 }
 
-/// What goes wrong with a program.
+/// A fault of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProgramFault {
-    /// It dies at these writes of its own: its memory is gone, and what it had decided to do after.
+    /// The program crashes at some of its writes. It loses its memory, including work that it had planned.
     Crash {
-        /// The writes.
+        /// The writes that may be affected.
         writes: Requests,
-        /// Whether the write itself is made.
+        /// Whether the write is executed before the crash.
         after: bool,
-        /// Which of them.
+        /// The subset of matching writes.
         hits: Hits,
     },
-    /// Its watches are silent until the fault is healed: it sees the cluster as it was. Then it lists anew.
+    /// Its watches deliver nothing until the fault is healed, so it sees an outdated cluster. Then it lists
+    /// again.
     StaleWatch,
-    /// Its watches are dropped, and it lists anew at once.
+    /// Its watches are closed, and it lists again at once.
     DroppedWatch,
-    /// Another candidate takes its Lease, and holds it for so long.
+    /// Another candidate takes its Lease and holds it for this long.
     LosesLease(SignedDuration),
 }
 
@@ -237,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_of_requests_may_be_anything() {
+    fn unset_fields_match_any_request() {
         assert!(Requests::default().have(&asked()));
         let by = |by: &str| Requests { by: Some(by.to_owned()), ..Requests::default() }.have(&asked());
         let known = ["kubelet", "kubelet/worker-0", "kubelet/*", "worker-0", "system:node:worker-0"];
@@ -248,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_begin_with_the_first_and_end_after_so_many() {
+    fn hits_affect_the_requested_range_of_matches() {
         let pattern = |first, times| {
             let mut hits = Hits::new(first, times);
             let struck: String = (0..5).map(|_| if hits.strike() { 'x' } else { '.' }).collect();
@@ -262,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_back() {
+    fn names_of_errors_round_trip() {
         assert!(Trouble::NAMES.iter().all(|name| Trouble::named(name).unwrap().name() == *name));
     }
 }

@@ -1,4 +1,4 @@
-//! Requests to an API server: the writes that components make, and faults that requests can meet.
+//! Requests to an API server: the writes of components, and the faults that can affect requests.
 
 pub mod admission;
 pub mod faults;

@@ -1,4 +1,4 @@
-//! One request to change the cluster, and its answer, as data.
+//! Write requests and their answers, as data.
 
 use std::collections::BTreeMap;
 
@@ -7,54 +7,55 @@ use serde_json::{Value, json};
 use crate::resources::{NAMESPACES, PODS};
 use crate::{Key, Object, Resource};
 
-/// Who writes: the user that the API server sees (`user.Info`).
+/// The user of a request, as the API server sees it (`user.Info`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// User name, such as `system:serviceaccount:openshift-cluster-version:default`.
     pub user: String,
-    /// Groups; who has neither `system:authenticated` nor `system:unauthenticated` is authenticated.
+    /// Groups. [`Identity::all_groups`] adds `system:authenticated` unless `system:unauthenticated` is among
+    /// them.
     pub groups: Vec<String>,
-    /// Unique for all time, where whoever named the user knows; else empty.
+    /// The user's uid if the authenticator knows it; otherwise empty.
     pub uid: String,
-    /// What else is known, by key.
+    /// Extra attributes of the user, by key.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// The group of all users but the anonymous one.
+/// The group of all users except the anonymous one.
 const AUTHENTICATED: &str = "system:authenticated";
 /// The group of the anonymous user.
 const UNAUTHENTICATED: &str = "system:unauthenticated";
 
 impl Identity {
-    /// A member of `system:masters`.
+    /// A cluster administrator, member of `system:masters`.
     pub fn admin() -> Self {
         Self::new("system:admin", &["system:masters"])
     }
 
-    /// A user with groups.
+    /// Creates a user with groups.
     pub fn new(user: impl Into<String>, groups: &[&str]) -> Self {
         let groups = groups.iter().map(|&group| group.to_owned()).collect();
         Self { user: user.into(), groups, ..Self::default() }
     }
 
-    /// Whoever shows no credentials.
+    /// The user of requests without credentials.
     pub fn anonymous() -> Self {
         Self::new("system:anonymous", &[UNAUTHENTICATED])
     }
 
-    /// Whether nothing is forbidden to this user.
+    /// Whether the user is a member of `system:masters`, which may do everything.
     pub fn is_privileged(&self) -> bool {
         self.groups.iter().any(|group| group == "system:masters")
     }
 
-    /// All groups, also the one that goes without saying.
+    /// All groups, including an implied `system:authenticated`.
     pub fn all_groups(&self) -> impl Iterator<Item = &str> {
         let told = |group: &String| group == AUTHENTICATED || group == UNAUTHENTICATED;
         let implied = (!self.groups.iter().any(told)).then_some(AUTHENTICATED);
         self.groups.iter().map(String::as_str).chain(implied)
     }
 
-    /// The identity of a ServiceAccount.
+    /// The user of a ServiceAccount.
     pub fn service_account(namespace: &str, name: &str) -> Self {
         let of_namespace = format!("system:serviceaccounts:{namespace}");
         let groups = ["system:serviceaccounts", of_namespace.as_str()];
@@ -62,35 +63,35 @@ impl Identity {
     }
 }
 
-/// How an object is deleted.
+/// Options of a deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
-    /// Grace in seconds; `None` is the object's own (30 s for pods).
+    /// The grace period in seconds; `None` for the object's own (30 s for pods).
     pub grace_period_seconds: Option<i64>,
-    /// Only if the object has this uid.
+    /// A precondition: the uid of the object.
     pub uid: Option<String>,
-    /// What becomes of the objects that it owns; `None` leaves that to the object's finalizers.
+    /// The handling of dependent objects; `None` for the default of the kind and the object's finalizers.
     pub propagation: Option<Propagation>,
 }
 
-/// What becomes of the objects that a deleted one owns (`metav1.DeletionPropagation`).
+/// The handling of the objects that a deleted object owns (`metav1.DeletionPropagation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// They go after it.
+    /// They are deleted after their owner.
     Background,
-    /// They go before it.
+    /// They are deleted before their owner.
     Foreground,
-    /// They stay, and are nobody's.
+    /// They are kept, and their owner reference is removed.
     Orphan,
 }
 
 impl Propagation {
-    /// The one that people call so (`kubectl delete --cascade`).
+    /// Parses a value of `kubectl delete --cascade`.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Background, Self::Foreground, Self::Orphan].into_iter().find(|one| one.name() == name)
     }
 
-    /// What people call it.
+    /// The value of `kubectl delete --cascade`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Background => "background",
@@ -100,38 +101,38 @@ impl Propagation {
     }
 }
 
-/// What to do.
+/// The operation of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operation {
-    /// Make the object; a `metadata.generateName` makes the name.
+    /// Creates the object; the server generates a name from `metadata.generateName`.
     Create(Value),
-    /// Replace the object (or its subresource); `metadata.resourceVersion` guards against lost updates.
+    /// Replaces the object (or its subresource); `metadata.resourceVersion` prevents lost updates.
     Update(Value),
-    /// RFC 7386.
+    /// Applies a merge patch (RFC 7386).
     MergePatch(Value),
-    /// RFC 6902: an array of operations.
+    /// Applies a JSON patch (RFC 6902), an array of operations.
     JsonPatch(Value),
-    /// Remove it.
+    /// Deletes the object.
     Delete(DeleteOptions),
 }
 
-/// One request to change the cluster.
+/// A request to change an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {
     /// Kind of the object.
     pub resource: Resource,
     /// Namespace; empty for cluster-scoped kinds.
     pub namespace: String,
-    /// Name; empty where `generateName` makes it.
+    /// Name; empty if the server generates it.
     pub name: String,
-    /// `status`, `scale` ... or nothing for the object itself.
+    /// Subresource, such as `status` or `scale`; `None` for the object itself.
     pub subresource: Option<&'static str>,
-    /// What to do.
+    /// The operation.
     pub operation: Operation,
 }
 
 impl Write {
-    /// A write of a whole object, whose metadata says where it goes.
+    /// A write of a complete object, with namespace and name from its metadata.
     fn whole(
         resource: &Resource,
         object: Value,
@@ -143,50 +144,50 @@ impl Write {
         Self { subresource, operation: operation(object), ..write }
     }
 
-    /// Creates `object`; its metadata says where and under which name.
+    /// Creates `object`, with namespace and name from its metadata.
     pub fn create(resource: &Resource, object: Value) -> Self {
         Self::whole(resource, object, None, Operation::Create)
     }
 
-    /// Replaces the object by `object`.
+    /// Replaces the object with `object`.
     pub fn update(resource: &Resource, object: Value) -> Self {
         Self::whole(resource, object, None, Operation::Update)
     }
 
-    /// Replaces the status by that of `object`.
+    /// Replaces the status with that of `object`.
     pub fn update_status(resource: &Resource, object: Value) -> Self {
         Self::whole(resource, object, Some("status"), Operation::Update)
     }
 
-    /// Changes an object by a merge patch.
+    /// Applies a merge patch to an object.
     pub fn merge_patch(resource: &Resource, namespace: &str, name: &str, patch: Value) -> Self {
         Self::on(resource, namespace, name, Operation::MergePatch(patch))
     }
 
-    /// Changes an object's status by a merge patch.
+    /// Applies a merge patch to the status of an object.
     pub fn merge_patch_status(resource: &Resource, namespace: &str, name: &str, patch: Value) -> Self {
         let write = Self::merge_patch(resource, namespace, name, patch);
         Self { subresource: Some("status"), ..write }
     }
 
-    /// Changes an object's status by a JSON patch.
+    /// Applies a JSON patch to the status of an object.
     pub fn json_patch_status(resource: &Resource, namespace: &str, name: &str, patch: Value) -> Self {
         let write = Self::on(resource, namespace, name, Operation::JsonPatch(patch));
         Self { subresource: Some("status"), ..write }
     }
 
-    /// Deletes an object with its own grace.
+    /// Deletes an object with its own grace period.
     pub fn delete(resource: &Resource, namespace: &str, name: &str) -> Self {
         Self::on(resource, namespace, name, Operation::Delete(DeleteOptions::default()))
     }
 
-    /// Deletes an object at once, as a kubelet does when its containers have ended.
+    /// Deletes an object without a grace period, as a kubelet does once the containers of a pod have ended.
     pub fn delete_now(resource: &Resource, namespace: &str, name: &str) -> Self {
         let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
         Self::on(resource, namespace, name, Operation::Delete(options))
     }
 
-    /// Asks for the eviction of a pod, which its disruption budgets may refuse.
+    /// Requests the eviction of a pod, which its disruption budgets may reject.
     pub fn evict(namespace: &str, pod: &str) -> Self {
         let eviction = json!({
             "apiVersion": "policy/v1",
@@ -197,12 +198,12 @@ impl Write {
         Self { subresource: Some("eviction"), ..write }
     }
 
-    /// Deletes an object in the way that the options say.
+    /// Deletes an object with options.
     pub fn delete_with(resource: &Resource, namespace: &str, name: &str, options: DeleteOptions) -> Self {
         Self::on(resource, namespace, name, Operation::Delete(options))
     }
 
-    /// Replaces the finalizers of a namespace's spec by those of `namespace`.
+    /// Replaces `spec.finalizers` of a namespace with those of `namespace`.
     pub fn finalize(namespace: Value) -> Self {
         Self::whole(&NAMESPACES, namespace, Some("finalize"), Operation::Update)
     }
@@ -228,12 +229,12 @@ impl Write {
         }
     }
 
-    /// Which object is written.
+    /// The key of the written object.
     pub fn key(&self) -> Key {
         self.resource.key(&self.namespace, &self.name)
     }
 
-    /// The verb as RBAC and audit logs name it.
+    /// The verb in RBAC rules and audit logs.
     pub fn verb(&self) -> &'static str {
         match self.operation {
             Operation::Create(_) => "create",
@@ -244,7 +245,7 @@ impl Write {
     }
 }
 
-/// Why the API server refused a request: the facts of its `metav1.Status`.
+/// The rejection of a request by the API server: the content of its `metav1.Status`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
@@ -252,17 +253,17 @@ pub struct Refusal {
     pub code: u16,
     /// Machine-readable reason, such as `Invalid` or `Conflict`; may be empty.
     pub reason: String,
-    /// The sentence that clients print.
+    /// The message that clients print.
     pub message: String,
-    /// `details` of the Status, with the causes; `Null` where there are none.
+    /// `details` of the Status, including the causes; `Null` if there are none.
     pub details: Value,
 }
 
-/// The answer to a write: the object as stored, or the refusal.
+/// The answer to a write: the stored object or the rejection.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// What was asked.
+    /// The write.
     pub write: Write,
-    /// What came of it. A deletion answers with the object's last state.
+    /// The stored object or the rejection; for a deletion, the last state of the object.
     pub outcome: Result<Object, Refusal>,
 }

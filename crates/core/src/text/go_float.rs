@@ -1,11 +1,11 @@
-//! Floating-point numbers as Go writes them, with as few digits as tell them apart.
+//! Formats floating-point numbers like Go, with the fewest digits that identify the number.
 
-/// As `%v` does: with an exponent below 1e-4 and from 1e21 on.
+/// Formats like `%v`: with an exponent below 1e-4 and from 1e21 on.
 pub fn plain(value: f64) -> String {
     written(value, 1e21)
 }
 
-/// As `strconv.FormatFloat(value, 'g', -1, 64)` does: with an exponent below 1e-4 and from 1e6 on.
+/// Formats like `strconv.FormatFloat(value, 'g', -1, 64)`: with an exponent below 1e-4 and from 1e6 on.
 pub fn general(value: f64) -> String {
     written(value, 1e6)
 }
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exponents_begin_where_go_begins_them() {
+    fn uses_exponents_in_the_same_range_as_go() {
         for (value, as_general, as_plain) in [
             (0.0, "0", "0"),
             (0.5, "0.5", "0.5"),

@@ -1,11 +1,11 @@
-//! Strings as Go quotes them.
+//! Quotes strings like Go.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A string as Go's `%q` writes it (`strconv.Quote`).
+/// Quotes a string like Go's `%q` (`strconv.Quote`).
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -36,7 +36,8 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// What Go prints of the characters beyond ASCII (`strconv.IsPrint`): letters, marks, numbers, punctuation, symbols.
+/// The non-ASCII characters that Go considers printable (`strconv.IsPrint`): letters, marks, numbers,
+/// punctuation, symbols.
 static PRINTABLE: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the pattern is a constant")]
     Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S}]$").expect("a pattern")
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_printed_is_escaped() {
+    fn escapes_unprintable_characters() {
         for (text, expected) in [
             ("plain", r#""plain""#),
             ("a \"b\" \\ \n\t\r", r#""a \"b\" \\ \n\t\r""#),

@@ -1,4 +1,4 @@
-//! Small text tools: durations as people read them, digests, columns, the nearest name for a typo.
+//! Small text tools: durations, hex, columns, suggestions for misspelled names, error chains.
 
 pub mod go_float;
 pub mod go_quote;
@@ -6,7 +6,7 @@ pub mod tabwriter;
 
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 
-/// Bytes as lower-case hex, as digests are written.
+/// Formats bytes as lower-case hex, as in digests.
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len());
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
@@ -14,7 +14,7 @@ pub fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// A duration as Prometheus and update insights write it, in whole units: `90s`, `1h30m`, `2d`.
+/// Parses a duration in whole units, in the syntax of Prometheus and update insights: `90s`, `1h30m`, `2d`.
 pub fn parse_units(word: &str) -> Option<SignedDuration> {
     let (mut total, mut rest) = (0_i64, word);
     while !rest.is_empty() {
@@ -34,13 +34,13 @@ pub fn parse_units(word: &str) -> Option<SignedDuration> {
     (!word.is_empty()).then(|| SignedDuration::from_secs(total))
 }
 
-/// A span since the start of a run as `H:MM:SS`, e.g. `1:02:03`; milliseconds are cut.
+/// Formats a span since the start of a run as `H:MM:SS`, e.g. `1:02:03`, without milliseconds.
 pub fn clock_time(span: SignedDuration) -> String {
     let seconds = span.as_secs().max(0);
     format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-/// A span as people write it: `45s`, `10m`, `1h30m`, `2h`, `250ms`.
+/// Formats a span with units: `45s`, `10m`, `1h30m`, `2h`, `250ms`.
 pub fn short_duration(span: SignedDuration) -> String {
     let millis = span.as_millis();
     if millis % 1000 != 0 {
@@ -53,15 +53,15 @@ pub fn short_duration(span: SignedDuration) -> String {
     if text.is_empty() { "0s".to_owned() } else { text.concat() }
 }
 
-/// Reads a span such as `90s`, `10m`, `1h 30m`, `2 hours`, `250ms` or `2 days` of 24 hours each; `None` where the text is
-/// none or the span is negative.
+/// Parses a span such as `90s`, `10m`, `1h 30m`, `2 hours`, `250ms` or `2 days` of 24 hours each; `None` if
+/// the text is not a span or the span is negative.
 pub fn parse_duration(text: &str) -> Option<SignedDuration> {
     let span: Span = text.trim().parse().ok()?;
     let span = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
     (!span.is_negative()).then_some(span)
 }
 
-/// Cuts `text` to `width` characters; what is cut leaves `...`.
+/// Truncates `text` to `width` characters. A truncated text ends with `...`.
 pub fn truncate(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -70,7 +70,7 @@ pub fn truncate(text: &str, width: usize) -> String {
     kept + "..."
 }
 
-/// Rows padded into columns, two spaces apart; the last column is left as it is.
+/// Pads rows into columns, two spaces apart. The last cell of a row is not padded.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -96,7 +96,7 @@ pub fn columns(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// The candidate most like `word`, if one is like it at all; the earlier one wins a tie.
+/// The candidate most similar to `word`, if any is similar enough; the earlier one wins a tie.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     let mut best: Option<(f64, &str)> = None;
@@ -109,12 +109,12 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean \`x\`?` for the nearest candidate, or nothing.
+/// Returns `; did you mean \`x\`?` for the most similar candidate, or an empty text.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, candidates).map(|found| format!("; did you mean `{found}`?")).unwrap_or_default()
 }
 
-/// An error with what is behind it, as far as that says more.
+/// The message of an error, followed by those messages of its sources that it does not contain yet.
 pub fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_read_and_print_as_people_write_them() {
+    fn durations_are_parsed_and_printed_with_units() {
         for (text, printed) in [
             ("90s", "1m30s"),
             ("1h 30m", "1h30m"),
@@ -152,13 +152,13 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_is_found_and_a_stranger_is_not() {
+    fn finds_the_most_similar_name_and_no_dissimilar_one() {
         assert_eq!(nearest("updat", ["advance", "update", "expect"]), Some("update"));
         assert_eq!(nearest("zzz", ["advance", "update"]), None);
     }
 
     #[test]
-    fn columns_line_up_without_trailing_blanks() {
+    fn columns_are_aligned_without_trailing_blanks() {
         let rows =
             [vec!["a".into(), "bb".into()], vec!["aaa".into(), String::new()], vec!["c".into(), "d".into()]];
         assert_eq!(columns(&rows), "a    bb\naaa\nc    d\n");

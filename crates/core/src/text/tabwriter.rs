@@ -1,18 +1,18 @@
-//! Columns as Go's `text/tabwriter` lays them out, left aligned and padded with blanks.
+//! Lays out columns like Go's `text/tabwriter`, left-aligned and padded with blanks.
 //!
-//! Only a cell that a TAB ends takes part in a column; what follows the last TAB of a line is written as it is. A
-//! column reaches over neighbouring lines that have it, so a line with fewer cells splits the table there.
+//! Only a cell that ends with a TAB is part of a column; the text after the last TAB of a line is not padded.
+//! A column spans adjacent lines that have it, so a line with fewer cells splits the table.
 
-/// The settings of a table.
+/// The settings of a layout.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns {
-    /// Narrowest column, padding included, in characters.
+    /// The minimum width of a column in characters, including the padding.
     pub min_width: usize,
-    /// Blanks after the widest cell.
+    /// The number of blanks after the widest cell.
     pub padding: usize,
 }
 
-/// One line: the cells that a TAB ended, the text after them, and whether columns may go on in the next line.
+/// One line: the cells that end with a TAB, the text after them, and whether columns end with this line.
 struct Line<'a> {
     cells: Vec<&'a str>,
     rest: &'a str,
@@ -20,7 +20,7 @@ struct Line<'a> {
 }
 
 impl Columns {
-    /// Lays out a text. TAB and VT end a cell, LF a line, and FF a line and all columns.
+    /// Lays out a text. TAB and VT end a cell, LF ends a line, and FF ends a line and all columns.
     pub fn layout(self, text: &str) -> String {
         let mut out = String::new();
         let mut block = Vec::new();
@@ -42,7 +42,7 @@ impl Columns {
         out
     }
 
-    /// Writes lines whose columns end with them.
+    /// Writes a block of lines that share no columns with later lines.
     fn flush(self, block: &mut Vec<Line<'_>>, out: &mut String) {
         let mut widths: Vec<Vec<usize>> = block.iter().map(|line| vec![0; line.cells.len()]).collect();
         let columns = block.iter().map(|line| line.cells.len()).max().unwrap_or(0);
@@ -59,7 +59,8 @@ impl Columns {
         }
     }
 
-    /// Sets the widths of one column: each run of neighbouring lines that have it is as wide as its widest cell asks.
+    /// Sets the widths of one column. Each run of adjacent lines that have it is as wide as its widest cell
+    /// requires.
     fn measure(self, column: usize, block: &[Line<'_>], widths: &mut [Vec<usize>]) {
         let has = |line: &Line<'_>| line.cells.len() > column;
         let mut from = 0;
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_padded_by_characters_and_the_text_after_the_last_tab_is_not() {
+    fn pads_cells_by_characters_but_not_the_text_after_the_last_tab() {
         check(
             "NAME\tEST\tMESSAGE\né\t+10m\t\nnode-1\t?\tx y\n",
             "NAME     EST    MESSAGE\né        +10m   \nnode-1   ?      x y\n",
@@ -96,22 +97,22 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_tabs_and_an_empty_line_start_the_columns_anew() {
+    fn a_line_without_tabs_and_an_empty_line_restart_the_columns() {
         check("aaaa\tb\nalone\na\tb\n\nccc\td\n", "aaaa   b\nalone\na   b\n\nccc   d\n");
     }
 
     #[test]
-    fn a_form_feed_starts_the_columns_anew_and_a_vertical_tab_ends_a_cell() {
+    fn a_form_feed_restarts_the_columns_and_a_vertical_tab_ends_a_cell() {
         check("aaaa\x0bb\x0ca\tb\n", "aaaa   b\na   b\n");
     }
 
     #[test]
-    fn a_column_ends_where_a_line_lacks_it_while_those_left_of_it_go_on() {
+    fn a_line_without_a_column_ends_it_but_not_the_columns_to_its_left() {
         check("a\tlong\tx\nbb\ty\nc\tz\tx\n", "a    long   x\nbb   y\nc    z   x\n");
     }
 
     #[test]
-    fn a_tab_inside_a_message_makes_a_column_of_its_beginning() {
+    fn a_tab_inside_a_message_starts_another_column() {
         check(
             "N\tMESSAGE\nn\ttab\there\nm\tlonger\tend\n",
             "N   MESSAGE\nn   tab      here\nm   longer   end\n",
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minimal_width_counts_the_padding_and_an_open_last_line_stays_open() {
+    fn the_minimum_width_includes_the_padding_and_no_newline_is_added() {
         let list = Columns { min_width: 14, padding: 1 };
         assert_eq!(list.layout("VERSION\tIMAGE\n4.17.3\tquay"), "VERSION       IMAGE\n4.17.3        quay");
         assert_eq!(list.layout("a-longer-version\tquay\n"), "a-longer-version quay\n");

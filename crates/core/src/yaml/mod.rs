@@ -1,6 +1,6 @@
-//! All calls to the YAML library stand here, so that its settings are the same everywhere.
+//! Parsing and writing of YAML. Only this module calls the YAML library, so its settings are the same
+//! everywhere.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 mod node;
@@ -8,15 +8,15 @@ mod write;
 
 pub use node::{Kind, Node};
 
-/// A YAML text that could not be read: where and why.
+/// An error in a YAML text, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {message}")]
 pub struct YamlError {
-    /// Line, counted from 1; 0 where the library knows none.
+    /// Line, from 1; 0 if the library reports none.
     pub line: usize,
-    /// Column, counted from 1; 0 where the library knows none.
+    /// Column, from 1; 0 if the library reports none.
     pub column: usize,
-    /// What is wrong, without the position.
+    /// The message, without the position.
     pub message: String,
 }
 
@@ -39,7 +39,7 @@ fn error(error: &serde_saphyr::Error) -> YamlError {
     }
 }
 
-/// What is wrong, in words for users and without the position, which the library appends to its sentences.
+/// The message for users, without the position that the library appends.
 fn message(error: &serde_saphyr::Error) -> String {
     let text = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
     let first = text.lines().next().unwrap_or_default();
@@ -47,12 +47,12 @@ fn message(error: &serde_saphyr::Error) -> String {
     first[..end].trim_end_matches([',', '.', ':', ' ']).to_owned()
 }
 
-/// How deep lists and maps of a [`tree`] may nest: a level takes some 40 kB of stack in debug builds, and test threads
-/// have 2 MB.
+/// The maximum nesting depth of a [`tree`]. A level takes some 40 kB of stack in debug builds, and test
+/// threads have 2 MB.
 const TREE_DEPTH_MAX: usize = 32;
 
-/// Reads one document into a tree that knows where everything stands. A key that stands twice does not hide what
-/// else is in the text: its error comes beside the tree, in which the first value counts.
+/// Parses one document into a tree with positions. A duplicate key does not hide other errors in the text:
+/// its error is returned beside the tree, which contains the first value.
 ///
 /// # Errors
 /// A syntax error, with its position.
@@ -74,11 +74,11 @@ pub fn tree(text: &str) -> Result<(Node, Option<YamlError>), YamlError> {
     Ok((tree, twice))
 }
 
-/// A key that stands in a map once more: the line of its value, counted from 1, and the key.
+/// A duplicate key of a map: the line of its value, from 1, and the key.
 pub type Repeated = (usize, Node);
 
-/// Reads one document in which keys may stand more than once; the last value counts, and the others are told of in the
-/// order in which a parser meets them.
+/// Parses one document that may have duplicate keys. The last value wins; the duplicates are returned in
+/// document order.
 ///
 /// # Errors
 /// A syntax error, with its position.
@@ -93,7 +93,7 @@ pub fn lenient(text: &str) -> Result<(serde_json::Value, Vec<Repeated>), YamlErr
     Ok((tree.to_json(), repeated))
 }
 
-/// Reads one document.
+/// Parses one document.
 ///
 /// # Errors
 /// A syntax error, or a value that does not fit `T`, with its position.
@@ -101,23 +101,23 @@ pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|e| error(&e))
 }
 
-/// Reads all documents of a stream; empty documents are left out.
+/// Parses all documents of a stream and skips empty ones.
 ///
 /// # Errors
-/// As [`from_str`].
+/// The same as of [`from_str`].
 pub fn from_str_multi<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, YamlError> {
     serde_saphyr::from_multiple_with_options(text, options()).map_err(|e| error(&e))
 }
 
-/// As [`from_str_multi`] for a text of any length, such as the dump of a large cluster. What a text may grow to by aliases
-/// stays limited.
+/// Like [`from_str_multi`], for a text of any length, such as the dump of a large cluster. The expansion of
+/// aliases stays limited.
 ///
 /// # Errors
-/// As [`from_str`].
+/// The same as of [`from_str`].
 pub fn from_str_multi_large<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, YamlError> {
     let mut settings = options();
     let length = text.len();
-    // No text has more parts than letters.
+    // A text cannot have more nodes than characters.
     settings.budget = serde_saphyr::budget! {
         max_reader_input_bytes: None,
         max_events: 2 * length + 100,
@@ -129,11 +129,12 @@ pub fn from_str_multi_large<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Y
     serde_saphyr::from_multiple_with_options(text, settings).map_err(|e| error(&e))
 }
 
-/// Writes a value as one document that ends with a line break.
+/// Serializes a value as one document that ends with a newline.
 ///
 /// # Errors
-/// Only for values that YAML cannot hold, such as maps with composite keys.
-pub fn to_string(value: &impl Serialize) -> Result<String, YamlError> {
+/// The value cannot be represented in YAML, such as a map with composite keys.
+#[cfg(feature = "yaml-write")]
+pub fn to_string(value: &impl serde::Serialize) -> Result<String, YamlError> {
     serde_saphyr::to_string(value).map_err(|e| YamlError { line: 0, column: 0, message: e.to_string() })
 }
 
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dump_may_be_longer_than_what_people_write() {
+    fn only_the_large_parser_accepts_very_long_texts() {
         let long = "- a\n".repeat(260_000);
         assert!(from_str_multi::<Vec<String>>(&long).is_err());
         assert_eq!(from_str_multi_large::<Vec<String>>(&long).unwrap()[0].len(), 260_000);

@@ -1,4 +1,4 @@
-//! A YAML document as a tree in which every value and every key knows where it stands.
+//! A YAML document as a tree with the position of every key and value.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Number, Value};
 use serde_saphyr::Spanned;
 
-/// One value, with its place in the text.
+/// One value with its position in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Line, counted from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// Column, counted from 1.
+    /// Column, from 1.
     pub column: usize,
     /// The value.
     pub kind: Kind,
-    /// Where its text stands, in bytes: start and length.
+    /// The byte range of its text: start and length.
     span: (usize, usize),
-    /// A boolean or a number as it was written, such as `4.10`, which as a number would be 4.1.
+    /// The source text of a boolean or number, such as `4.10`, which as a number would be 4.1.
     written: String,
 }
 
-/// What a value is.
+/// The content of a [`Node`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    /// Nothing, `null` or `~`.
+    /// An empty value, `null` or `~`.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number or a fraction.
+    /// An integer or a fraction.
     Number(Number),
     /// A text.
     Text(String),
@@ -39,7 +39,7 @@ pub enum Kind {
 }
 
 impl Node {
-    /// A text, or a boolean or number as it was written; `None` for everything else.
+    /// The text of a scalar, with booleans and numbers as written; `None` for null, lists and maps.
     pub fn scalar(&self) -> Option<&str> {
         match &self.kind {
             Kind::Text(text) => Some(text),
@@ -54,7 +54,7 @@ impl Node {
         entries.iter().find(|(name, _)| name.scalar() == Some(key)).map(|(_, value)| value)
     }
 
-    /// Another value at this place.
+    /// A node with another value at the same position.
     #[must_use]
     pub fn holding(&self, kind: Kind) -> Node {
         let written = match &kind {
@@ -65,7 +65,7 @@ impl Node {
         Self { kind, written, ..self.clone() }
     }
 
-    /// The value without its places. Keys that are no scalars are left out.
+    /// The value as JSON, without positions. Omits keys that are not scalars.
     pub fn to_json(&self) -> Value {
         match &self.kind {
             Kind::Null => Value::Null,
@@ -82,7 +82,7 @@ impl Node {
         }
     }
 
-    /// What it is, in a few words, for messages.
+    /// A short description for messages.
     pub fn describe(&self) -> String {
         match &self.kind {
             Kind::Null => "nothing".to_owned(),
@@ -94,7 +94,7 @@ impl Node {
         }
     }
 
-    /// Collects the keys that stand in a map once more, those of inner maps before their own.
+    /// Collects the duplicate keys of maps, those of inner maps first.
     pub(super) fn repeated(&self, found: &mut Vec<super::Repeated>) {
         match &self.kind {
             Kind::List(items) => items.iter().for_each(|item| item.repeated(found)),
@@ -110,7 +110,7 @@ impl Node {
         }
     }
 
-    /// Takes the spelling of booleans and numbers from the text that the tree was read from.
+    /// Takes the source text of booleans and numbers from the document.
     pub(super) fn note_scalars_as_written(&mut self, text: &str) {
         match &mut self.kind {
             Kind::Null | Kind::Text(_) => (),
@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for Node {
         let spanned = Spanned::<Kind>::deserialize(deserializer)?;
         let place = spanned.referenced;
         let number = |value: u64| usize::try_from(value).unwrap_or(0);
-        // An alias is written elsewhere than it is used: the spelling stands at the definition.
+        // The source text of an alias is at its definition, but its position is where it is used.
         let span = spanned.defined.span();
         Ok(Self {
             line: number(place.line()),
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use crate::yaml::tree;
 
-    /// Every key and scalar of `text` as `line:column text`, in order.
+    /// The keys and scalars of `text` as `line:column text`, in document order.
     fn places(text: &str) -> String {
         fn walk(node: &Node, out: &mut Vec<String>) {
             match &node.kind {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_know_their_places_and_numbers_their_spelling() {
+    fn keys_and_values_have_positions_and_numbers_keep_their_source_text() {
         assert_eq!(
             places("a: 4.10\nb:\n  - True\n  - {c: x, d: 010}\n"),
             "1:1 `a`, 1:4 `4.10`, 2:1 `b`, 3:5 `True`, 4:6 `c`, 4:9 `x`, 4:12 `d`, 4:15 `010`"
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_stands_where_it_is_used() {
+    fn an_alias_has_the_position_where_it_is_used() {
         assert_eq!(
             places("ä: 1\na: &x 1.50\nb: *x\n"),
             "1:1 `ä`, 1:4 `1`, 2:1 `a`, 2:7 `1.50`, 3:1 `b`, 3:4 `1.50`"
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn syntax_errors_and_keys_that_stand_twice_have_a_place() {
+    fn syntax_errors_and_duplicate_keys_have_a_position() {
         let check = |text: &str, expected: &str| {
             let error = match tree(text) {
                 Ok((_, twice)) => twice.map(|error| error.to_string()).unwrap_or_default(),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_an_error_and_no_stack_overflow() {
+    fn rejects_deep_nesting_without_a_stack_overflow() {
         let lists = |depth: usize| tree(&("[".repeat(depth) + &"]".repeat(depth)));
         let maps = |depth: usize| tree(&("{a: ".repeat(depth) + "1" + &"}".repeat(depth)));
         for depth in [10, 32] {

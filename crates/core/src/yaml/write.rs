@@ -1,12 +1,13 @@
-//! A tree as text: as people write it, in one line what fits into one.
+//! Serialization of a tree in the style of hand-written YAML: on one line if it fits.
 
 use super::{Kind, Node};
 
-/// Lines are no longer than this where they can be broken.
+/// The maximum length of a line that can be broken.
 const WIDTH: usize = 130;
 
 impl Node {
-    /// The tree as a document that ends with a line break; it reads as the same tree. Comments and aliases are gone.
+    /// The tree as a document that ends with a newline. Parsing it gives an equal tree. Comments and aliases
+    /// are lost.
     pub fn to_text(&self) -> String {
         match &self.kind {
             Kind::Map(entries) if !entries.is_empty() => block_map(entries, 0),
@@ -24,7 +25,7 @@ fn block_map(entries: &[(Node, Node)], indent: usize) -> String {
     entries.iter().map(entry).collect()
 }
 
-/// What stands behind a colon, with its line break.
+/// The text after a colon, including its newline.
 fn value_of(value: &Node, blanks: &str, key: &str) -> String {
     let line = flow(value);
     if blanks.len() + key.len() + line.len() + 2 <= WIDTH {
@@ -42,7 +43,7 @@ fn block_list(items: &[Node], indent: usize) -> String {
     let item = |item: &Node| {
         let line = flow(item);
         let block = match &item.kind {
-            // A step has one key: that stands in the line of its dash, and braces come after it.
+            // A step has a single key. The key is on the line of the dash, followed by a flow mapping.
             Kind::Map(entries) if entries.len() == 1 || indent + line.len() + 2 > WIDTH => {
                 block_map(entries, indent + 2)
             }
@@ -54,7 +55,7 @@ fn block_list(items: &[Node], indent: usize) -> String {
     items.iter().map(item).collect()
 }
 
-/// In one line.
+/// A node on one line, in flow style.
 fn flow(node: &Node) -> String {
     let null = |node: &Node| if node.kind == Kind::Null { "null".to_owned() } else { flow(node) };
     match &node.kind {
@@ -69,11 +70,11 @@ fn flow(node: &Node) -> String {
     }
 }
 
-/// A text, in quotes where it would be read as something else.
+/// A string, quoted if it would otherwise be parsed as something else.
 fn scalar(text: &str) -> String {
     const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let begins = match text.chars().next() {
-        // A version or a span of time, no number.
+        // A version or a duration, not a number.
         Some(first) if first.is_ascii_digit() => {
             text.matches('.').count() > 1 || text.ends_with(['s', 'm', 'h'])
         }
@@ -90,13 +91,13 @@ fn scalar(text: &str) -> String {
 mod tests {
     use crate::yaml::tree;
 
-    /// Without places and spelling.
+    /// The JSON of a document, to compare without positions and source texts.
     fn json(text: &str) -> serde_json::Value {
         tree(text).unwrap_or_else(|error| panic!("{error}\n{text}")).0.to_json()
     }
 
     #[test]
-    fn what_is_written_reads_as_the_same() {
+    fn written_text_parses_as_an_equal_tree() {
         let long = "x".repeat(100);
         let text = format!(
             "name: \"a: b\"\nempty:\nmap: {{}}\nlist: []\nnumber: 1.30\nword: \"True\"\nversion: 4.14.8\nshort: \"1.5\"\n\

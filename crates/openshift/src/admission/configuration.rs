@@ -8,8 +8,8 @@ const NAMESPACES: [&str; 4] =
     ["openshift-config", "openshift-config-managed", "openshift-cluster-version", "openshift-machine-api"];
 const GROUP: &str = "config.openshift.io";
 
-/// Rejects the deletion of ClusterVersion `version`, of objects named `cluster` in the group `config.openshift.io`, and of the
-/// namespaces of both.
+/// Rejects the deletion of ClusterVersion `version`, of objects named `cluster` in the group
+/// `config.openshift.io`, and of the namespaces of both.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ClusterConfiguration;
 
@@ -25,7 +25,7 @@ impl AdmissionPlugin for ClusterConfiguration {
         }
         let (group, plural) = (&*resource.group, &*resource.plural);
         let required = match plural {
-            // Each belongs to its operator.
+            // Each ClusterOperator belongs to its operator, which may delete it.
             "clusteroperators" => None,
             "clusterversions" => Some("version"),
             _ => Some("cluster"),

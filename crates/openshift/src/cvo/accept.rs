@@ -1,4 +1,5 @@
-//! Whether a retrieved payload is accepted: it must be the release that was asked for, and pass the preconditions.
+//! Decides whether the operator accepts a retrieved payload. The payload must be the requested release and
+//! pass the preconditions.
 
 use windtunnel_controllers::registry::Contents;
 use windtunnel_core::{Object, View};
@@ -12,7 +13,7 @@ use super::updates;
 use super::version_pod::payload_path;
 use crate::release::Release;
 
-/// The work that an accepted payload is, or why there is none. What is worth telling on the way goes to `notices`.
+/// Returns the work for an accepted payload, or the reason for the rejection. Events are added to `notices`.
 pub(super) fn accept(
     target: &Target,
     outcome: Result<Retrieved, Trouble>,
@@ -44,7 +45,7 @@ pub(super) fn accept(
         let missing = format!("stat {}/manifests: no such file or directory", payload_path(image));
         Load::not_loaded(target, &missing)
     })?;
-    // The same image may lie in several repositories: it is called as spec calls it.
+    // The same image can be in several repositories. Use the pull spec that the ClusterVersion has.
     release.image.clone_from(&target.image);
     if let Some(error) = unreadable(site.world.release_image(&target.image).contents, &release) {
         return Err(Load::not_loaded(target, &error));
@@ -76,7 +77,7 @@ pub(super) fn accept(
     })
 }
 
-/// Why what was fetched cannot be loaded.
+/// Returns the error for an image whose contents cannot be loaded as a payload.
 fn unreadable(contents: Contents, release: &Release) -> Option<String> {
     let place = payload_path(&release.image);
     Some(match contents {
@@ -88,7 +89,7 @@ fn unreadable(contents: Contents, release: &Release) -> Option<String> {
         Contents::UnreadableMetadata => {
             "unmarshal Cincinnati metadata: unexpected end of JSON input".to_owned()
         }
-        // The name that the list has before a release is made of it.
+        // `0.0.1-snapshot` is the default name of an image-references list that no release was made from.
         Contents::OtherImageReferences => format!(
             "version from image-references (0.0.1-snapshot) differs from release-metadata ({})",
             release.version
@@ -104,7 +105,7 @@ fn unreadable(contents: Contents, release: &Release) -> Option<String> {
     })
 }
 
-/// An error with those beneath it (`unwrappedErrorAggregate`).
+/// Appends the causes of an error to its text (`unwrappedErrorAggregate`).
 fn with_causes(text: String, causes: &str) -> String {
     if causes.is_empty() { text } else { format!("{text}\n{causes}") }
 }

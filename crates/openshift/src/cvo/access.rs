@@ -1,10 +1,10 @@
-//! What cluster operators may do: the roles and bindings that the payload has for them.
+//! The RBAC objects of cluster operators in the payload.
 
 use serde_json::{Value, json};
 
 use crate::release::Operator;
 
-/// Operators that OpenShift makes administrators of the cluster, by their Deployments.
+/// Deployments of the operators that OpenShift makes cluster administrators.
 const ADMINISTRATORS: [&str; 13] = [
     "authentication-operator",
     "cluster-storage-operator",
@@ -22,8 +22,8 @@ const ADMINISTRATORS: [&str; 13] = [
 ];
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The objects of an operator's access. One that is no administrator has a role of its own, of which the part is there
-/// that all of them have: to report in a ClusterOperator.
+/// Returns the RBAC objects of an operator. An operator that is no administrator gets a ClusterRole of its
+/// own. Of its real rules only the common one is simulated: it may report in a ClusterOperator.
 pub(super) fn objects(operator: &Operator) -> Vec<Value> {
     let name = operator.deployment.as_str();
     if ADMINISTRATORS.contains(&name) {

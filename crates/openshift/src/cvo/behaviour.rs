@@ -1,14 +1,13 @@
-//! What differs between the cluster-version operators of different releases, in one table.
+//! The differences between the cluster-version operators of different releases, in one table.
 
 use super::upgradeable::Style;
 use crate::release::Release;
 
-/// How a release image is fetched to the control-plane node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retrieval {
-    /// By a Job whose pod nobody looks at: only the Job's own deadline is seen.
+    /// By a Job. The operator does not watch its pod and sees only the Job's deadline.
     Job,
-    /// By a Pod that is watched, so that its trouble is told (OTA-1307).
+    /// By a Pod that the operator watches, so that it can report errors (OTA-1307).
     Pod,
 }
 
@@ -20,53 +19,57 @@ pub(super) struct Behaviour {
     pub(super) line: (u64, u64),
     /// How payloads are fetched.
     pub(super) retrieval: Retrieval,
-    /// Whether the pod's init containers copy (from 4.20) or move the manifests.
+    /// Whether the pod's init containers copy the manifests (from 4.20) or move them.
     pub(super) copies_manifests: bool,
-    /// Whether the pods of version Jobs say which security context they need (4.18; all version pods do later).
+    /// Whether the pods of version Jobs set the required security context constraint (4.18; later all version
+    /// pods do).
     pub(super) requires_scc: bool,
-    /// Whether version pods have a ServiceAccount of their own (from 4.22).
+    /// Whether version pods have their own ServiceAccount (from 4.22).
     pub(super) has_payload_account: bool,
-    /// Whether the last lines of a failed container's log are its message (from 4.23).
+    /// Whether the last log lines of a failed container are its termination message (from 4.23).
     pub(super) asks_for_logs: bool,
-    /// Whether leadership is told of by a ConfigMap as well as by the Lease (up to 4.14).
+    /// Whether leader election uses a ConfigMap in addition to the Lease (up to 4.14).
     pub(super) locks_config_map: bool,
-    /// Whether spec may name signature stores (from 4.15).
+    /// Whether the spec can name signature stores (from 4.15).
     pub(super) custom_signature_stores: bool,
-    /// Whether a retrieval is given up after four minutes, half of which signature stores have (from 4.12). Before, it lasts
-    /// until somebody answers.
+    /// Whether a retrieval ends after four minutes, with two of them for signature stores (from 4.12).
+    /// Earlier releases have no such limit.
     pub(super) limits_retrieval: bool,
-    /// Whether history keeps the risks that were taken (from 4.12).
+    /// Whether history entries record accepted risks (from 4.12).
     pub(super) keeps_risks: bool,
-    /// Whether an update must be recommended, or is a risk (from 4.12).
+    /// Whether an update that is not recommended is a risk (from 4.12).
     pub(super) wants_recommendation: bool,
-    /// Whether what is told of a payload names its architecture (from 4.12).
+    /// Whether payload messages contain the architecture (from 4.12).
     pub(super) names_architecture: bool,
-    /// Whether entries of history are weighed before one goes, or the oldest goes (from 4.12).
+    /// Whether history entries are pruned by weight (from 4.12) or by age.
     pub(super) weighs_history: bool,
-    /// Whether going back to an earlier release is a precondition of its own (from 4.14).
+    /// Whether a rollback to an earlier release is checked by its own precondition (from 4.14).
     pub(super) guards_rollback: bool,
-    /// Whether going over a minor, or to another major, is a precondition of its own (from 4.19).
+    /// Whether an update to another minor or major is checked by its own precondition (from 4.19).
     pub(super) guards_hops: bool,
-    /// Whether 5.0 may follow (from 4.22).
+    /// Whether an update to 5.0 is allowed (from 4.22).
     pub(super) allows_next_major: bool,
-    /// Whether another minor needs a recent backup of etcd (up to 4.14).
+    /// Whether an update to another minor requires a recent etcd backup (up to 4.14).
     pub(super) wants_backup: bool,
-    /// Whether Recommended is told of as conditions ought to be, with a reason that names no risk where there is none and with the
-    /// risk's description on lines of its own (from 4.15).
+    /// Whether the Recommended condition has a reason without a risk's name when no risk applies, and the
+    /// risk's description on separate lines (from 4.15).
     pub(super) tells_exposure: bool,
-    /// Whether Recommended is made anew each second, with the time of it, while a risk cannot be evaluated (seen from 4.23 on).
+    /// Whether Recommended gets a new transition time each second while a risk cannot be evaluated (seen from
+    /// 4.23 on).
     pub(super) remakes_recommended: bool,
-    /// Whether clusters with a preview feature set have the condition ReconciliationIssues (from 4.16 to 4.19).
+    /// Whether clusters with a preview feature set have the condition ReconciliationIssues (from 4.16 to
+    /// 4.19).
     pub(super) previews_issues: bool,
-    /// Whether operators that take over 30 minutes (machine-config: 90) make Failing Unknown (from 4.16).
+    /// Whether operators that take over 30 minutes (machine-config: 90) set Failing to Unknown (from 4.16).
     pub(super) tells_slow_operators: bool,
-    /// How Upgradeable comes about.
+    /// How the Upgradeable condition is computed.
     pub(super) upgradeable: Style,
-    /// Whether overrides stand in the way of patches as well (up to 4.21).
+    /// Whether overrides block updates to another patch as well (up to 4.21).
     pub(super) overrides_block_patches: bool,
-    /// Whether Upgradeable is judged from where the cluster is going (from 4.18), or from where it was last.
+    /// Whether Upgradeable is judged from the desired release (from 4.18) or from the last release in the
+    /// history.
     pub(super) counts_from_desired: bool,
-    /// Whether another patch for a minor update that is under way is noted (from 4.19).
+    /// Whether a new patch target during a minor update is noted (from 4.19).
     pub(super) notes_retargets: bool,
 }
 

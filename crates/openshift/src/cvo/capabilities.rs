@@ -1,5 +1,5 @@
-//! Which capabilities are known and enabled. They are never disabled again: what a payload brings along, or an
-//! earlier operator enabled, stays as implicitly enabled.
+//! Known and enabled cluster capabilities. A capability is never disabled again: if the payload requires it,
+//! or an earlier operator enabled it, it stays implicitly enabled.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,14 @@ use super::payload::Payload;
 use crate::manifests::is_preview;
 use crate::release::Release;
 
-/// What the operator's own Deployment has it enable always (`--always-enable-capabilities`), in releases that know it.
+/// Capabilities that the operator's Deployment always enables (`--always-enable-capabilities`), in releases
+/// that know them.
 const ALWAYS_ENABLED: &[&str] = &["Ingress"];
 
-/// The set of all capabilities, which is also asked for where spec names none.
+/// The set of all capabilities, and the default.
 const CURRENT: &str = "vCurrent";
 
-/// The arguments with which a release's Deployment starts its operator for it.
+/// The `--always-enable-capabilities` arguments in the Deployment of a release.
 pub(super) fn arguments(release: &Release) -> impl Iterator<Item = String> {
     always_enabled(release).map(|name| format!("--always-enable-capabilities={name}"))
 }
@@ -28,21 +29,21 @@ fn always_enabled(release: &Release) -> impl Iterator<Item = &'static str> {
 /// The capability state of one operator process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Capabilities {
-    /// All that the running operator knows.
+    /// All capabilities that the running operator knows.
     known: BTreeSet<String>,
-    /// What of that stands behind feature gates: of the frozen sets, `vCurrent` alone has it.
+    /// Known capabilities behind feature gates. Of the capability sets only `vCurrent` contains them.
     gated: BTreeSet<String>,
-    /// `spec.capabilities` as it was last seen.
+    /// The last seen `spec.capabilities`.
     spec: Option<Value>,
-    /// What it asks for.
+    /// The capabilities that the spec requests.
     asked: BTreeSet<String>,
-    /// What is enabled although spec does not ask for it.
+    /// Capabilities that are enabled although the spec does not request them.
     implicit: BTreeSet<String>,
 }
 
 impl Capabilities {
-    /// The state at the start of a process: what spec asks for by the tables of `release` with this feature set, what status says
-    /// was enabled before, and what is always enabled.
+    /// The state when a process starts. The enabled capabilities are those that the spec requests by the sets
+    /// in `release`, those in the status, and those that are always enabled.
     pub(super) fn at_start(release: &Release, feature_set: &str, cluster_version: &Value) -> Self {
         let gated = if is_preview(feature_set) { &*release.preview_capabilities } else { &[] };
         let mut capabilities = Self {
@@ -57,7 +58,7 @@ impl Capabilities {
         capabilities
     }
 
-    /// Takes `spec.capabilities` in. Whether anything is enabled by that which was not.
+    /// Applies a new `spec.capabilities`. Returns whether it enables any further capability.
     pub(super) fn ask(&mut self, release: &Release, spec: &Value) -> bool {
         if self.spec.as_ref() == Some(spec) {
             return false;
@@ -74,13 +75,13 @@ impl Capabilities {
         !self.asked.is_subset(&enabled)
     }
 
-    /// Whether a manifest that needs these capabilities is applied: all are enabled, and known to the running operator.
+    /// Whether the operator applies a manifest that needs these capabilities: each must be known and enabled.
     pub(super) fn include(&self, needed: &[String]) -> bool {
         needed.iter().all(|name| self.known.contains(name) && self.is_enabled(name))
     }
 
-    /// Enables implicitly what `target` asks of manifests that are applied now, even names that only `target` knows
-    /// (`GetImplicitlyEnabledCapabilities`).
+    /// Implicitly enables the capabilities that `target` requires for manifests that are applied now, even if
+    /// only `target` knows their names (`GetImplicitlyEnabledCapabilities`).
     pub(super) fn enable_for(&mut self, current: &Payload, target: &Payload) {
         let applied_now = current.capabilities();
         for (manifest, needed) in target.capabilities() {
@@ -92,7 +93,6 @@ impl Capabilities {
         }
     }
 
-    /// `status.capabilities`.
     pub(super) fn status(&self) -> Value {
         let mut status = json!({ "knownCapabilities": self.known });
         let enabled: Vec<Value> = self.enabled().map(|name| json!(name)).collect();
@@ -102,7 +102,7 @@ impl Capabilities {
         status
     }
 
-    /// What is enabled although spec does not ask for it, sorted.
+    /// Capabilities that are enabled although the spec does not request them, sorted.
     pub(super) fn implicit(&self) -> &BTreeSet<String> {
         &self.implicit
     }
@@ -111,7 +111,7 @@ impl Capabilities {
         self.asked.contains(name) || self.implicit.contains(name)
     }
 
-    /// What is enabled, sorted.
+    /// The enabled capabilities, sorted.
     fn enabled(&self) -> impl Iterator<Item = &String> {
         self.asked.union(&self.implicit)
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_payload_brings_for_components_applied_now_is_enabled_implicitly_even_if_unknown() {
+    fn implicitly_enables_new_capabilities_of_applied_components_even_if_unknown() {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "v4.13" } } });
         let (current, target) = (release("4.13.0"), release("4.14.0"));
         let mut capabilities = Capabilities::at_start(&current, "", &spec);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_that_is_not_applied_now_brings_nothing() {
+    fn a_component_that_is_not_applied_enables_nothing() {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "None" } } });
         let release = release("4.14.0");
         let mut capabilities = Capabilities::at_start(&release, "", &spec);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn ingress_is_always_enabled_where_it_is_known() {
+    fn ingress_is_always_enabled_in_releases_that_know_it() {
         let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "None" } } });
         for (version, names) in [("4.15.0", [].as_slice()), ("4.16.0", &["Ingress"]), ("5.0.0", &["Ingress"])]
         {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_enabled_before_stays_enabled_and_is_implicit() {
+    fn enabled_capabilities_in_the_status_stay_implicitly_enabled() {
         let mut object = json!({ "spec": { "capabilities": { "baselineCapabilitySet": "None" } } });
         object["status"] = json!({ "capabilities": { "enabledCapabilities": ["MachineAPI"] } });
         let capabilities = Capabilities::at_start(&release("4.13.0"), "", &object);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn gated_capabilities_are_known_with_previews_and_of_the_sets_only_the_current_one_has_them() {
+    fn gated_capabilities_are_known_with_previews_and_only_in_the_current_set() {
         let gated = |feature_set: &str, set: &str| {
             let spec = json!({ "spec": { "capabilities": { "baselineCapabilitySet": set } } });
             let capabilities = Capabilities::at_start(&release("5.0.0"), feature_set, &spec);

@@ -1,4 +1,4 @@
-//! What a process counts for who scrapes it: manifests of its pass, and attempts that failed, by version.
+//! The metrics of one operator process: manifests of the current pass, and failed attempts, by version.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use super::NAME;
 use super::apply::ApplyLoop;
 use crate::monitoring::{PAYLOAD, PAYLOAD_ERRORS};
 
-/// The counts of one process.
+/// The counters of one process.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counts {
-    /// Attempts to apply a manifest that failed, by version.
+    /// Failed attempts to apply a manifest, by version.
     failed: BTreeMap<Version, u64>,
-    /// What is applied, with its manifests that are done and all of them, as it was told of last.
+    /// The last reported version, number of done manifests, and number of all manifests.
     told: Option<(Version, u32, u32)>,
 }
 
 impl Counts {
-    /// What is something else since this was asked last. What was told of another version stays as it was.
+    /// The counters that changed since the last call. Counters of earlier versions keep their values.
     pub(super) fn take(&mut self, apply: &mut ApplyLoop) -> Vec<Counter> {
         let (version, done, total) = (&apply.work.release.version, apply.pass_done, apply.progress.total);
         let mut counters = Vec::new();

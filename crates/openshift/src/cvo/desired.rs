@@ -1,4 +1,4 @@
-//! `spec.desiredUpdate`: which payload it asks for.
+//! The payload that `spec.desiredUpdate` requests.
 
 use windtunnel_core::Object;
 
@@ -6,7 +6,7 @@ use super::retrieve::Target;
 use super::validation;
 use crate::release::{Architecture, Release};
 
-/// The architecture that updates are looked for: what spec asks for, else that of the operator's `own` release.
+/// The architecture of the wanted updates: the one in the spec, or else that of the operator's `own` release.
 pub(super) fn architecture(cluster_version: &Object, own: &Release) -> Architecture {
     match cluster_version.text("/spec/desiredUpdate/architecture") {
         "Multi" => Architecture::Multi,
@@ -14,8 +14,8 @@ pub(super) fn architecture(cluster_version: &Object, own: &Release) -> Architect
     }
 }
 
-/// What spec asks for, and what is wrong with it. Nothing, or something invalid, is the operator's `own` release, without
-/// force.
+/// Returns the requested target and the validation errors of the spec. An empty or invalid request means the
+/// operator's `own` release, without force.
 pub(super) fn read(cluster_version: &Object, own: &Release, can_accept_risks: bool) -> (Target, Vec<String>) {
     let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}")).to_owned();
     let (version, image) = (text("version"), text("image"));
@@ -24,14 +24,14 @@ pub(super) fn read(cluster_version: &Object, own: &Release, can_accept_risks: bo
     let own_target =
         || Target { version: own.version.to_string(), image: own.image.clone(), force: false, generation };
     let invalid = validation::errors(cluster_version, can_accept_risks);
-    // What is wrong within the request is taken back as a whole; an empty request asks for nothing anyway.
+    // An error in any field invalidates the whole request. An empty request needs no such check.
     if invalid.iter().any(|error| error.starts_with("spec.desiredUpdate.")) {
         return (own_target(), invalid);
     }
     if !image.is_empty() {
         return (Target { version, image, force, generation }, invalid);
     }
-    // The way to several architectures leads through none but the release that the cluster is at.
+    // A switch to the multi-architecture payload is only possible at the current version.
     let version = match architecture(cluster_version, own) {
         wanted if wanted == own.architecture => version,
         _ => cluster_version.text("/status/desired/version").to_owned(),

@@ -1,4 +1,4 @@
-//! What the operator tells people as Events.
+//! Events that the operator publishes.
 
 use jiff::SignedDuration;
 use serde_json::json;
@@ -12,7 +12,7 @@ use super::behaviour::Behaviour;
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
 
-/// The memory of what was told about ClusterVersion.
+/// The recorder of Events about the ClusterVersion.
 #[derive(Debug, Clone)]
 pub(super) struct Events(Recorder);
 
@@ -28,7 +28,7 @@ impl Default for Events {
 }
 
 impl Events {
-    /// Tells these notices.
+    /// Publishes these notices as Events.
     pub(super) fn tell(&mut self, notices: Vec<Notice>, now: Time, out: &mut Outbox) {
         for notice in notices {
             if let Some(write) = self.0.tell(notice, now) {
@@ -46,7 +46,8 @@ fn recorder(involved: serde_json::Value) -> Recorder {
     })
 }
 
-/// Tells that `holder` got the Lease, and the ConfigMap beside it. A process does so once, so there is nothing to count.
+/// Publishes that `holder` acquired the Lease (and the ConfigMap). This happens once per process, so nothing
+/// is aggregated.
 pub(super) fn tell_of_leadership(
     holder: &str,
     behaviour: Behaviour,
@@ -64,7 +65,8 @@ pub(super) fn tell_of_leadership(
             involved["resourceVersion"] = json!(lock.resource_version());
         }
         let notice = Notice::normal("LeaderElection", format!("{holder} became leader"));
-        // Both are called like the ClusterVersion, of which as much is told at this very moment, and Events are named by it.
+        // The ClusterVersion has the same name and gets an Event at the same time. Event names contain object
+        // name and time, so shift the time to keep them unique.
         let apart = SignedDuration::from_micros(place);
         if let Some(write) = recorder(involved).tell(notice, after(now, apart)) {
             out.push(Purpose::Event, write);

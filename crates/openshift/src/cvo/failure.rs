@@ -1,34 +1,33 @@
-//! Why an apply pass failed, and how several reasons become one (the operator's `UpdateError`).
+//! Failures of an apply pass, and how several of them are merged into one (the operator's `UpdateError`).
 
 use std::collections::BTreeSet;
 
-/// What an error means for Failing while the cluster is moving. Later ones are stronger.
+/// The effect of an error on the Failing condition during an update. Later variants are stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
-    /// It is told of, and nothing is kept from going on by it.
+    /// It is reported, and nothing stops for it.
     Report,
-    /// Nothing is wrong: the operator still updates.
+    /// It is no error: the operator still updates.
     None,
-    /// It is a failure once it lasted 40 minutes.
+    /// It sets Failing after 40 minutes.
     FailAfterInterval,
-    /// It is a failure at once.
+    /// It sets Failing at once.
     Fail,
 }
 
-/// One reason why a pass could not be completed.
+/// One reason why a pass did not complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     /// `ClusterOperatorUpdating`, `UpdatePayloadResourceInvalid`, `MultipleErrors` ...
     pub(super) reason: String,
-    /// The sentence of the Failing condition.
+    /// The message of the Failing condition.
     pub(super) message: String,
-    /// What it means for Failing.
     pub(super) effect: Effect,
-    /// The ClusterOperators it is about, sorted; empty for errors about other manifests.
+    /// The affected ClusterOperators, sorted. Empty for errors about other manifests.
     pub(super) operators: Vec<String>,
-    /// The workload it is about, where it is about one.
+    /// The affected workload, or empty.
     pub(super) workload: String,
-    /// What this is made of, when it stands for several failures of different reasons.
+    /// The merged failures, if this is a `MultipleErrors`.
     pub(super) parts: Vec<Failure>,
 }
 
@@ -45,7 +44,8 @@ impl Failure {
         }
     }
 
-    /// A failure about a Deployment, a Job or a definition. Without a reason it is an error that is told as it is.
+    /// A failure about a Deployment, a Job or a CustomResourceDefinition. Without a reason, its message is
+    /// reported unchanged.
     pub(super) fn of_workload(reason: &str, message: String, effect: Effect, workload: String) -> Self {
         Self {
             reason: reason.to_owned(),
@@ -57,8 +57,8 @@ impl Failure {
         }
     }
 
-    /// A failure because the API server refused manifest `index` of `total`, named `kind "namespace/name"`, for a
-    /// reason of `metav1.Status`, or `NoMatch` for a kind that it does not serve.
+    /// A failure because the API server rejected manifest `index` of `total`, named `kind "namespace/name"`.
+    /// `refused` is a reason of `metav1.Status`, or `NoMatch` for a kind that the API server does not serve.
     pub(super) fn of_manifest(manifest: &str, index: u32, total: u32, refused: &str) -> Self {
         let (reason, cause) = match refused {
             "NotFound" | "AlreadyExists" => {
@@ -91,7 +91,7 @@ impl Failure {
         Self::of_workload(reason, message, Effect::Fail, String::new())
     }
 
-    /// What `Unable to apply <version>: ...` says of it.
+    /// The text after `Unable to apply <version>: `.
     pub(super) fn summary(&self) -> String {
         match (self.reason.as_str(), self.operators.as_slice()) {
             ("ClusterOperatorNotAvailable", [name]) => {
@@ -128,8 +128,8 @@ impl Failure {
     }
 }
 
-/// One failure out of several: those about ClusterOperators with the same reason are merged into its plural, errors
-/// of other manifests come first, and what is still several becomes `MultipleErrors`.
+/// Merges failures into one. Failures of ClusterOperators with the same reason become one plural failure. If
+/// several remain, they become `MultipleErrors`, with errors of other manifests first.
 pub(super) fn merge(failures: Vec<Failure>) -> Option<Failure> {
     let (operators, mut merged): (Vec<Failure>, Vec<Failure>) =
         failures.into_iter().partition(|failure| !failure.operators.is_empty());
@@ -167,7 +167,6 @@ fn plural(same: &[&Failure]) -> Failure {
     }
 }
 
-/// `MultipleErrors` of these parts.
 pub(super) fn multiple(parts: Vec<Failure>) -> Failure {
     let lines: BTreeSet<String> = parts.iter().map(|part| format!("* {}", part.message)).collect();
     let lines: Vec<String> = lines.into_iter().collect();
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_same_reason_the_strongest_effect_counts() {
+    fn a_merged_failure_has_the_strongest_effect() {
         let slow = Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::None, "dns");
         let late =
             Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval, "etcd");
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_manifests_come_before_those_of_operators_which_go_by_their_reasons() {
+    fn manifest_errors_come_first_and_operator_errors_are_sorted_by_reason() {
         let degraded =
             Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval, "etcd");
         let merged = merge(vec![updating("dns"), degraded, refused("Invalid"), refused("Invalid")]).unwrap();
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn every_refusal_has_a_reason_and_a_summary() {
+    fn every_rejection_has_a_reason_and_a_summary() {
         for (refusal, reason, summary) in [
             ("NotFound", "UpdatePayloadResourceNotFound", "some resources could not be updated"),
             ("AlreadyExists", "UpdatePayloadResourceNotFound", "some resources could not be updated"),
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn every_refusal_says_what_became_of_the_manifest() {
+    fn every_rejection_has_its_cause_in_the_message() {
         for (refusal, cause) in [
             ("NotFound", ": resource may have been deleted"),
             ("Conflict", ": someone else is updating this resource"),
@@ -305,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_are_summed_up_by_name_or_as_some() {
+    fn the_summary_names_one_operator_or_says_some() {
         let of = |reason: &str, names: &[&str]| {
             let each = names.iter().map(|name| Failure::of_operator(reason, "", Effect::Fail, name));
             merge(each.collect()).unwrap().summary()

@@ -1,4 +1,4 @@
-//! In which order tasks are done, and how many at a time (`payload.TaskGraph`).
+//! The order of tasks in a pass, and the number of parallel workers (`payload.TaskGraph`).
 
 use std::ops::Range;
 
@@ -6,38 +6,36 @@ use windtunnel_core::rng::Streams;
 
 use super::payload::Task;
 
-/// How many workers apply manifests at a time while updating.
+/// Workers while updating.
 const WORKERS_UPDATING: usize = 16;
-/// The same while reconciling.
+/// Workers while reconciling.
 const WORKERS_RECONCILING: usize = 2;
-/// A failed pass begins with another part of the same order this many times, before the order is drawn anew.
+/// Failed passes in a row that rotate the same order, before a new order is drawn.
 const ROTATIONS: u32 = 8;
 
-/// In which frame of mind a payload is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// For the first time: everything at once.
+    /// The first installation: everything is applied at once.
     Initializing,
-    /// From one release to another: run levels in order.
+    /// An update to another release: run levels are applied in order.
     Updating,
-    /// Keeping what is there.
+    /// Corrections of an applied release, in random order.
     Reconciling,
 }
 
-/// Tasks that are done one after the other, by their numbers in the payload.
+/// A task node: tasks that are applied one after the other, as indices into the payload.
 pub(super) type Node = Vec<usize>;
 
-/// Steps, one after the other, each of nodes that do not wait for one another.
+/// Steps that run one after the other. The nodes of one step run in parallel.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Graph {
-    /// The steps in order.
     pub(super) steps: Vec<Vec<Node>>,
-    /// How many nodes are worked on at a time.
+    /// How many nodes are applied at a time.
     pub(super) workers: usize,
 }
 
 impl Graph {
-    /// The order for a pass after `attempt` failed ones in a row.
+    /// The order for a pass after `attempt` failed passes in a row.
     pub(super) fn of(tasks: &[Task], mode: Mode, attempt: u32, streams: Streams) -> Self {
         let mut steps = Vec::new();
         for part in between_jobs(tasks) {
@@ -61,8 +59,8 @@ impl Graph {
     }
 }
 
-/// The tasks in parts that follow each other: each Job is a part by itself, so that it finds all that is before it done
-/// and all that is after it waits (`SplitOnJobs`).
+/// Splits the tasks at Jobs (`SplitOnJobs`). Each Job is a part of its own: it starts when everything before
+/// it is done, and everything after it waits for it.
 fn between_jobs(tasks: &[Task]) -> Vec<Range<usize>> {
     let mut cuts = vec![0];
     for (index, _) in tasks.iter().enumerate().filter(|(_, task)| task.is_job()) {
@@ -72,7 +70,8 @@ fn between_jobs(tasks: &[Task]) -> Vec<Range<usize>> {
     cuts.windows(2).map(|cut| cut[0]..cut[1]).filter(|part| !part.is_empty()).collect()
 }
 
-/// Run levels in order, each with a node for each component; files that are named otherwise stand by themselves.
+/// Run levels in order, each with one node per component. Files without a run level in their name form a step
+/// per component.
 fn by_level_and_component(tasks: &[Task], part: Range<usize>) -> Vec<Vec<Node>> {
     let mut levels: Vec<Vec<Node>> = Vec::new();
     let mut last: Option<&Task> = None;
@@ -93,7 +92,7 @@ fn by_level_and_component(tasks: &[Task], part: Range<usize>) -> Vec<Vec<Node>> 
     levels
 }
 
-/// Levels of a single component that follow each other are one node.
+/// Merges consecutive levels that have only one component into one node.
 fn merged(levels: Vec<Vec<Node>>) -> Vec<Vec<Node>> {
     let mut steps: Vec<Vec<Node>> = Vec::new();
     for mut level in levels {
@@ -105,14 +104,14 @@ fn merged(levels: Vec<Vec<Node>>) -> Vec<Vec<Node>> {
     steps
 }
 
-/// Draws an order, and turns it on after each failed pass.
+/// Shuffles the nodes, and rotates the order after each failed pass.
 fn permute(nodes: &mut [Node], attempt: u32, streams: Streams) {
     shuffle(nodes, attempt / ROTATIONS, streams);
     let turn = usize::try_from(attempt % ROTATIONS).unwrap_or(0) * nodes.len();
     nodes.rotate_left(turn / usize::try_from(ROTATIONS).unwrap_or(1));
 }
 
-/// Draws an order (Fisher and Yates).
+/// A Fisher-Yates shuffle.
 fn shuffle(nodes: &mut [Node], draw: u32, streams: Streams) {
     let mut stream = streams.stream(&format!("reconcile-order/{draw}"));
     for last in (1..nodes.len()).rev() {
@@ -134,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn components_of_a_level_are_parallel_and_the_next_level_waits() {
+    fn components_of_a_run_level_are_parallel_and_the_next_level_waits() {
         let names = [("10", "a"), ("10", "a"), ("10", "b"), ("20", "c"), ("20", "d")];
         assert_eq!(steps(&names, Mode::Updating, 0), [vec![vec![0, 1], vec![2]], vec![vec![3], vec![4]]]);
     }
 
     #[test]
-    fn levels_of_one_component_in_a_row_are_one_node() {
+    fn consecutive_run_levels_with_one_component_become_one_node() {
         let names = [("05", "a"), ("10", "a"), ("11", "b"), ("20", "c"), ("20", "d"), ("30", "e")];
         assert_eq!(
             steps(&names, Mode::Updating, 0),
@@ -149,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn files_with_names_of_their_own_stand_one_after_the_other() {
+    fn files_without_a_run_level_are_applied_in_sequence() {
         let names = [("10", "a"), ("10", "b"), ("", "x.yaml"), ("", "y.yaml")];
         assert_eq!(steps(&names, Mode::Updating, 0), [vec![vec![0], vec![1]], vec![vec![2, 3]]]);
         assert_eq!(steps(&names, Mode::Initializing, 0).len(), 1);
     }
 
     #[test]
-    fn a_job_waits_for_all_before_it_and_is_waited_for_by_all_after_it() {
+    fn a_job_waits_for_all_tasks_before_it_and_blocks_all_after_it() {
         let manifest = json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "j" } });
         let tasks = [counted("10", "a"), object("10", "a", manifest), counted("10", "a"), counted("10", "b")];
         let order = |mode| Graph::of(&tasks, mode, 0, Streams::new(1));
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn reconciling_draws_an_order_that_failures_rotate_and_then_draw_anew() {
+    fn reconciling_shuffles_nodes_and_rotates_them_after_failures() {
         let names: Vec<(String, String)> = (0..16).map(|n| (n.to_string(), format!("c{n}"))).collect();
         let names: Vec<(&str, &str)> = names.iter().map(|(l, c)| (l.as_str(), c.as_str())).collect();
         let order = |attempt| steps(&names, Mode::Reconciling, attempt).remove(0);

@@ -1,4 +1,4 @@
-//! Whether an object that was applied is well enough to go on (`cvobuild.checkDeploymentHealth` and its neighbours).
+//! Health checks of applied objects (`cvobuild.checkDeploymentHealth` and similar).
 
 use serde_json::Value;
 use windtunnel_core::condition;
@@ -8,17 +8,15 @@ use windtunnel_core::{Object, text_of};
 use super::failure::{Effect, Failure};
 use super::payload::place_of;
 
-/// How an applied object is.
 pub(super) enum Health {
-    /// It is well, or nobody looks.
+    /// It is healthy, or its kind has no health check.
     Good,
-    /// It is not done yet, and is waited for.
+    /// It is still in progress, and the operator waits for it.
     Busy,
-    /// It is not well.
     Bad(Failure),
 }
 
-/// Looks at an object of this kind.
+/// Checks an object of this kind.
 pub(super) fn of(kind: &str, object: &Object) -> Health {
     match kind {
         "Deployment" => deployment(object).map_or(Health::Good, Health::Bad),

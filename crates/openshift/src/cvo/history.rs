@@ -3,35 +3,32 @@
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 
-/// Most entries that are kept.
 const ENTRIES_MAX: usize = 100;
 
-/// What the apply loop reports of the release it works on.
+/// The release of the apply loop, as it is recorded in the history.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Applied<'a> {
-    /// Its version.
     pub(super) version: &'a str,
-    /// Its image.
     pub(super) image: &'a str,
-    /// Whether it was applied in full at least once.
+    /// Whether it was applied completely at least once.
     pub(super) completed: bool,
     /// Whether its signature was verified.
     pub(super) verified: bool,
-    /// Risks that were accepted for it; `None` leaves the entry's text alone (a local payload).
+    /// The risks accepted for it. `None` (a local payload) keeps the entry's risks.
     pub(super) accepted_risks: Option<&'a str>,
 }
 
-/// Which entry goes when there are too many.
+/// Which entry is removed when there are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pruning {
-    /// The oldest, but not the release that the cluster was installed with (up to 4.11).
+    /// The oldest one, except the initial release of the cluster (up to 4.11).
     ByAge,
-    /// The one of least interest.
+    /// The one with the lowest rank.
     ByWeight,
 }
 
-/// Takes a report into the history (`mergeOperatorHistory`): the head entry is kept while it is about the same
-/// release; otherwise it is closed as it is (a Partial one stays Partial) and a new head goes before it.
+/// Updates the history with the current release (`mergeOperatorHistory`). If the first entry is about another
+/// release, that entry is closed (a Partial one stays Partial) and a new entry is inserted before it.
 pub(super) fn merge(history: &mut Vec<Value>, applied: Applied<'_>, pruning: Pruning, now: Time) {
     if applied.image.is_empty() {
         return;
@@ -94,15 +91,16 @@ fn set_risks(head: &mut Value, risks: &str) {
     }
 }
 
-/// Drops the oldest entry, or the one after it where the oldest completed.
+/// Removes the oldest entry, or the one before it if the oldest is Completed.
 fn prune_by_age(history: &mut Vec<Value>) {
     let oldest = history.len() - 1;
     let stays = history[oldest]["state"] == "Completed";
     history.remove(if stays { oldest - 1 } else { oldest });
 }
 
-/// Drops the entry of least interest: those at both ends, the newest completed one, and the first and last completed
-/// ones of a minor outrank partial entries, and older ones lose against newer ones.
+/// Removes the entry with the lowest rank. The newest five entries, the oldest, and the newest completed one
+/// are protected. Next come completed entries at the borders of a minor and partial entries between two
+/// minors. Partial entries between two patches rank lowest. Among equals the older one is removed.
 fn prune(history: &mut Vec<Value>) {
     let newest_completed = history.iter().position(|entry| entry["state"] == "Completed");
     let victim = (0..history.len())
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn up_to_4_11_the_oldest_goes_but_what_was_installed_stays() {
+    fn pruning_by_age_removes_the_oldest_entry_but_keeps_a_completed_initial_release() {
         let check = |oldest: &str, gone: &str| {
             let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
             let mut history: Vec<Value> = (0..100)
@@ -187,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_superseded_update_stays_partial_and_is_closed() {
+    fn a_superseded_update_stays_partial_and_is_closed_on_rollback() {
         check(
             &[("4.1.0", "a", true), ("4.1.1", "b", false), ("4.1.0", "a", false)],
             &["Partial 4.1.0 open", "Partial 4.1.1 closed", "Completed 4.1.0 closed"],
@@ -195,12 +193,12 @@ mod tests {
     }
 
     #[test]
-    fn a_version_learnt_later_fills_the_head_entry() {
+    fn a_version_that_becomes_known_later_fills_the_first_entry() {
         check(&[("", "a", false), ("4.1.0", "a", true)], &["Completed 4.1.0 closed"]);
     }
 
     #[test]
-    fn the_hundred_and_first_entry_pushes_out_an_old_one_but_not_the_oldest() {
+    fn the_101st_entry_removes_the_second_oldest_entry() {
         let versions: Vec<String> = (0..101).map(|i| format!("4.1.{i}")).collect();
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         let mut history = Vec::new();
@@ -212,8 +210,8 @@ mod tests {
         assert_eq!(history[98]["version"], "4.1.2", "the second oldest went");
     }
 
-    /// A full history of completed patches of 4.1, oldest last, but for those that `change` tells of: index, state and
-    /// version. Answers the index of the entry that the next one pushes out.
+    /// Checks the index of the entry that the next update removes. The history is full of completed patches
+    /// of 4.1, oldest last, except for the entries in `change` (index, state and version).
     fn check_victim(change: &[(usize, &str, &str)], expected: usize) {
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         let mut history: Vec<Value> = (0..100)
@@ -231,12 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_that_was_left_goes_before_somewhat_older_ones_that_completed() {
+    fn a_partial_patch_is_removed_before_slightly_older_completed_ones() {
         check_victim(&[], 98);
         check_victim(&[(85, "Partial", "4.1.15")], 85);
         check_victim(&[(85, "Partial", "4.1.15"), (90, "Partial", "4.1.10")], 90);
         check_victim(&[(50, "Partial", "4.1.50")], 98);
-        // What was left for the version that it came from was no step between two.
+        // An attempt between two entries of the same version was no step between patches.
         check_victim(
             &[(84, "Completed", "4.1.9"), (85, "Partial", "4.1.15"), (86, "Completed", "4.1.9")],
             98,
@@ -244,20 +242,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tried_between_two_minors_and_their_ends_stay_longer() {
+    fn partial_entries_between_minors_and_border_releases_are_kept_longer() {
         check_victim(&[(98, "Partial", "4.1.2")], 98);
         check_victim(&[(98, "Partial", "4.1.0"), (99, "Completed", "4.0.7")], 96);
     }
 
     #[test]
-    fn the_newest_completed_entry_stays_however_old_it_is() {
+    fn the_newest_completed_entry_is_kept_at_any_age() {
         let partial: Vec<(usize, &str, &str)> =
             (0..99).filter(|i| *i != 98).map(|i| (i, "Partial", "4.1.7")).collect();
         check_victim(&partial, 97);
     }
 
     #[test]
-    fn verified_stays_and_risks_are_those_of_the_last_report_that_knows_them() {
+    fn verified_stays_true_and_the_last_known_risks_are_kept() {
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         let mut history = Vec::new();
         let first =

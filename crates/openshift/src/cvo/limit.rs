@@ -1,40 +1,37 @@
-//! How fast the operator asks the API server: so many requests a second, and those that it has saved up at once
-//! (`flowcontrol` of client-go: a bucket of tokens).
+//! Rate limit of the operator's requests to the API server: a token bucket (`flowcontrol` of client-go).
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
 use super::graph::Mode;
 
-/// What a request takes that nothing holds up.
+/// The duration of a request that is not delayed.
 const REQUEST: SignedDuration = SignedDuration::from_millis(10);
 
-/// So many requests a second, of which a burst may be made at once.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     interval: SignedDuration,
     burst: i32,
 }
 
-/// 20 requests a second, 40 at once.
+/// 20 requests a second, with a burst of 40.
 const USUAL: Rate = Rate { interval: SignedDuration::from_millis(50), burst: 40 };
-/// 40 requests a second, 80 at once, in a cluster that is being installed.
+/// 40 requests a second, with a burst of 80, while the cluster is being installed.
 const INITIALIZING: Rate = Rate { interval: SignedDuration::from_millis(25), burst: 80 };
 
-/// The bucket of one client.
+/// The token bucket of one client.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
-    /// When it is full again.
     full_at: Time,
 }
 
 impl Limit {
-    /// One that is full.
+    /// A full bucket.
     pub(super) fn new(now: Time) -> Self {
         Self { full_at: now }
     }
 
-    /// Takes the tokens of this many requests, one after the other, and gives the moment at which the last is answered.
+    /// Takes the tokens of consecutive requests. Returns when the last one is answered.
     pub(super) fn take(&mut self, requests: u32, mode: Mode, now: Time) -> Time {
         let rate = if mode == Mode::Initializing { INITIALIZING } else { USUAL };
         let count = i32::try_from(requests).unwrap_or(i32::MAX);
@@ -53,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_saved_up_is_asked_at_once_and_then_twenty_a_second() {
+    fn allows_a_burst_and_then_twenty_requests_a_second() {
         let mut limit = Limit::new(at(0));
         let mut now = at(0);
         let mut answered = Vec::new();
@@ -63,13 +60,13 @@ mod tests {
         }
         assert_eq!((answered[0], answered[39]), (at(10), at(400)));
         assert_eq!(answered[99].duration_since(answered[79]), SignedDuration::from_secs(1));
-        // Two seconds later all is saved up again.
+        // Two seconds later the bucket is full again.
         let later = now + SignedDuration::from_secs(2);
         assert_eq!(limit.take(40, Mode::Updating, later), later + REQUEST * 40);
     }
 
     #[test]
-    fn many_at_once_take_as_long_as_one_by_one() {
+    fn requests_in_batches_take_as_long_as_single_requests() {
         let last = |step: u32, mode| {
             let (mut limit, mut now) = (Limit::new(at(0)), at(0));
             for _ in 0..800 / step {
@@ -77,7 +74,7 @@ mod tests {
             }
             now.duration_since(at(0)).as_millis()
         };
-        // (800 - 40) / 20 seconds, and (800 - 80) / 40.
+        // (800 - 40) / 20 seconds, and (800 - 80) / 40 seconds.
         assert_eq!((last(1, Mode::Updating), last(200, Mode::Updating)), (38_010, 38_010));
         assert_eq!((last(1, Mode::Initializing), last(200, Mode::Initializing)), (18_010, 18_010));
     }

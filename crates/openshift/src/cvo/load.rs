@@ -1,4 +1,4 @@
-//! The last attempt to load a payload, as the condition ReleaseAccepted tells it.
+//! The result of loading a payload, as reported in the condition ReleaseAccepted.
 
 use windtunnel_core::condition::Condition;
 
@@ -7,25 +7,21 @@ use super::events::Notice;
 use super::retrieve::Target;
 use crate::release::Release;
 
-/// How the last attempt to load a payload ended.
+/// The result of the last attempt to load a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Load {
-    /// None was made by this process.
+    /// This process made no attempt yet.
     Untried,
-    /// It was loaded.
     Loaded {
-        /// Version of the payload.
         version: String,
-        /// Image of the payload.
         image: String,
-        /// The architecture of the payload; empty where that is not told, as of a return to what was loaded before.
+        /// The architecture of the payload, or empty to omit it, as after a return to the current release.
         architecture: &'static str,
     },
-    /// It was not.
     Failed {
-        /// What failed: `RetrievePayload`, `VerifyPayloadVersion`, `PreconditionChecks` ...
+        /// The condition's reason: `RetrievePayload`, `VerifyPayloadVersion`, `PreconditionChecks` ...
         reason: &'static str,
-        /// The whole sentence.
+        /// The condition's message.
         message: String,
     },
 }
@@ -36,7 +32,7 @@ pub fn installed_release(release: &Release) -> Option<Condition> {
 }
 
 impl Load {
-    /// The payload of `release` was loaded, by the operator of release `own`.
+    /// The operator of release `own` loaded the payload of `release`.
     pub(super) fn loaded(release: &Release, own: &Release) -> Self {
         let is_told = Behaviour::of(own).names_architecture;
         let architecture = if is_told { release.architecture.in_cluster_version() } else { "" };
@@ -44,13 +40,13 @@ impl Load {
         Self::Loaded { version, image, architecture }
     }
 
-    /// The payload of `release` is still loaded: the operator returned to it.
+    /// The operator returned to the payload of `release`, which is still loaded.
     pub(super) fn returned(release: &Release) -> Self {
         let (version, image) = (release.version.to_string(), release.image.clone());
         Self::Loaded { version, image, architecture: "" }
     }
 
-    /// The payload could not be fetched.
+    /// The payload could not be retrieved.
     pub(super) fn not_retrieved(target: &Target, error: &str) -> Self {
         let Target { version, image, .. } = target;
         Self::Failed {
@@ -61,7 +57,7 @@ impl Load {
         }
     }
 
-    /// The payload is of another version than asked for.
+    /// The payload has another version than the requested one.
     pub(super) fn wrong_version(target: &Target, actual: &str) -> Self {
         let Target { version, image, .. } = target;
         Self::Failed {
@@ -72,7 +68,7 @@ impl Load {
         }
     }
 
-    /// What was fetched cannot be loaded.
+    /// The retrieved payload cannot be loaded.
     pub(super) fn not_loaded(target: &Target, error: &str) -> Self {
         let Target { version, image, .. } = target;
         Self::Failed {
@@ -83,7 +79,7 @@ impl Load {
         }
     }
 
-    /// The checks refused it.
+    /// A precondition rejected the payload.
     pub(super) fn blocked(release: &Release, summary: &str) -> Self {
         Self::Failed {
             reason: "PreconditionChecks",
@@ -94,8 +90,8 @@ impl Load {
         }
     }
 
-    /// What is told of it as an Event; `None` before the first attempt, and for retrievals that failed: those are told
-    /// of with all that led to it.
+    /// The Event for this result. `None` before the first attempt, and for failed retrievals, whose Event
+    /// also contains the causes.
     pub(super) fn notice(&self) -> Option<Notice> {
         let Condition { status, reason, message, .. } = self.condition()?;
         Some(match reason.as_str() {
@@ -107,7 +103,7 @@ impl Load {
         })
     }
 
-    /// The condition ReleaseAccepted; `None` before the first attempt.
+    /// The condition ReleaseAccepted. `None` before the first attempt.
     pub(super) fn condition(&self) -> Option<Condition> {
         match self {
             Self::Untried => None,

@@ -1,20 +1,20 @@
-//! One manifest against the cluster's object: what must be written, so that everything that the payload says holds and
-//! what others say stays.
+//! Compares one manifest with the cluster's object. The write that results sets the manifest's fields and
+//! keeps fields of other writers.
 
 use serde_json::{Value, json};
 use windtunnel_core::{Object, Resource, View, Write, member, text_of};
 
 use super::payload::Rule;
 
-/// The cluster's object of the name that `wanted` has.
+/// The cluster's object with the name of `wanted`.
 pub(super) fn existing<'a>(view: &'a View, resource: &Resource, wanted: &Value) -> Option<&'a Object> {
     let text = |field: &str| text_of(&wanted["metadata"], field);
     let namespace = if resource.namespaced { text("namespace") } else { "" };
     view.get(resource, namespace, text("name"))
 }
 
-/// The write that makes the cluster's object what the payload wants, owned by the ClusterVersion; `None` if it is so
-/// already.
+/// The write that makes the cluster's object match the manifest, owned by the ClusterVersion. `None` if it
+/// matches already.
 pub(super) fn write_for(
     existing: Option<&Object>,
     resource: &Resource,
@@ -36,7 +36,7 @@ pub(super) fn write_for(
         }
         (Some(existing), Rule::Apply) => existing,
     };
-    // A CRD's versions are replaced as a whole: what an older schema does not have must go.
+    // The versions of a CRD are replaced as a whole, so that fields of an older schema disappear.
     let versions = wanted["spec"].get("versions").filter(|_| resource.kind == "CustomResourceDefinition");
     let same_versions = versions.is_none_or(|v| *v == existing["spec"]["versions"]);
     let is_owned = cluster_version.map(Object::uid).is_none_or(|owner| {
@@ -57,14 +57,14 @@ pub(super) fn write_for(
     Some(Write::update(resource, merged))
 }
 
-/// The object as an installed cluster has it: owned by this ClusterVersion.
+/// The object with this ClusterVersion as its owner, as an installed cluster has it.
 pub(super) fn owned(wanted: &Value, cluster_version: &Value, rule: Rule) -> Value {
     let mut object = wanted.clone();
     add_owner(&mut object, owner_reference(cluster_version, rule));
     object
 }
 
-/// What names the ClusterVersion as the owner. Of what is only created it is not the one that controls it.
+/// The owner reference to the ClusterVersion. It is no controller of create-only objects.
 fn owner_reference(cluster_version: &Value, rule: Rule) -> Option<Value> {
     let metadata = &cluster_version["metadata"];
     metadata["uid"].is_string().then(|| {
@@ -93,7 +93,8 @@ fn add_owner(object: &mut Value, owner: Option<Value>) {
     }
 }
 
-/// Whether everything that `wanted` says holds for `existing`, which may say more (defaults, other writers' fields).
+/// Returns whether `existing` has all fields of `wanted`. It may have more (defaults, fields of other
+/// writers).
 fn covers(existing: &Value, wanted: &Value) -> bool {
     match (existing, wanted) {
         (Value::Object(existing), Value::Object(wanted)) => wanted

@@ -1,8 +1,8 @@
 //! The cluster-version operator: leader election, the ClusterVersion worker, the apply loop.
 //!
-//! One value of [`ClusterVersionOperator`] is one process. It remembers nothing across a restart but what the API
-//! holds: a new process takes its own image's release as its first work and goes on from there, which is how an
-//! update replaces the operator in its own middle.
+//! One value of [`ClusterVersionOperator`] is one process. A new process knows only what the API holds, and
+//! its first work is the release of its own image. This is how the operator continues an update after the
+//! update has replaced it.
 
 mod accept;
 mod access;
@@ -69,21 +69,21 @@ pub use inject::Surroundings;
 pub use load::installed_release;
 pub use payload::{Installed, installed_cluster_operator, update_status_controller_objects};
 
-/// The component, its container, and the name that it writes under.
+/// The name of the component, its container, and its field manager.
 pub const NAME: &str = "cluster-version-operator";
 
-/// The shortest reconcile interval; a process draws its own, up to twice as long.
+/// The minimum of the reconcile interval. Each process draws its own interval, up to twice as long.
 const RECONCILE_INTERVAL_MIN: SignedDuration = SignedDuration::from_mins(2);
 
-/// How long a process reads its payload and fills its caches before it looks at the Lease: at least this, and up to twice
-/// as long.
+/// The minimum time in which a process reads its payload and fills its caches before it tries to acquire the
+/// Lease. It takes up to twice as long.
 const STARTUP_MIN: SignedDuration = SignedDuration::from_secs(1);
 
 /// One process of the cluster-version operator.
 #[derive(Debug, Clone)]
 pub struct ClusterVersionOperator {
     candidate: Option<Candidate>,
-    /// When it has started up, and becomes a candidate.
+    /// When startup is complete and the process becomes a candidate.
     ready_at: Time,
     site: Site,
     worker: Worker,
@@ -95,8 +95,8 @@ pub struct ClusterVersionOperator {
 }
 
 impl ClusterVersionOperator {
-    /// The process that runs in `pod`, by the release whose image its container has; `None` where that is no
-    /// release's.
+    /// The process in `pod`. Its release is that of the container's image. `None` if the image is no known
+    /// release.
     pub fn start(pod: &Object, world: &Arc<World>, streams: &Streams, now: Time) -> Option<Self> {
         let image = pod.list("/spec/containers").first()?["image"].as_str()?;
         let release = Release { image: image.to_owned(), ..world.release_of(image)? };
@@ -172,7 +172,7 @@ impl ClusterVersionOperator {
         }
     }
 
-    /// Who weighs risks hears of each that comes and goes; who runs checks finds out when it is time to.
+    /// Reacts to changed risks at once in releases that weigh risks. Older releases poll their checks.
     fn risks_changed(&mut self, now: Time) {
         if self.site.behaviour.upgradeable == Style::Risks {
             self.worker.queue.trigger(now);
@@ -269,8 +269,8 @@ impl Actor for ClusterVersionOperator {
     }
 }
 
-/// A process is known by its host, which is the node where the pod has its network, and by letters of its own: another
-/// process in the same pod is another candidate.
+/// The process as a candidate. Its identity consists of the host name, which is the node's name for a pod on
+/// the host network, and a UUID, so that a restarted container is another candidate.
 fn candidate(pod: &Object, behaviour: Behaviour, streams: Streams, now: Time) -> Candidate {
     let mut pauses = streams.stream(&format!("leader-election/{}/{now}", pod.name()));
     let host = if pod["spec"]["hostNetwork"] == true { pod.text("/spec/nodeName") } else { pod.name() };
@@ -278,8 +278,8 @@ fn candidate(pod: &Object, behaviour: Behaviour, streams: Streams, now: Time) ->
     Candidate { holder, locks_config_map: behaviour.locks_config_map, pauses }
 }
 
-/// Whether a ClusterOperator changed in what the operator waits for: its `operator` version, or the status of
-/// Available or Degraded.
+/// Returns whether a ClusterOperator changed in a field that the apply loop waits for: its `operator`
+/// version, or the status of Available or Degraded.
 fn wakes_apply(change: &Change) -> bool {
     let Some(old) = &change.old else { return true };
     let version = |object: &Object| {
@@ -292,8 +292,8 @@ fn wakes_apply(change: &Change) -> bool {
         || ["Available", "Degraded"].iter().any(|kind| status(old, kind) != status(&change.object, kind))
 }
 
-/// Whether the cluster was given another feature set: what a process does of itself is settled when it starts, so it ends
-/// and is started anew.
+/// Returns whether the feature set changed. The process reads it only when it starts, so it exits to be
+/// restarted.
 fn ends_process(change: &Change) -> bool {
     let feature_set = |object: &Object| object.text("/spec/featureSet").to_owned();
     change.key.is(&FEATURE_GATES)

@@ -1,4 +1,4 @@
-//! What one task needs at a moment, by what the cluster holds.
+//! The next action for one task, by the current state of the cluster.
 
 use std::borrow::Cow;
 
@@ -13,25 +13,26 @@ use super::inject::{self, Surroundings};
 use super::manifest::{existing, write_for};
 use super::payload::{Rule, Wanted};
 
-/// What was found, or made, as the payload wants it: seen again, it needs no second look.
+/// The object of a task that matched the manifest. It is not compared again until it changes.
 #[derive(Debug, Clone)]
 pub(super) struct Settled {
     resource: Resource,
     key: Key,
     seen: Object,
-    /// Whether the cluster has a part in what is wanted: then it may be wanted otherwise though nobody touched it.
+    /// Whether values of other cluster objects are injected. The manifest can then change without a change of
+    /// this object.
     is_shared: bool,
 }
 
 impl Settled {
-    /// An object of this kind, as it is what `wanted` says.
+    /// An object that matches `wanted`.
     pub(super) fn new(resource: &Resource, object: &Object, wanted: Option<&Wanted>) -> Self {
         let is_shared = wanted.is_some_and(is_shared);
         let key = resource.key(object.namespace(), object.name());
         Self { resource: resource.clone(), key, seen: object.clone(), is_shared }
     }
 
-    /// The cluster's object, if it is as it was.
+    /// The cluster's object, if it is unchanged.
     fn still<'v>(&self, view: &'v View) -> Option<&'v Object> {
         view.get_key(&self.key).filter(|now| !self.is_shared && self.is_seen(now))
     }
@@ -44,13 +45,13 @@ impl Settled {
     }
 }
 
-/// Whether two states of an object have the same metadata and, by the generation that the API server keeps of it, the same spec.
+/// Returns whether two states of an object have the same metadata and, by their generation, the same spec.
 fn differ_in_status_alone(one: &Object, other: &Object) -> bool {
     let generation = one.generation();
     generation > 0 && generation == other.generation() && lasting_metadata(one).eq(lasting_metadata(other))
 }
 
-/// Metadata but for what every write changes.
+/// All metadata except the resource version, which changes with every write.
 fn lasting_metadata(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
     let fields = object["metadata"].as_object().into_iter().flatten();
     fields.filter(|(name, _)| *name != "resourceVersion")
@@ -60,32 +61,31 @@ fn is_shared(wanted: &Wanted) -> bool {
     wanted.rule != Rule::Delete && inject::takes(&wanted.object)
 }
 
-/// What a task needs at this moment.
+/// The next action for a task.
 #[derive(Debug)]
 pub(super) enum Need {
-    /// Nothing but the time of this many manifests.
+    /// No request, only the time of this many manifests.
     Time(u32),
-    /// A write.
     Write(Box<Write>),
-    /// To be looked at again later.
+    /// A later check.
     Poll,
-    /// To be tried again: the cluster cannot take it now.
+    /// A retry, because the cluster cannot accept the manifest now.
     Retry(Failure),
-    /// Something that is not so: its component cannot go on.
+    /// A failure, after which its component cannot continue.
     Fail(Failure),
 }
 
-/// What an object needs.
+/// Returns what an object needs.
 ///
 /// # Errors
-/// The reason for which it cannot be applied: no kind like its own is served, or what is to be put into it has no place.
+/// The reason for which it cannot be applied: its kind is not served, or injection fails.
 pub(super) fn of_object(
     wanted: &Wanted,
     settled: &mut Option<Settled>,
     view: &View,
     mode: Mode,
 ) -> Result<Need, &'static str> {
-    // Only an update takes away what the release before it had.
+    // Objects of the previous release are deleted only during an update.
     if wanted.rule == Rule::Delete && mode != Mode::Updating {
         return Ok(Need::Time(1));
     }
@@ -116,7 +116,7 @@ pub(super) fn of_object(
     Ok(existing.map_or(Need::Time(1), |object| of_health(&resource.kind, object, wanted.rule, mode)))
 }
 
-/// What an object of this kind needs that is as it is wanted.
+/// Returns what an object needs that matches its manifest.
 fn of_health(kind: &str, object: &Object, rule: Rule, mode: Mode) -> Need {
     if rule == Rule::Delete || mode == Mode::Initializing {
         return Need::Time(1);
@@ -128,7 +128,7 @@ fn of_health(kind: &str, object: &Object, rule: Rule, mode: Mode) -> Need {
     }
 }
 
-/// The write that makes the metadata of a ClusterOperator what the payload says. The rest of it is its operator's.
+/// The write that updates the metadata of a ClusterOperator. All other fields belong to its operator.
 pub(super) fn metadata(
     wanted: &Value,
     settled: &mut Option<Settled>,
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_settled_stays_so_while_only_its_status_changes() {
+    fn an_object_stays_settled_while_only_its_status_changes() {
         let state = |generation: u32, label: &str, version: u32| {
             Object::new(json!({
                 "metadata": {

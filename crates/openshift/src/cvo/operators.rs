@@ -1,4 +1,4 @@
-//! What the operator demands of ClusterOperators, and for how long it has been waiting for each.
+//! Checks of ClusterOperators in a pass, and how long the operator has waited for each of them.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,14 @@ use windtunnel_core::condition;
 use super::failure::{Effect, Failure};
 use super::graph::Mode;
 
-/// How long an operator may stay degraded before that fails the update.
+/// How long a ClusterOperator may be degraded before the update fails.
 const DEGRADED_MAX: SignedDuration = SignedDuration::from_mins(40);
 const SLOW: SignedDuration = SignedDuration::from_mins(30);
 const SLOW_MACHINE_CONFIG: SignedDuration = SignedDuration::from_mins(90);
 
-/// What is wrong with one ClusterOperator: does it say what it should, is it healthy, and does it report these versions? Progressing
-/// does not count. In a cluster that is being installed a degraded operator is only told of, and any version will do.
+/// Returns what is wrong with one ClusterOperator: it must be available, not degraded, and report these
+/// versions. Progressing is ignored. During an installation a degraded operator is only reported, and
+/// versions are ignored.
 pub(super) fn fault(object: &Object, versions: &[(String, String)], mode: Mode) -> Option<Failure> {
     let fail = |reason, what, effect| Some(Failure::of_operator(reason, what, effect, object.name()));
     if versions.is_empty() {
@@ -40,31 +41,31 @@ pub(super) fn fault(object: &Object, versions: &[(String, String)], mode: Mode) 
     fail("ClusterOperatorUpdating", "is updating versions", Effect::None)
 }
 
-/// Since when each ClusterOperator has been waited for. Lost with the work, and with the process.
+/// Start of the wait for each ClusterOperator. It is lost when the work changes and when the process ends.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Watches {
     since: BTreeMap<String, Time>,
 }
 
 impl Watches {
-    /// Starts the clock of an operator that is waited for; a running clock goes on.
+    /// Starts the wait for an operator, unless it is running already.
     pub(super) fn start(&mut self, operator: &str, now: Time) {
         self.since.entry(operator.to_owned()).or_insert(now);
     }
 
-    /// Stops the clock of a healthy operator.
+    /// Ends the wait for a healthy operator.
     pub(super) fn stop(&mut self, operator: &str) {
         self.since.remove(operator);
     }
 
-    /// Those of these operators that have been waited for longer than 40 minutes; one without a clock counts.
+    /// The operators with a wait of over 40 minutes, or without a start time.
     pub(super) fn degraded_too_long<'a>(&self, operators: &'a [String], now: Time) -> Vec<&'a str> {
         let exceeded = |name: &&str| self.waited(name, now).is_none_or(|waited| waited > DEGRADED_MAX);
         operators.iter().map(String::as_str).filter(exceeded).collect()
     }
 
-    /// The sentence about operators that take over 30 minutes (machine-config: 90), if there are any; one without a
-    /// clock does not count.
+    /// The message about operators that take over 30 minutes (machine-config: 90), if there are any. An
+    /// operator without a start time is not slow.
     pub(super) fn slow(&self, operators: &[String], now: Time) -> Option<String> {
         let over = |name: &str, limit| self.waited(name, now).is_some_and(|waited| waited > limit);
         let slow: Vec<&str> = operators

@@ -1,33 +1,31 @@
-//! The requests of one step, each with the reason that its answer will be read by.
+//! The writes of one step, each with the purpose that decides who handles its answer.
 
 use std::collections::VecDeque;
 
 use windtunnel_core::Write;
 
-/// Which part of the operator asked, and so gets the answer.
+/// The part of the operator that sent a write and handles the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Leader election.
     Lease,
-    /// The regular status write.
+    /// The regular status update.
     Status,
-    /// The write after too many failed ones.
+    /// The status update after too many failed ones.
     FailingStatus,
-    /// Removing what earlier retrievals left.
+    /// Deletions of leftovers of earlier retrievals.
     Prune,
-    /// The Job or Pod that fetches a payload.
+    /// The Job or Pod that retrieves a payload.
     Retrieve,
-    /// Good signatures that are kept in the cluster.
+    /// Verified signatures that are stored in the cluster.
     Signatures,
     /// A manifest of the payload.
     Apply,
     /// A request to assess an update.
     AgenticRun,
-    /// Something told to people.
     Event,
 }
 
-/// Requests in order; answers come back in the same order.
+/// Writes in order. Answers arrive in the same order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outbox {
     writes: Vec<Write>,
@@ -35,23 +33,23 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Asks for a write.
+    /// Adds a write.
     pub(super) fn push(&mut self, purpose: Purpose, write: Write) {
         self.writes.push(write);
         self.outstanding.push_back(purpose);
     }
 
-    /// The purpose of the write that the next answer belongs to.
+    /// The purpose of the write whose answer arrives next.
     pub(super) fn answered(&mut self) -> Option<Purpose> {
         self.outstanding.pop_front()
     }
 
-    /// Whether an answer to this purpose is still to come.
+    /// Returns whether an answer for this purpose is outstanding.
     pub(super) fn awaits(&self, purpose: Purpose) -> bool {
         self.outstanding.contains(&purpose)
     }
 
-    /// Takes the writes that were asked for since the last call.
+    /// Takes the writes that were added since the last call.
     pub(super) fn take(&mut self) -> Vec<Write> {
         std::mem::take(&mut self.writes)
     }

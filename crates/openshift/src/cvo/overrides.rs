@@ -1,9 +1,9 @@
-//! `spec.overrides`: objects that administrators took out of the operator's hands.
+//! `spec.overrides`: objects that administrators exclude from the operator's management.
 
 use serde_json::Value;
 use windtunnel_core::Object;
 
-/// What is not applied.
+/// The unmanaged objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Overrides(Vec<Named>);
 
@@ -16,7 +16,7 @@ struct Named {
 }
 
 impl Overrides {
-    /// Those of this ClusterVersion.
+    /// The unmanaged objects of this ClusterVersion.
     pub(super) fn of(cluster_version: &Object) -> Self {
         let unmanaged =
             cluster_version.list("/spec/overrides").iter().filter(|entry| entry["unmanaged"] == true);
@@ -33,7 +33,7 @@ impl Overrides {
         )
     }
 
-    /// Whether this object is one of them.
+    /// Returns whether this object is unmanaged.
     pub(super) fn have(&self, object: &Value) -> bool {
         let is = |value: &Value, name: &str| value.as_str().unwrap_or_default() == name;
         let is_in = |group: &str| {

@@ -1,7 +1,7 @@
-//! One pass over the payload: which task is next, which wait, and what went wrong.
+//! One pass over the payload: selects the next task, and keeps waits and failures.
 //!
-//! All workers share the operator's client, and with it the limit of its requests, so that at any moment one of them is
-//! at work. They take turns; what has to wait keeps only its own node.
+//! All workers share one API client and its rate limit, so only one of them works at a time. They take turns.
+//! A wait blocks only its own task node.
 
 use std::collections::VecDeque;
 
@@ -12,64 +12,60 @@ use super::failure::{Effect, Failure};
 use super::graph::{Graph, Mode, Node};
 use super::payload::{Payload, Task, What};
 
-/// Waits before a manifest that was refused is tried again.
+/// Waits before a rejected manifest is tried again.
 const RETRIES: &[SignedDuration] = &[SignedDuration::from_secs(10), SignedDuration::from_secs(13)];
-/// The same in a cluster that is being installed.
+/// The same while the cluster is being installed.
 const RETRIES_INITIALIZING: &[SignedDuration] =
     &[SignedDuration::from_secs(1), SignedDuration::from_secs(2), SignedDuration::from_secs(4)];
 
-/// A pass, and where it stands.
+/// A pass and its progress.
 #[derive(Debug, Clone)]
 pub(super) struct Pass {
     mode: Mode,
     graph: Graph,
     step: usize,
-    /// Nodes of the step that nobody has taken yet.
+    /// Nodes of the step that no worker has taken yet.
     open: VecDeque<Node>,
     workers: Vec<Worker>,
-    /// Whose turn it is.
+    /// Index of the worker whose turn it is.
     turn: usize,
-    /// When the client may be used again, and for how many manifests it is used until then.
+    /// When the client is free again, and the number of manifests that it applies until then.
     ready_at: Time,
     under_way: u32,
-    /// When it is given up.
+    /// When the pass is given up.
     deadline: Time,
-    /// What the answer to a write is to come for.
+    /// The action whose answer is outstanding.
     pub(super) awaits: Option<Next>,
-    /// Manifests done.
     pub(super) done: u32,
-    /// What went wrong so far.
     pub(super) failures: Vec<Failure>,
-    /// What is only told of: nothing waits for it.
+    /// Failures that are only reported. Nothing stops for them.
     pub(super) reports: Vec<Failure>,
 }
 
-/// One worker with its node.
+/// A worker with its task node.
 #[derive(Debug, Clone)]
 struct Worker {
     node: Node,
-    /// ClusterOperators of the node that are still to be created before anything else.
+    /// ClusterOperators of the node that must be created before its other tasks.
     precreations: VecDeque<usize>,
     at: usize,
     tries: usize,
     ready_at: Time,
 }
 
-/// What comes next.
+/// The next action of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// To create the ClusterOperator of this task, if it is not there.
+    /// Create the ClusterOperator of this task if it is missing.
     Precreate(usize),
-    /// This task.
     Task(usize),
-    /// Nothing before this moment.
+    /// Wait until this time.
     Wait(Time),
-    /// Nothing: it is over.
     End,
 }
 
 impl Pass {
-    /// A pass that begins now and may last this long.
+    /// A pass that starts now with this time limit.
     pub(super) fn new(mode: Mode, mut graph: Graph, limit: SignedDuration, now: Time) -> Self {
         let open = graph.steps.first_mut().map(std::mem::take).unwrap_or_default().into();
         Self {
@@ -89,29 +85,29 @@ impl Pass {
         }
     }
 
-    /// When it wants to go on; `None` while an answer is awaited.
+    /// The time at which the pass continues. `None` while an answer is outstanding.
     pub(super) fn wake_at(&self) -> Option<Time> {
         if self.awaits.is_some() {
             return None;
         }
         let worker = self.workers.iter().map(|worker| worker.ready_at).min();
-        // A worker that is missing takes the next node at once.
+        // A free worker takes the next node at once.
         let worker = worker.filter(|_| self.workers.len() >= self.graph.workers || self.open.is_empty());
         Some(worker.map_or(self.ready_at, |at| at.max(self.ready_at)).min(self.deadline))
     }
 
-    /// Counts the manifests that were under way.
+    /// Counts the manifests in progress as done.
     pub(super) fn arrive(&mut self) {
         self.done += std::mem::take(&mut self.under_way);
     }
 
-    /// Sets out on this many manifests, which are done at this moment.
+    /// Starts this many manifests, which are done at this time.
     pub(super) fn depart(&mut self, manifests: u32, done_at: Time) {
         self.under_way = manifests;
         self.ready_at = done_at;
     }
 
-    /// What comes next, of the tasks that are `included`.
+    /// Selects the next action. Tasks that are not `included` are skipped.
     pub(super) fn next(&mut self, tasks: &[Task], included: impl Fn(&Task) -> bool, now: Time) -> Next {
         loop {
             self.hire(tasks, &included, now);
@@ -143,7 +139,7 @@ impl Pass {
         }
     }
 
-    /// Gives open nodes to workers that are free.
+    /// Gives open nodes to free workers.
     fn hire(&mut self, tasks: &[Task], included: impl Fn(&Task) -> bool, now: Time) {
         while self.workers.len() < self.graph.workers {
             let Some(node) = self.open.pop_front() else { return };
@@ -155,14 +151,14 @@ impl Pass {
         }
     }
 
-    /// The ClusterOperator of the worker whose turn it is was created, or need not be.
+    /// The current worker's ClusterOperator was created, or exists already.
     pub(super) fn precreated(&mut self) {
         if let Some(worker) = self.workers.get_mut(self.turn) {
             worker.precreations.pop_front();
         }
     }
 
-    /// The task of the worker whose turn it is was done; the next worker is on.
+    /// The current worker's task is done. The next worker takes its turn.
     pub(super) fn task_done(&mut self) {
         if let Some(worker) = self.workers.get_mut(self.turn) {
             worker.at += 1;
@@ -171,7 +167,7 @@ impl Pass {
         self.turn += 1;
     }
 
-    /// The worker whose turn it is looks again after this time.
+    /// The current worker tries again after this time.
     pub(super) fn look_again(&mut self, wait: SignedDuration, now: Time) {
         if let Some(worker) = self.workers.get_mut(self.turn) {
             worker.ready_at = now + wait;
@@ -179,7 +175,7 @@ impl Pass {
         self.turn += 1;
     }
 
-    /// The task of the worker whose turn it is was refused: it is tried a few times, and then fails.
+    /// The current worker's task was rejected. It is retried a few times and then fails.
     pub(super) fn refused(&mut self, failure: Failure, now: Time) {
         let retries = if self.mode == Mode::Initializing { RETRIES_INITIALIZING } else { RETRIES };
         let tries = self.workers.get(self.turn).map_or(usize::MAX, |worker| worker.tries);
@@ -190,7 +186,7 @@ impl Pass {
         self.look_again(*wait, now);
     }
 
-    /// The task of the worker whose turn it is failed, and with it the rest of the node.
+    /// The current worker's task failed, which ends its node.
     pub(super) fn failed(&mut self, failure: Failure) {
         if self.turn < self.workers.len() {
             self.workers.remove(self.turn);
@@ -198,7 +194,7 @@ impl Pass {
         self.failures.push(failure);
     }
 
-    /// Gives up what is not done in time.
+    /// Ends the pass with a failure if its deadline has passed.
     pub(super) fn expire(&mut self, payload: &Payload, now: Time) {
         if now < self.deadline {
             return;

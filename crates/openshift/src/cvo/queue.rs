@@ -1,17 +1,18 @@
-//! When the ClusterVersion worker runs: at once on a trigger, again after an error, and not too often for mere news.
+//! The work queue of the ClusterVersion worker: immediate runs on triggers, back-off after errors, and a rate
+//! limit for progress notifications.
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
-/// Failed tries after which the error itself is written to the status.
+/// Failed runs in a row after which the error is written to the status.
 const RETRIES_MAX: u32 = 15;
 const BACKOFF_FIRST: SignedDuration = SignedDuration::from_millis(5);
 const BACKOFF_MAX: SignedDuration = SignedDuration::from_secs(1000);
-/// One notification of progress each 15 seconds, two at the most in a row.
+/// One progress notification per 15 seconds, with a burst of two.
 const NEWS_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 const NEWS_BURST: i32 = 2;
 
-/// The one-key work queue of the worker, with its error back-off.
+/// The work queue for the only key, with its error back-off.
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     due_at: Option<Time>,
@@ -22,7 +23,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// An empty queue whose key comes up each `resync_every` even when nothing happens.
+    /// An empty queue whose key is due every `resync_every` even if nothing happens.
     pub(super) fn new(resync_every: SignedDuration, now: Time) -> Self {
         Self {
             due_at: None,
@@ -33,29 +34,29 @@ impl Queue {
         }
     }
 
-    /// The worker is to run now.
+    /// Makes the key due now.
     pub(super) fn trigger(&mut self, now: Time) {
         self.due_at = Some(self.due_at.map_or(now, |at| at.min(now)));
     }
 
-    /// There is news of progress: the worker is to run when the token bucket allows.
+    /// Makes the key due as soon as the rate limit of progress notifications allows.
     pub(super) fn news(&mut self, now: Time) {
         let floor = now - NEWS_INTERVAL * (NEWS_BURST - 1);
         let token = self.next_news_at.max(floor);
         let at = token.max(now);
-        // Whatever lets the worker run before then will tell the news as well.
+        // An earlier run also reports this progress, so it costs no token.
         if self.due_at.is_none_or(|due| due > at) {
             self.next_news_at = token + NEWS_INTERVAL;
             self.due_at = Some(at);
         }
     }
 
-    /// When the worker is to run next.
+    /// The time at which the key is due next.
     pub(super) fn wake_at(&self) -> Time {
         self.due_at.map_or(self.resync_at, |at| at.min(self.resync_at))
     }
 
-    /// Takes the key, if it is due.
+    /// Takes the key if it is due.
     pub(super) fn take(&mut self, now: Time) -> bool {
         if self.wake_at() > now {
             return false;
@@ -65,12 +66,13 @@ impl Queue {
         true
     }
 
-    /// The run succeeded.
+    /// Resets the back-off after a successful run.
     pub(super) fn succeeded(&mut self) {
         self.retries = 0;
     }
 
-    /// The run failed. True when it failed too often: the key is dropped and the error is to be written.
+    /// Backs off after a failed run. Returns true after too many failures: the key is dropped and the caller
+    /// writes the error to the status.
     pub(super) fn failed(&mut self, now: Time) -> bool {
         if self.retries >= RETRIES_MAX {
             self.retries = 0;
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn two_news_pass_at_once_and_then_one_each_fifteen_seconds() {
+    fn allows_two_progress_notifications_and_then_one_per_fifteen_seconds() {
         let mut queue = Queue::new(SignedDuration::from_hours(1), at(0));
         let mut taken = Vec::new();
         for second in 0..40 {

@@ -1,9 +1,9 @@
-//! What is wrong with a ClusterVersion's spec, in the words of Kubernetes' field errors.
+//! Validation of a ClusterVersion's spec, with the messages of Kubernetes field errors.
 
 use semver::Version;
 use windtunnel_core::Object;
 
-/// The errors of spec, in order of its fields; empty when it is valid.
+/// The errors of the spec in the order of its fields. Empty if it is valid.
 pub(super) fn errors(cluster_version: &Object, can_accept_risks: bool) -> Vec<String> {
     let spec = &cluster_version["spec"];
     let upstream = spec["upstream"].as_str().unwrap_or_default();
@@ -23,8 +23,8 @@ fn invalid(path: &str, value: &str, detail: &str) -> String {
     format!("{path}: Invalid value: {value:?}: {detail}")
 }
 
-/// What is wrong with `spec.desiredUpdate`. A version without an image must be one that the update service offers, or
-/// one that the cluster has been at.
+/// The error of `spec.desiredUpdate`. A version without an image must be an available update or a version in
+/// the history.
 fn wrong_update(cluster_version: &Object, can_accept_risks: bool) -> Option<String> {
     let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}"));
     let (version, image) = (text("version"), text("image"));
@@ -54,7 +54,7 @@ fn wrong_update(cluster_version: &Object, can_accept_risks: bool) -> Option<Stri
     Some(invalid("spec.desiredUpdate.version", version, detail))
 }
 
-/// How many payloads a version may mean.
+/// The number of payloads that a version can refer to.
 fn payloads(cluster_version: &Object, version: &str) -> usize {
     let among = |list: &str| {
         let named = |entry: &&serde_json::Value| {
@@ -68,7 +68,7 @@ fn payloads(cluster_version: &Object, version: &str) -> usize {
     }
 }
 
-/// What is wrong with the id of a cluster, which must be a random UUID. What is no UUID at all counts as one of no
+/// The error of a cluster ID, which must be a random UUID. Text that is no UUID has the error of a wrong
 /// variant.
 fn wrong_id(id: &str) -> Option<&'static str> {
     if id.is_empty() {
@@ -82,7 +82,7 @@ fn wrong_id(id: &str) -> Option<&'static str> {
     (digit(12) != 4).then_some("must be a version-4 UUID")
 }
 
-/// The 32 digits of a UUID in one of its spellings: plain, with hyphens, in braces, as a URN.
+/// The 32 digits of a UUID in any of its forms: plain, with hyphens, in braces, or as a URN.
 pub(super) fn uuid_digits(id: &str) -> Option<Vec<u32>> {
     let plain = match id.len() {
         45 => id.get(..9).filter(|start| start.eq_ignore_ascii_case("urn:uuid:")).and(id.get(9..)),
@@ -96,7 +96,7 @@ pub(super) fn uuid_digits(id: &str) -> Option<Vec<u32>> {
     (digits.len() == 32).then_some(digits)
 }
 
-/// Whether Go's `net/url` reads it, which it does with nearly everything.
+/// Returns whether Go's `net/url` parses it, which accepts nearly everything.
 pub(super) fn is_url(text: &str) -> bool {
     if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
         return false;
@@ -115,7 +115,7 @@ pub(super) fn is_url(text: &str) -> bool {
         && [path, fragment].iter().all(|t| is_escaped(t))
 }
 
-/// What follows the scheme, or all of it where there is none; `None` for a colon with no scheme before it.
+/// The text after the scheme, or the whole text without a scheme. `None` if it starts with a colon.
 fn after_scheme(text: &str) -> Option<&str> {
     let is_scheme = |scheme: &str| {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -142,7 +142,7 @@ fn is_authority(authority: &str) -> bool {
     port.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit())) && !name.bytes().any(forbidden)
 }
 
-/// Whether each percent sign begins an escape.
+/// Returns whether each percent sign starts an escape sequence.
 fn is_escaped(text: &str) -> bool {
     let escapes = text.split('%').skip(1);
     escapes.into_iter().all(|rest| {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_says_what_it_is_and_means_one_payload() {
+    fn desired_update_must_name_exactly_one_payload() {
         check_update(&json!({ "version": "4.14.8" }), &[]);
         check_update(&json!({ "version": "4.14.1" }), &[]);
         check_update(&json!({ "image": "x" }), &[]);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn risks_are_accepted_where_that_is_possible() {
+    fn accept_risks_is_valid_only_where_it_is_supported() {
         let check = |update: Value, can_accept: bool, expected: &[&str]| {
             let object = Object::new(json!({ "spec": { "clusterID": ID, "desiredUpdate": update } }));
             assert_eq!(errors(&object, can_accept), expected);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_of_a_cluster_is_a_random_uuid() {
+    fn cluster_id_must_be_a_random_uuid() {
         for good in [ID.to_owned(), ID.to_uppercase(), format!("{{{ID}}}"), ID.replace('-', "")] {
             check(&json!({ "clusterID": good }), &[]);
         }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upstream_is_whatever_go_takes_for_a_url() {
+    fn upstream_must_be_a_url_for_go() {
         for good in
             ["", "https://a.example/graph?x=%GG", "a/b:c", "http://[::1]:8080/", "mailto:x", "http://a:/"]
         {

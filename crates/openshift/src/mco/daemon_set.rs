@@ -1,5 +1,6 @@
-//! The DaemonSet of the machine-config daemons. The operator has it rolled before nodes are to go anywhere
-//! (`syncMachineConfigDaemon` of openshift/machine-config-operator); the daemons run on the machines beneath the nodes.
+//! The DaemonSet of the machine-config daemons. The operator rolls it out before it updates nodes
+//! (`syncMachineConfigDaemon` of openshift/machine-config-operator). The daemons run on the simulated
+//! machines.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::workloads::daemon_sets;
@@ -10,15 +11,15 @@ use windtunnel_core::{Key, Object, View, Write};
 use super::{DAEMON, NAMESPACE};
 use crate::release::Release;
 
-/// The component whose image they are in.
+/// The component with the daemons' image.
 const COMPONENT: &str = "machine-config-operator";
 
-/// The DaemonSet.
+/// The key of the DaemonSet.
 pub fn key() -> Key {
     DAEMON_SETS.key(NAMESPACE, DAEMON)
 }
 
-/// The write that has the daemons be of a release; `None`: they are to be already.
+/// The write that updates the daemons to a release. `None` if the DaemonSet is up to date.
 pub(super) fn write(release: &Release, view: &View) -> Option<Write> {
     let wanted = of(release);
     let Some(found) = view.get_key(&key()) else { return Some(Write::create(&DAEMON_SETS, wanted)) };
@@ -29,7 +30,7 @@ pub(super) fn write(release: &Release, view: &View) -> Option<Write> {
     Some(Write::merge_patch(&DAEMON_SETS, NAMESPACE, DAEMON, patch))
 }
 
-/// Whether all daemons are of a release.
+/// Returns whether all daemons run this release.
 pub(super) fn is_rolled(release: &Release, view: &View) -> bool {
     view.get_key(&key()).is_some_and(|set| {
         let count = |field: &str| set["status"][field].as_u64().unwrap_or(0);
@@ -40,7 +41,7 @@ pub(super) fn is_rolled(release: &Release, view: &View) -> bool {
     })
 }
 
-/// The DaemonSet of an installed cluster with so many nodes.
+/// The DaemonSet of an installed cluster with this number of nodes.
 pub(super) fn installed(release: &Release, nodes: usize) -> Value {
     let mut set = of(release);
     set["status"] = daemon_sets::machines::status(1, nodes, nodes, 0);

@@ -1,5 +1,5 @@
-//! What the operator puts into the cluster beside MachineConfigs: pools, the ControllerConfig, and what controller and daemons
-//! may do. An installed cluster has the same, with nodes that are done.
+//! The operator's objects other than MachineConfigs: pools, the ControllerConfig, and RBAC objects of
+//! controller and daemons. An installed cluster starts with the same objects and with nodes that are done.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::machine::Disk;
@@ -20,11 +20,11 @@ use crate::manifests::Line;
 use crate::release::Release;
 
 const ROLES: [&str; 2] = [membership::MASTER, membership::WORKER];
-/// From this minor on daemons note whether the certificates of API servers are being rotated.
+/// From this minor on daemons record whether the certificates of API servers are being rotated.
 const TELLS_SERVER_CA: Line = (4, 16);
 const GROUP: &str = "machineconfiguration.openshift.io";
 
-/// The writes that bring all of that to a release.
+/// The writes that update these objects to a release.
 pub(super) fn writes(release: &Release, view: &View) -> Vec<Write> {
     let mut writes = Vec::new();
     for (resource, object) in access().into_iter().chain(ROLES.map(|role| (MACHINE_CONFIG_POOLS, pool(role))))
@@ -127,7 +127,7 @@ fn access() -> Vec<(Resource, Value)> {
     all
 }
 
-/// An installed cluster's pools and nodes of a release.
+/// The pools and nodes of an installed cluster.
 #[derive(Debug)]
 pub struct Installed {
     release: Release,
@@ -135,7 +135,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Everything of `release`.
+    /// The installed objects of `release`.
     pub fn of(release: &Release) -> Self {
         let rendered = ROLES.map(|role| {
             let sources = templates::machine_configs(role, release, None, "");
@@ -148,12 +148,12 @@ impl Installed {
         &self.rendered[usize::from(role != membership::MASTER)]
     }
 
-    /// What is on the disk of a node of this role.
+    /// The disk of a node with this role.
     pub fn disk(&self, role: &str) -> Disk {
         Disk { config: self.rendered(role).name.clone(), os_image: self.release.os_image() }
     }
 
-    /// The objects that the nodes do not have: with pools whose `nodes` by role are all done since `since`.
+    /// All objects except nodes. The pools' `nodes` have all been done since `since`.
     pub fn objects(&self, nodes: &[Object], since: Time) -> Vec<(Resource, Value)> {
         let mut objects = access();
         objects.push((DAEMON_SETS, daemon_set::installed(&self.release, nodes.len())));
@@ -184,7 +184,7 @@ impl Installed {
     }
 }
 
-/// Puts the annotations of a node of this role into `node` that is done with what it was installed with.
+/// Sets the annotations of a `node` of this role that is done with its installation.
 pub fn annotate_node(node: &mut Value, role: &str, topology: &str, installed: &Installed) {
     debug_assert_eq!(node["kind"], NODES.kind.as_ref());
     let config = installed.rendered(role).name.as_str();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_certificates_of_api_servers_are_watched_from_4_16_on() {
+    fn nodes_have_the_server_ca_annotation_from_4_16_on() {
         for (version, expected) in [("4.15.0", None), ("4.16.0", Some("false"))] {
             let mut node = json!({ "kind": "Node", "metadata": { "name": "w" } });
             annotate_node(&mut node, membership::WORKER, "HighlyAvailable", &installed(version));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_installed_pool_says_that_it_could_be_rendered() {
+    fn an_installed_pool_has_render_degraded_false() {
         let objects = installed("4.16.0").objects(&[], Time::UNIX_EPOCH);
         let pools = objects.iter().filter(|(resource, _)| *resource == MACHINE_CONFIG_POOLS);
         for (_, pool) in pools {

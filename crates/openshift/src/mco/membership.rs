@@ -1,32 +1,31 @@
-//! Which pool a node belongs to.
+//! The MachineConfigPool of each node.
 
 use serde_json::Value;
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::{Object, View, selector};
 
-/// The pool of control-plane nodes, which wins over any other.
+/// The pool of control-plane nodes, which takes precedence over any other.
 pub(super) const MASTER: &str = "master";
-/// The pool of nodes that no other pool wants.
+/// The pool of nodes that match no other pool.
 pub(super) const WORKER: &str = "worker";
 
-/// The label of the nodes of the control plane.
+/// The label of control-plane nodes.
 pub(crate) const MASTER_LABEL: &str = "node-role.kubernetes.io/master";
 
-/// Whether a node says that it is one of the control plane.
+/// Returns whether a node belongs to the control plane.
 pub(crate) fn is_master(node: &Object) -> bool {
     node.label(MASTER_LABEL).is_some()
 }
 
-/// The nodes of the control plane.
 pub(crate) fn control_plane(view: &View) -> Vec<&Object> {
     view.list(&NODES).filter(|node| is_master(node)).collect()
 }
 
-/// The one pool that a node is updated with: that of the control plane, else the only other one that wants it, else that of
-/// workers.
+/// The pool that updates a node: the control plane's pool, or else the only custom pool that selects it, or
+/// else the worker pool.
 ///
 /// # Errors
-/// More than one pool of somebody's own wants it.
+/// More than one custom pool selects it.
 pub(super) fn pool_of<'a>(node: &Object, pools: &[&'a Object]) -> Result<Option<&'a str>, String> {
     let wants = |pool: &&&Object| selects(&pool["spec"]["nodeSelector"], node);
     let wanting: Vec<&str> = pools.iter().filter(wants).map(|pool| pool.name()).collect();
@@ -45,7 +44,7 @@ pub(super) fn pool_of<'a>(node: &Object, pools: &[&'a Object]) -> Result<Option<
     }
 }
 
-/// The names of the nodes of the control plane that are wanted by one pool of somebody's own as well (`GetPoolsForNode`).
+/// The names of control-plane nodes that exactly one custom pool selects as well (`GetPoolsForNode`).
 pub(crate) fn contested(view: &View) -> Vec<&str> {
     let pools = pools(view);
     let wants = |pool: &&&Object, node: &Object| selects(&pool["spec"]["nodeSelector"], node);
@@ -62,7 +61,7 @@ pub(super) fn pools(view: &View) -> Vec<&Object> {
     view.list(&MACHINE_CONFIG_POOLS).collect()
 }
 
-/// Whether a label selector selects `object`; here an empty one selects nothing.
+/// Returns whether a label selector selects `object`. Unlike elsewhere, an empty selector selects nothing.
 pub(super) fn selects(selector: &Value, object: &Object) -> bool {
     let is_empty = selector.as_object().is_none_or(|selector| {
         let says_nothing = |part: &Value| match part {
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_control_plane_wins_then_the_only_custom_pool_then_workers() {
+    fn the_master_pool_wins_over_the_only_custom_pool_which_wins_over_workers() {
         assert_eq!(of(&["worker"]), Ok(Some("worker")));
         assert_eq!(of(&["worker", "infra"]), Ok(Some("infra")));
         assert_eq!(of(&["worker", "infra", "master"]), Ok(Some("master")));

@@ -1,9 +1,16 @@
-//! The machine-config operator, its controller and its daemons: how nodes get from one release to another.
+//! The machine-config operator, its controller and its daemons, which update the nodes to another release.
 //!
-//! The operator ([`operator`]) waits for its Deployment to be of another release, then writes that release into the
-//! ControllerConfig; it keeps an object for each node in which the others tell how far that is ([`config_node`]). The controller's parts each do one thing: MachineConfigs of the release ([`template`]), one of them for
-//! each pool ([`render`]), the turns of the pool's nodes ([`pool`]), cordons and drains ([`drain`]). The daemon of a node
-//! ([`daemon`]) walks it there. They meet in annotations of Nodes and in MachineConfigPools, nowhere else.
+//! The operator ([`operator`]) waits until its Deployment has another release and writes it to the
+//! ControllerConfig. It also keeps a MachineConfigNode per node, in which the other components report
+//! progress ([`config_node`]). Each part of the controller has one task:
+//!
+//! * [`template`] writes the MachineConfigs of the release.
+//! * [`render`] merges them into one per pool.
+//! * [`pool`] selects the nodes of a pool to update next.
+//! * [`drain`] cordons and drains nodes.
+//!
+//! The daemon of a node ([`daemon`]) applies the update. The parts communicate only through API objects,
+//! mostly Node annotations and MachineConfigPools.
 
 pub mod annotations;
 mod config_node;
@@ -45,11 +52,11 @@ pub use operator::MachineConfigOperator;
 
 /// Namespace of the operator, the controller and the daemons.
 pub const NAMESPACE: &str = "openshift-machine-config-operator";
-/// The ClusterOperator that the operator reports in.
+/// The name of the operator's ClusterOperator.
 pub const CLUSTER_OPERATOR: &str = "machine-config";
-/// The definition of pools, without which there are none.
+/// The name of the CustomResourceDefinition of pools.
 pub const POOLS: &str = "machineconfigpools.machineconfiguration.openshift.io";
-/// The one ControllerConfig.
+/// The name of the only ControllerConfig.
 const CONTROLLER_CONFIG: &str = "machine-config-controller";
 /// ServiceAccounts of the controller and of the daemons.
 const CONTROLLER: &str = "machine-config-controller";
@@ -78,8 +85,8 @@ pub fn operator(
     ]
 }
 
-/// The version of Linux control groups that all nodes are to have (`spec.cgroupMode` of the cluster's settings of nodes); empty: that
-/// of the release.
+/// The cgroup version for all nodes (`spec.cgroupMode` of `nodes.config.openshift.io`). Empty for the
+/// release's default.
 fn cgroup_mode(view: &View) -> &str {
     view.get(&NODE_SETTINGS, "", "cluster").map_or("", |settings| settings.text("/spec/cgroupMode"))
 }
@@ -88,15 +95,15 @@ fn controller_identity() -> Identity {
     Identity::service_account(NAMESPACE, CONTROLLER)
 }
 
-/// The minor of the release that the controller and the daemons are of.
+/// Major and minor of the release of the controller and the daemons.
 fn controller_line(view: &View) -> Line {
     let controller = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG);
     let version = controller.and_then(|config| Version::parse(config.annotation(RELEASE_VERSION)?).ok());
     version.map_or((0, 0), |version| (version.major, version.minor))
 }
 
-/// What the controller tells of a pool. It gives pools its own namespace (`NamespacedEventRecorder`): Events of what has none
-/// are refused everywhere but in `default`.
+/// The controller's recorder of Events about a pool. The controller adds its own namespace to the pool
+/// (`NamespacedEventRecorder`), because Events about cluster-scoped objects are only accepted in `default`.
 fn pool_events(pool: &Object) -> Recorder {
     let involved = json!({
         "apiVersion": pool["apiVersion"],
@@ -110,7 +117,7 @@ fn pool_events(pool: &Object) -> Recorder {
     Recorder::of(Subject { involved, namespace: NAMESPACE.to_owned(), source })
 }
 
-/// What is told of a node by `component`, with the host after a comma where it has one.
+/// The recorder of Events about a node from `component`, which may have the host after a comma.
 fn node_events(node: &Object, component: &str) -> Recorder {
     let involved = json!({ "kind": "Node", "name": node.name(), "uid": node.name() });
     let source = match component.split_once(',') {

@@ -1,4 +1,4 @@
-//! A node as the machine-config controller judges it.
+//! The state of a node for the machine-config controller.
 
 use serde_json::Value;
 use windtunnel_core::{Object, condition};
@@ -7,39 +7,39 @@ use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS,
 };
 
-/// The label whose values are taken in order.
+/// The zone label, whose values set the update order.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// What counts of a node for its pool.
+/// The properties of a node that its pool depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is counted for itself")]
 pub(super) struct Member {
-    /// `desiredConfig`; empty where there is none.
+    /// `desiredConfig`, or empty.
     pub(super) desired: String,
-    /// Whether pods may run on it: ready, with room on its disks, with a network, and not cordoned.
+    /// Whether pods can run on it: ready, no disk pressure, network available, and not cordoned.
     pub(super) ready: bool,
-    /// Whether the daemon is through with what is desired.
+    /// Whether the daemon has applied the desired config.
     pub(super) done: bool,
-    /// Whether the daemon failed on the way to what is desired.
+    /// Whether the daemon failed to apply the desired config.
     pub(super) failing: bool,
-    /// Whether the daemon failed at all.
+    /// Whether the daemon has failed for any reason.
     pub(super) degraded: bool,
     /// Why it failed.
     pub(super) reason: String,
-    /// The same as its MachineConfigNode tells it, if that tells anything.
+    /// The failure in its MachineConfigNode. `None` if that has no such condition.
     pub(super) failure: Option<String>,
-    /// Whether it has the taint of nodes that wait for their turn.
+    /// Whether it has the taint of nodes that wait for their update.
     pub(super) tainted: bool,
-    /// Whether its daemon was told the topology of the control plane.
+    /// Whether it has the annotation with the control plane's topology.
     pub(super) knows_topology: bool,
-    /// Its zone; `None` goes last.
+    /// Its zone. Nodes without one come last.
     zone: Option<String>,
-    /// When it was made.
+    /// Its creation time.
     created: String,
 }
 
 impl Member {
-    /// What counts of `node`, whose MachineConfigNode tells of this failure.
+    /// The properties of `node` with this failure in its MachineConfigNode.
     pub(super) fn of(node: &Object, failure: Option<String>) -> Self {
         let text = |key: &str| node.annotation(key).unwrap_or_default();
         let (current, desired, state) = (text(CURRENT_CONFIG), text(DESIRED_CONFIG), text(STATE));
@@ -59,28 +59,27 @@ impl Member {
         }
     }
 
-    /// Whether the pool does without it for now.
+    /// Returns whether it counts as unavailable in its pool.
     pub(super) fn is_unavailable(&self) -> bool {
         !self.ready || !self.done && !self.failing
     }
 
-    /// Whether it has `config` and the daemon is through with it.
+    /// Returns whether the daemon has applied `config`.
     pub(super) fn is_updated(&self, config: &str) -> bool {
         self.done && self.desired == config
     }
 
-    /// The order in which nodes take their turns: by zone, without one last, the oldest first.
+    /// The sort key of the update order: by zone, nodes without a zone last, the oldest first.
     pub(super) fn turn(&self) -> (bool, &Option<String>, &str) {
         (self.zone.is_none(), &self.zone, &self.created)
     }
 }
 
-/// The taints of a node.
 pub(super) fn taints(node: &Object) -> impl Iterator<Item = &Value> {
     node.list("/spec/taints").iter()
 }
 
-/// Conditions that are not there do not count.
+/// Returns whether a node is ready. Missing conditions do not make it unready.
 fn is_ready(node: &Object) -> bool {
     let is =
         |kind: &str, status: &str| condition::of(node, kind).is_none_or(|found| found["status"] == status);
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_unavailable_while_its_daemon_works_and_not_for_having_failed() {
+    fn a_node_is_unavailable_while_its_daemon_works_but_not_after_a_failed_update() {
         assert!(!node("a", "a", "Done", &ready(&[])).is_unavailable());
         assert!(node("a", "b", "Done", &ready(&[])).is_unavailable(), "targeted");
         assert!(node("a", "b", "Working", &ready(&[])).is_unavailable());
@@ -120,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_node_does_not_say_does_not_make_it_unready() {
+    fn a_node_without_conditions_is_ready() {
         assert!(node("a", "a", "Done", &json!({})).ready);
         let says = |status: &str| json!({ "conditions": [{ "type": "Ready", "status": status }] });
         assert!(["False", "Unknown"].iter().all(|status| !node("a", "a", "Done", &says(status)).ready));
     }
 
     #[test]
-    fn pressure_on_memory_does_not_make_a_node_unready() {
+    fn memory_and_pid_pressure_do_not_make_a_node_unready() {
         assert!(node("a", "a", "Done", &ready(&[("MemoryPressure", "True"), ("PIDPressure", "True")])).ready);
         for kind in ["DiskPressure", "NetworkUnavailable"] {
             assert!(!node("a", "a", "Done", &ready(&[(kind, "True")])).ready, "{kind}");

@@ -1,32 +1,34 @@
-//! How long what a node does on its way takes, by what the nodes run on.
+//! Durations of a node's update steps, by platform.
 
 use jiff::SignedDuration;
 use windtunnel_core::View;
 use windtunnel_core::resources::INFRASTRUCTURES;
 use windtunnel_core::rng::Streams;
 
-/// Shortest and longest span, in seconds.
+/// Minimum and maximum duration in seconds.
 pub(super) type Seconds = (u64, u64);
 
-/// How long the steps of a node take.
+/// The durations of a node's update steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pace {
-    /// What pods that are moved take at least; where nothing is said of the platform, only what the pods themselves take.
+    /// The minimum time of a drain. Zero without a known platform: the drain then takes only the pods' own
+    /// time.
     pub(super) drain: Seconds,
-    /// Until files and the operating system are on the disk.
+    /// The time to write files and the operating system to the disk.
     pub(super) apply: Seconds,
-    /// How long a machine that reboots is silent.
+    /// The time without contact during a reboot.
     pub(super) silence: Seconds,
 }
 
-/// Machines of which nothing else is known.
+/// Machines of an unknown kind.
 const ANY: Pace = Pace { drain: (0, 0), apply: (60, 120), silence: (60, 150) };
 /// Virtual machines.
 const VIRTUAL: Pace = Pace { drain: (30, 90), ..ANY };
-/// Those that test themselves and their devices before they boot.
+/// Physical machines, which run self-tests before they boot.
 const METAL: Pace = Pace { silence: (300, 600), ..VIRTUAL };
 
-/// The paces, by the platforms of Infrastructure. A worker was seen to take 3 minutes on AWS, and nearly 6 on Azure.
+/// The durations by the platform in Infrastructure. Measured for a worker: 3 minutes on AWS, nearly 6 on
+/// Azure.
 const PACES: [(&str, Pace); 6] = [
     ("None", ANY),
     ("External", ANY),
@@ -37,7 +39,7 @@ const PACES: [(&str, Pace); 6] = [
 ];
 
 impl Pace {
-    /// The pace of the cluster's nodes.
+    /// The durations in this cluster.
     pub(super) fn of(view: &View) -> Self {
         let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
         let platform = infrastructure.map_or("", |found| found.text("/status/platform"));
@@ -46,7 +48,7 @@ impl Pace {
     }
 }
 
-/// A span between two numbers of seconds, from the stream of this name.
+/// A random duration within a range, from the stream of this name.
 pub(super) fn draw(streams: Streams, name: &str, (low, high): Seconds) -> SignedDuration {
     let millis = streams.stream(name).between(low * 1000, high * 1000);
     SignedDuration::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
@@ -71,24 +73,24 @@ mod tests {
         Pace::of(&view)
     }
 
-    /// What a node spends on these steps, in seconds on average.
+    /// The average sum of these steps in seconds.
     fn average(Pace { drain, apply, silence }: Pace) -> u64 {
         [drain, apply, silence].iter().map(|(low, high)| (low + high) / 2).sum()
     }
 
     #[test]
-    fn metal_takes_longer_than_virtual_machines_and_azure_longer_than_aws() {
+    fn physical_machines_take_longer_than_virtual_ones_and_azure_longer_than_aws() {
         assert_eq!((on("None"), Pace::of(&View::default())), (ANY, ANY));
         assert_eq!((on("GCP"), on("VSphere")), (VIRTUAL, VIRTUAL));
         assert!(average(on("AWS")) < average(on("Azure")));
         assert!(average(on("GCP")) < average(on("BareMetal")));
-        // With what is the same everywhere: about a minute.
+        // The steps that do not depend on the platform add about a minute.
         assert!((120..180).contains(&average(on("AWS"))), "{}", average(on("AWS")));
         assert!((270..330).contains(&average(on("Azure"))), "{}", average(on("Azure")));
     }
 
     #[test]
-    fn a_span_is_drawn_again_from_its_name() {
+    fn the_same_name_draws_the_same_duration() {
         let streams = Streams::new(1);
         assert_eq!(draw(streams, "a", (60, 120)), draw(streams, "a", (60, 120)));
         assert_eq!(draw(streams, "a", (0, 0)), SignedDuration::ZERO);

@@ -1,4 +1,4 @@
-//! How the MachineConfigs of a pool become one.
+//! Merges the MachineConfigs of a pool into a rendered one.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,23 @@ use windtunnel_core::text;
 use super::annotations::{GENERATED_BY, OS_IMAGE_OVERRIDDEN, RELEASE_VERSION, ROLE};
 use super::membership::WORKER;
 
-/// The MachineConfig that the nodes of a pool shall have.
+/// The rendered MachineConfig of a pool.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rendered {
-    /// `rendered-<pool>-<32 hex digits>`: the same for the same spec, whatever release it is of.
+    /// `rendered-<pool>-<32 hex digits>`. It depends only on the spec, not on the release.
     pub(super) name: String,
-    /// Its spec.
     pub(super) spec: Value,
-    /// What it was made of, by name, sorted.
+    /// The names of the merged MachineConfigs, sorted.
     pub(super) sources: Vec<String>,
-    /// Whether one of them chose another operating system than that of the release.
+    /// Whether one of them overrides the release's OS image.
     own_os: bool,
 }
 
 impl Rendered {
-    /// Merges `sources`, any order, on the operating system `os_image`.
+    /// Merges `sources`, in any order, with the release's OS image `os_image`.
     pub(super) fn of(pool: &str, sources: &[&Value], os_image: &str) -> Self {
         let mut sorted = sources.to_vec();
-        // Those of workers come first, so that custom pools may change them.
+        // Worker configs come first, so that custom pools can override them.
         sorted
             .sort_by_key(|source| (source["metadata"]["labels"][ROLE] != WORKER, name_of(source).to_owned()));
         let spec = merge(&sorted, os_image);
@@ -40,7 +39,8 @@ impl Rendered {
         Self { name, spec, sources, own_os }
     }
 
-    /// The object, which `pool` controls, as the controller of `commit` makes it for a release.
+    /// The object, with `pool` as controller owner, as the machine-config controller of `commit` creates it
+    /// for a release.
     pub(super) fn object(&self, pool: &Object, commit: &str, version: &str) -> Value {
         let mut annotations = json!({ (GENERATED_BY): commit, (RELEASE_VERSION): version });
         if self.own_os {
@@ -65,7 +65,7 @@ impl Rendered {
         })
     }
 
-    /// The `configuration` of a pool: its name and what it was made of.
+    /// The `configuration` of a pool: the name, and the merged MachineConfigs.
     pub(super) fn reference(&self) -> Value {
         let source = |name: &String| json!({ "apiVersion": MACHINE_CONFIGS.api_version(), "kind": MACHINE_CONFIGS.kind, "name": name });
         json!({ "name": self.name, "source": self.sources.iter().map(source).collect::<Vec<_>>() })
@@ -76,7 +76,8 @@ fn name_of(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
-/// Later ones win for files, units, users and the kernel's type; lists of kernel arguments and extensions are put together.
+/// Merges specs. For files, units, users and the kernel type the last one wins. Kernel arguments and
+/// extensions are concatenated.
 fn merge(sources: &[&Value], os_image: &str) -> Value {
     let mut spec = json!({ "config": { "ignition": { "version": "3.2.0" } }, "osImageURL": os_image });
     let (mut files, mut units, mut users) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_tells_the_spec_and_nothing_else() {
+    fn the_name_depends_only_on_the_spec() {
         let a = config("50-a", "worker", &json!({ "kernelArguments": ["quiet"] }));
         let mut b = a.clone();
         b["metadata"]["annotations"] = json!({ "other": "commit" });
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_custom_role_says_wins_over_what_workers_have() {
+    fn custom_roles_override_worker_configs() {
         let file = |text: &str| json!({ "config": { "storage": { "files": [{ "path": "/etc/a", "contents": { "source": text } }] } } });
         let (mut worker, mut infra) = (file("data:,worker"), file("data:,infra"));
         worker["kernelArguments"] = json!(["a"]);

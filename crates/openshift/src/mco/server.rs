@@ -1,4 +1,4 @@
-//! The machine-config server, which a machine asks that starts for the first time.
+//! The machine-config server, which provides the first MachineConfig of a new machine.
 
 use jiff::SignedDuration;
 use windtunnel_controllers::machine::Disk;
@@ -8,8 +8,8 @@ use windtunnel_core::rng::Streams;
 
 use super::pace::{self, Pace};
 
-/// What a machine gets that is to be of this pool: what the pool goes to once one of its nodes has it, and before that what all of them
-/// have. `None` where nothing is rendered for such a pool.
+/// The disk of a new machine in this pool: the pool's target once one of its nodes has it, and before that
+/// its current configuration. `None` if the pool has no rendered MachineConfig.
 pub fn served(view: &View, pool: &str) -> Option<Disk> {
     let pool = view.get(&MACHINE_CONFIG_POOLS, "", pool)?;
     let is_proven = pool.number("/status/updatedMachineCount").is_some_and(|count| count > 0);
@@ -18,12 +18,12 @@ pub fn served(view: &View, pool: &str) -> Option<Disk> {
     Some(Disk { config: config.name().to_owned(), os_image: config.text("/spec/osImageURL").to_owned() })
 }
 
-/// How long a machine takes that starts for the first time until it asks what it is to be.
+/// The time from the start of a new machine to its request to the server.
 pub fn first_boot(view: &View, streams: &Streams, node: &str) -> SignedDuration {
     pace::draw(*streams, &format!("joins/{node}/boot"), Pace::of(view).silence)
 }
 
-/// How long a machine takes that was told what it is to be until it has become that and is up again.
+/// The time from the server's answer until the new machine has applied it and is running.
 pub fn pivot(view: &View, streams: &Streams, node: &str) -> SignedDuration {
     let pace = Pace::of(view);
     let draw = |what: &str, seconds| pace::draw(*streams, &format!("joins/{node}/{what}"), seconds);
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_gets_the_new_once_somebody_has_it() {
+    fn serves_the_new_config_once_a_node_has_it() {
         let mut view = View::default();
         for name in ["old", "new"] {
             let config =

@@ -1,7 +1,7 @@
-//! The MachineConfigs that a release has for a role, before they are rendered into one.
+//! The MachineConfigs of a release for a role, before they are rendered.
 //!
-//! Their files are few and small; what counts is that they are the same within a minor and differ between minors, as
-//! those of kubelets and container runtimes do.
+//! They have few and small files. What matters is that they are the same within a minor and differ between
+//! minors, like those of kubelets and container runtimes.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::MACHINE_CONFIGS;
@@ -9,11 +9,11 @@ use windtunnel_core::resources::MACHINE_CONFIGS;
 use super::annotations::{GENERATED_BY, ROLE};
 use crate::release::Release;
 
-/// The MachineConfig of the kubelet settings, of which kernels are told too.
+/// The MachineConfig of the kubelet settings, which also has the kernel arguments.
 const KUBELET: &str = "97-R-generated-kubelet";
 
-/// The MachineConfigs of `role`: those of the templates, those of the kubelet and registry settings, and the keys that
-/// the installer was given.
+/// The MachineConfigs of `role`: from the templates, from the kubelet and registry settings, and with the
+/// installer's SSH keys.
 pub(super) fn machine_configs(
     role: &str,
     release: &Release,
@@ -65,7 +65,7 @@ pub(super) fn machine_configs(
     configs
 }
 
-/// What the kernel is told for this version of control groups (`kernelArgsv1` and `kernelArgsv2` of the kubelet-config
+/// The kernel arguments for this cgroup version (`kernelArgsv1` and `kernelArgsv2` of the kubelet-config
 /// controller).
 fn kernel_arguments(cgroup_mode: &str) -> &'static [&'static str] {
     match cgroup_mode {
@@ -90,7 +90,7 @@ fn machine_config(name: &str, role: &str, storage: &Value) -> Value {
     })
 }
 
-/// The ControllerConfig that templates are filled from.
+/// The owner reference to the ControllerConfig.
 fn owner(uid: &str) -> Value {
     json!({
         "apiVersion": MACHINE_CONFIGS.api_version(),

@@ -1,7 +1,7 @@
-//! The monitoring stack: metrics of the cluster's objects, queries of them, and alerts.
+//! The monitoring stack: metrics of the cluster's objects, PromQL queries, and alerts.
 //!
-//! What a metric is at a moment follows from the objects of that moment, so that queries need nobody to be asked. Alerts
-//! have a past; they are an actor's ([`Prometheus`]).
+//! Metrics are computed from the objects of a moment, so queries need no server. Alerts depend on the past,
+//! so an actor keeps them ([`Prometheus`]).
 
 mod metrics;
 mod prometheus;
@@ -21,11 +21,10 @@ pub(super) use metrics::{CERTIFICATE, PAYLOAD, PAYLOAD_ERRORS, SERVING_CERTIFICA
 pub use metrics::{Counted, EXPOSITION, Transitions, exposition};
 pub use prometheus::Prometheus;
 
-/// What a query comes to at a moment, by the objects of that moment, what was counted up to it, and what others export in this
-/// world.
+/// Evaluates a query at a moment, with the objects and counters of that moment and the samples in `world`.
 ///
 /// # Errors
-/// It cannot be evaluated.
+/// The error of the evaluation.
 pub fn query(
     expr: &promql::Expr,
     world: &World,
@@ -36,10 +35,10 @@ pub fn query(
     promql::evaluate(expr, &Moment { given: &world.metrics, ..Moment::scraped(view, now, counted) })
 }
 
-/// Whether a query of the cluster-version operator, which must come to one sample, comes to 1 or to 0.
+/// Evaluates a query of the cluster-version operator, which must result in one sample with value 1 or 0.
 ///
 /// # Errors
-/// What the operator says of queries that do neither.
+/// The operator's message about any other result.
 pub(super) fn is_true(query: &str, world: &World, view: &View, now: Time) -> Result<bool, String> {
     let expr = promql::parse(query)
         .map_err(|error| format!("bad_data: invalid parameter \"query\": parse error: {error}"))?;

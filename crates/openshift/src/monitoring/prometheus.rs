@@ -1,8 +1,8 @@
-//! Prometheus: alerts by the rules in the cluster.
+//! Prometheus: evaluates the alert rules in the cluster.
 //!
-//! Targets are scraped and rules evaluated every 30 seconds of the clock, as OpenShift configures it; but a rule that does
-//! not look at the time, and of whose samples none is another one, could come to nothing else and is left out; so is one that only
-//! waits for something to be old enough, until it is.
+//! It scrapes targets and evaluates rules every 30 seconds, as OpenShift configures it. To save work, it
+//! skips a rule that does not depend on the time and whose samples did not change, because the result would
+//! be the same. It also skips a rule that only waits for an age, until that age is reached.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
@@ -31,21 +31,21 @@ use crate::promql;
 use crate::promql::{Labels, Selector, Value};
 use crate::world::World;
 
-/// An alert that is pending or fires.
+/// A pending or firing alert.
 #[derive(Debug, Clone)]
 struct Active {
     alert: Alert,
-    /// Index of its rule; `None` while rules were read anew and none has come to it.
+    /// Index of its rule. `None` after the rules were reloaded, until a rule results in it again.
     rule: Option<usize>,
     fires_at: Time,
 }
 
-/// The Prometheus of the cluster's own monitoring.
+/// The Prometheus of the cluster monitoring stack.
 #[derive(Debug, Clone, Default)]
 pub struct Prometheus {
     world: Arc<World>,
     rules: Vec<Rule>,
-    /// The rules that a change may touch, by group and plural of the kind.
+    /// The rules that a change can affect, by group and plural of the kind.
     concerned: BTreeMap<(Cow<'static, str>, Cow<'static, str>), Vec<usize>>,
     faults: Vec<String>,
     scrapes: Scrapes,
@@ -53,14 +53,14 @@ pub struct Prometheus {
     active: BTreeMap<Labels, Active>,
     read_at: Option<Time>,
     evaluated_at: Option<Time>,
-    /// The keys that signed what the operator serves by.
+    /// The keys that signed the operator's serving certificates.
     served: Vec<String>,
-    /// What the parts of the machine-config operator have counted.
+    /// The counters of the machine-config operator's components.
     counted: Vec<Counter>,
 }
 
 impl Prometheus {
-    /// A Prometheus that has not scraped anything yet.
+    /// A Prometheus without any scrapes.
     pub fn new(world: Arc<World>) -> Self {
         Self { world, ..Self::default() }
     }
@@ -79,7 +79,7 @@ impl Prometheus {
         self.notice_counters(input);
         for change in input.changes {
             self.transitions.notice(change);
-            // Of a rule that is evaluated next anyway it matters only how far it looks back.
+            // A rule that is due already is only marked again if it looks back in time.
             let evaluated_at = self.evaluated_at;
             let is_open = |rule: &Rule| {
                 let is_due = evaluated_at.is_none_or(|evaluated| rule.touched >= evaluated);
@@ -100,7 +100,7 @@ impl Prometheus {
         }
     }
 
-    /// Looks at what the operator serves by.
+    /// Marks rules with operator metrics if the serving certificate changed.
     fn notice_certificates(&mut self, counters: &[Counter], now: Time) {
         if certificates_served(counters).eq(&self.served) {
             return;
@@ -110,7 +110,7 @@ impl Prometheus {
         self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = now);
     }
 
-    /// What is counted in memory comes to something else without a change of the API.
+    /// Marks rules with counters in memory, which change without a change of the API.
     fn notice_counters(&mut self, input: &Input<'_>) {
         if counters(input.counters).eq(&self.counted) {
             return;
@@ -120,13 +120,13 @@ impl Prometheus {
         self.rules.iter_mut().filter(asks).for_each(|rule| rule.touched = input.now);
     }
 
-    /// Whether something that happened at this moment is not in the last evaluation yet.
+    /// Returns whether the last evaluation does not include something that happened at this time.
     fn is_news(&self, at: Time) -> bool {
         self.evaluated_at.is_none_or(|evaluated| at >= evaluated)
     }
 
-    /// Whether a rule could come to something else at this moment than at the last evaluation: what it selects was touched, or it
-    /// looks at the time, or at a past in which that was.
+    /// Returns whether the result of a rule may have changed since the last evaluation: its samples changed,
+    /// or it depends on the time, or they changed within the range that it looks back.
     fn is_due(&self, rule: &Rule, now: Time) -> bool {
         let looks = || match rule.range {
             SignedDuration::ZERO => rule.stands_until.is_none_or(|until| until <= now),
@@ -159,7 +159,7 @@ impl Prometheus {
         told.into_iter().map(Effect::Alert).collect()
     }
 
-    /// Remembers what is found now of metrics that some touched rule looks back at.
+    /// Stores samples of the metrics that changed rules look back at.
     fn scrape(&self, moment: &Moment<'_>, scrapes: &mut Scrapes) {
         let touched = self.rules.iter().filter(|rule| self.is_news(rule.touched));
         let selectors = touched.flat_map(|rule| rule.expr.selectors());
@@ -169,7 +169,7 @@ impl Prometheus {
         scrapes.remember(metrics.into_iter(), moment, range);
     }
 
-    /// Takes in what a rule came to: which alerts are gone, and which have come.
+    /// Applies the result of a rule. Returns the alerts to report: those that ended, started or changed.
     fn update(&mut self, rule: usize, found: BTreeMap<Labels, Labels>, now: Time) -> Vec<Alert> {
         let mut told =
             self.drop_where(|labels, active| active.rule == Some(rule) && !found.contains_key(labels));
@@ -188,7 +188,8 @@ impl Prometheus {
                 Entry::Occupied(mut occupied) => {
                     let active = occupied.get_mut();
                     active.rule = Some(rule);
-                    // It may say something else now. What only counts the time would do so each time, and is not told.
+                    // Changed annotations are reported, unless the rule depends on the time and they change
+                    // with each evaluation.
                     if active.alert.annotations != annotations && !counts_time {
                         active.alert.annotations = annotations;
                         told.push(active.alert.clone());
@@ -199,7 +200,7 @@ impl Prometheus {
         told
     }
 
-    /// Forgets these alerts, and gives what is to be told of that.
+    /// Removes these alerts, and returns them as inactive.
     fn drop_where(&mut self, is_gone: impl Fn(&Labels, &Active) -> bool) -> Vec<Alert> {
         let mut told = Vec::new();
         self.active.retain(|labels, active| {
@@ -212,7 +213,7 @@ impl Prometheus {
         told
     }
 
-    /// The alerts that have been pending for long enough.
+    /// Sets alerts to firing that have been pending for long enough, and returns them.
     fn fire(&mut self, now: Time) -> Vec<Alert> {
         let pending = self.active.values_mut().filter(|active| active.alert.state == AlertState::Pending);
         let due = pending.filter(|active| active.fires_at <= now);
@@ -236,8 +237,8 @@ impl Prometheus {
     }
 }
 
-/// The alerts that a rule comes to: annotations by labels. A rule that fails is as one that finds nothing; Prometheus counts
-/// failures and goes on.
+/// The alerts in the result of a rule: annotations by labels. A rule with an error has no alerts. Prometheus
+/// counts such errors and continues.
 fn alerts(rule: &Rule, scraped: &Scraped<'_>) -> BTreeMap<Labels, Labels> {
     match promql::evaluate(&rule.expr, scraped) {
         Ok(Value::Vector(samples)) => samples.iter().map(|sample| rule.alert(sample, scraped)).collect(),
@@ -291,7 +292,7 @@ fn is_scrape(at: Time) -> bool {
     at.as_nanosecond() % INTERVAL.as_nanos() == 0
 }
 
-/// The first scrape after a moment.
+/// The first scrape after this time.
 fn next_scrape(at: Time) -> Time {
     let into = at.as_second().rem_euclid(INTERVAL.as_secs());
     Time::from_second(at.as_second() - into + INTERVAL.as_secs()).unwrap_or(Time::MAX)

@@ -1,4 +1,4 @@
-//! Rules for alerts, as PrometheusRule objects (`monitoring.coreos.com/v1`) hold them.
+//! Alert rules in PrometheusRule objects (`monitoring.coreos.com/v1`).
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,28 @@ use windtunnel_core::{Object, View, alert};
 use crate::promql;
 use crate::promql::{Expr, Labels, Metrics, NAME, Sample, Selector, Value};
 
-/// A rule for alerts.
+/// An alert rule.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
-    /// What must come to samples, each of them an alert.
+    /// The expression. Each sample in its result is an alert.
     pub(super) expr: Expr,
-    /// How long it must do so before the alert fires.
+    /// How long the alert is pending before it fires.
     pub(super) hold: SignedDuration,
-    /// The longest that it looks back.
+    /// The longest range that it looks back.
     pub(super) range: SignedDuration,
-    /// Whether it may come to something else although nothing that it selects changed.
+    /// Whether its result depends on the time even if its samples do not change.
     pub(super) counts_time: bool,
-    /// When what it selects became something else last.
+    /// When its samples last changed.
     pub(super) touched: Time,
-    /// Up to when it comes to the same alerts without that, by the last evaluation; `None`: only the next tells.
+    /// Until when its result stays the same unless its samples change, by the last evaluation. `None` if that
+    /// is unknown.
     pub(super) stands_until: Option<Time>,
     labels: Labels,
     annotations: Labels,
 }
 
 impl Rule {
-    /// The labels and annotations of the alert that a sample of the expression is.
+    /// The labels and annotations of the alert for a sample of the result.
     pub(super) fn alert(&self, sample: &Sample, metrics: &dyn Metrics) -> (Labels, Labels) {
         let fill = |texts: &Labels| -> Labels {
             texts.iter().map(|(name, text)| (name.clone(), filled(text, sample, metrics))).collect()
@@ -43,12 +44,13 @@ impl Rule {
     }
 }
 
-/// The rules of all PrometheusRule objects that can be read, of which nothing is known before now, and why others cannot.
+/// Returns the valid alert rules of all PrometheusRule objects, marked as changed now, and the errors of the
+/// others.
 pub(super) fn all(view: &View, now: Time) -> (Vec<Rule>, Vec<String>) {
     let (mut rules, mut faults) = (Vec::new(), Vec::new());
     for object in view.list(&PROMETHEUS_RULES) {
         for group in object.list("/spec/groups") {
-            // Rules that record other metrics have no `alert`.
+            // Recording rules have no `alert`.
             let alerts = group["rules"].as_array().into_iter().flatten();
             for found in alerts.filter(|rule| rule["alert"].is_string()) {
                 match rule(found, now) {
@@ -67,7 +69,7 @@ fn fault_of(object: &Object, rule: &Json, fault: &str) -> String {
 }
 
 fn rule(rule: &Json, now: Time) -> Result<Rule, String> {
-    // Expressions may be plain numbers.
+    // An expression can be a plain number.
     let expr = promql::parse(&rule["expr"].as_str().map_or_else(|| rule["expr"].to_string(), str::to_owned))?;
     let hold = match rule["for"].as_str() {
         Some(text) => {
@@ -88,7 +90,7 @@ fn texts(values: &Json) -> BTreeMap<String, String> {
     values.map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned())).collect()
 }
 
-/// A template with the commands of [`said`] filled in; what else stands in braces is left as it is.
+/// Expands the commands of [`said`] in a template. Other text in braces stays unchanged.
 fn filled(template: &str, sample: &Sample, metrics: &dyn Metrics) -> String {
     let (mut out, mut rest) = (String::new(), template);
     while let Some((before, (inner, after))) =
@@ -101,7 +103,8 @@ fn filled(template: &str, sample: &Sample, metrics: &dyn Metrics) -> String {
     out + rest
 }
 
-/// What a command of a template comes to: `$value`, `$labels.<name>`, or `query "<PromQL>" | first | label "<name>"`.
+/// The value of a template command: `$value`, `$labels.<name>`, or `query "<PromQL>" | first | label
+/// "<name>"`.
 fn said(command: &str, sample: &Sample, metrics: &dyn Metrics) -> Option<String> {
     let label = |sample: &Sample, name: &str| sample.labels.get(name).cloned().unwrap_or_default();
     if command == "$value" {

@@ -1,4 +1,4 @@
-//! What earlier scrapes found of metrics that some rule looks back at.
+//! Samples of earlier scrapes, for metrics that rules look back at.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,18 +8,17 @@ use windtunnel_core::clock::{Time, after};
 use super::metrics::Moment;
 use crate::promql::{Metrics, Sample, Taken};
 
-/// How often targets are scraped and rules evaluated.
+/// The interval of scrapes and rule evaluations.
 pub(super) const INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
-/// The samples of some metrics at the scrapes that came after a change. All scrapes up to the next of these found the
-/// same.
+/// Samples of some metrics, stored only at scrapes after a change. Scrapes in between had the same samples.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scrapes {
     by_metric: BTreeMap<String, VecDeque<(Time, Vec<Sample>)>>,
 }
 
 impl Scrapes {
-    /// Remembers these metrics, `range` long.
+    /// Stores the current samples of these metrics, and removes those that are older than `range`.
     pub(super) fn remember<'a>(
         &mut self,
         metrics: impl Iterator<Item = &'a str>,
@@ -30,7 +29,7 @@ impl Scrapes {
             let mut taken = Taken::all();
             moment.collect(metric, &mut taken);
             let scrapes = self.by_metric.entry(metric.to_owned()).or_default();
-            // The oldest may still stand for scrapes within the range.
+            // The oldest entry may represent scrapes within the range.
             while scrapes.get(1).is_some_and(|(at, _)| after(*at, range) < moment.now) {
                 scrapes.pop_front();
             }
@@ -40,7 +39,7 @@ impl Scrapes {
         }
     }
 
-    /// What the scrapes before `now` found that are not older than `span`.
+    /// The samples of scrapes before `now` that are not older than `span`.
     fn within(&self, metric: &str, span: SignedDuration, now: Time) -> Vec<&[Sample]> {
         let Some(scrapes) = self.by_metric.get(metric) else { return Vec::new() };
         let ends = scrapes.iter().skip(1).map(|(at, _)| *at).chain([now]);
@@ -52,7 +51,7 @@ impl Scrapes {
     }
 }
 
-/// The metrics of one moment, with what was scraped before.
+/// The metrics of one moment, with earlier scrapes.
 #[derive(Debug)]
 pub(super) struct Scraped<'a> {
     pub(super) moment: Moment<'a>,

@@ -1,4 +1,4 @@
-//! `oc adm upgrade accept`: which risks of updates the administrator takes.
+//! `oc adm upgrade accept`: accepts risks of conditional updates.
 
 use std::collections::BTreeSet;
 
@@ -9,25 +9,25 @@ use super::cluster_version::accepted_risks;
 use super::command::{Patch, Success, Turn};
 use super::said::Said;
 
-/// The command, for its help.
+/// The command name, for references to its help.
 pub(super) const NAME: &str = "oc adm upgrade accept";
 
-/// How the risks change.
+/// A change of the accepted risks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Change {
-    /// Whether those that were accepted are forgotten first: `--clear` or `--replace`.
+    /// Whether to drop all accepted risks first: `--clear` or `--replace`.
     pub(super) anew: bool,
-    /// Names to accept.
+    /// Names of risks to accept.
     pub(super) add: BTreeSet<String>,
-    /// Names to accept no longer.
+    /// Names of risks to remove.
     pub(super) remove: BTreeSet<String>,
 }
 
 impl Change {
-    /// Reads `RiskA,RiskB-`.
+    /// Parses `RiskA,RiskB-`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The client's error message.
     pub(super) fn read(clear: bool, replace: bool, words: &[String]) -> Result<Self, String> {
         if clear && replace {
             return Err("--clear and --replace are mutually exclusive".to_owned());
@@ -58,7 +58,7 @@ impl Change {
         Ok(change)
     }
 
-    /// The risks after the change: those that were accepted keep their places, new ones go last.
+    /// Returns the risks after the change: kept ones in their order, then new ones.
     fn apply(&self, accepted: &[Value]) -> Vec<Value> {
         let name = |risk: &Value| risk["name"].as_str().unwrap_or_default().to_owned();
         let kept = accepted.iter().filter(|risk| !self.anew && !self.remove.contains(&name(risk)));
@@ -69,7 +69,7 @@ impl Change {
     }
 }
 
-/// Writes the risks, if they change.
+/// Patches the accepted risks, if they change.
 pub(super) fn accept(change: &Change, cluster_version: &Object, mut said: Said) -> Turn {
     let accepted = accepted_risks(cluster_version).and_then(Value::as_array);
     let risks = change.apply(accepted.map(Vec::as_slice).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! The words of a command, read as the client's flag library (`pflag`) does, and what they must keep to.
+//! Parses the arguments of a command like the client's flag library (`pflag`), and validates them.
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, ArgAction, Args, FromArgMatches, Parser};
@@ -33,19 +33,19 @@ pub(super) struct Upgrade {
     /// Upgrade the current version to multiple architectures.
     #[arg(long)]
     pub(super) to_multi_arch: bool,
-    /// Take a request back that has not begun yet.
+    /// Cancel an update request that has not started yet.
     #[arg(long)]
     pub(super) clear: bool,
-    /// Upgrade regardless of the guards in the cluster.
+    /// Upgrade even if the cluster's verification or preconditions fail.
     #[arg(long)]
     pub(super) force: bool,
     /// Upgrade to an image that is not one of the available updates.
     #[arg(long)]
     pub(super) allow_explicit_upgrade: bool,
-    /// Upgrade regardless of the guards of the client.
+    /// Upgrade even if the client's checks fail.
     #[arg(long)]
     pub(super) allow_upgrade_with_warnings: bool,
-    /// Show updates that are not recommended as well.
+    /// Also show updates that are not recommended.
     #[arg(long)]
     pub(super) include_not_recommended: bool,
     /// Upgrade to a version that is not recommended.
@@ -59,10 +59,10 @@ pub(super) struct Upgrade {
 #[derive(Debug, Parser)]
 #[command(name = "oc adm upgrade accept", about = "Accept risks of conditional updates: RiskA,RiskB-")]
 struct AcceptFlags {
-    /// Forget the risks that were accepted before.
+    /// Remove all risks that were accepted before.
     #[arg(long)]
     replace: bool,
-    /// Accept no risks.
+    /// Remove all accepted risks.
     #[arg(long)]
     clear: bool,
     words: Vec<String>,
@@ -72,7 +72,7 @@ struct AcceptFlags {
 #[derive(Debug, Parser)]
 #[command(name = "oc adm upgrade channel", about = "Set or clear the update channel")]
 struct ChannelFlags {
-    /// Take a channel that does not list the current release.
+    /// Set a channel even if the current release does not list it.
     #[arg(long)]
     allow_explicit_channel: bool,
     words: Vec<String>,
@@ -82,7 +82,7 @@ struct ChannelFlags {
 #[derive(Debug, Parser)]
 #[command(name = "oc adm upgrade recommend", about = "Display recommendations of updates")]
 struct RecommendFlags {
-    /// Show all releases, not only the newest two of each minor.
+    /// Show all releases instead of only the newest two of each minor.
     #[arg(long)]
     show_outdated_releases: bool,
     /// Show one release.
@@ -105,12 +105,12 @@ struct RollbackFlags {
 }
 
 impl Upgrade {
-    /// Whether an update is asked for.
+    /// Returns whether the flags request an update.
     pub(super) fn asks_for_update(&self) -> bool {
         self.to_latest || !self.to.is_empty() || !self.to_image.is_empty()
     }
 
-    /// What flags must keep to; a warning goes to `said`.
+    /// Validates the flags; adds warnings to `said`.
     fn check(&self, said: &mut Said) -> Result<(), String> {
         if self.clear && (self.asks_for_update() || self.to_multi_arch) {
             return Err("--clear may not be specified with any other flags".to_owned());
@@ -129,7 +129,7 @@ impl Upgrade {
         if self.to_image.is_empty() { Ok(()) } else { self.check_image(said) }
     }
 
-    /// Versions make fine names of images: what is asked for must say where it is.
+    /// A version is a valid image name too, so the image must have a registry or repository.
     fn check_image(&self, said: &mut Said) -> Result<(), String> {
         let image = Pullspec::of_release(&self.to_image)
             .map_err(|error| format!("--to-image must be a valid image pull spec: {error}"))?;
@@ -144,7 +144,7 @@ impl Upgrade {
     }
 }
 
-/// Reads the words after `oc adm upgrade`.
+/// Parses the arguments of `oc adm upgrade`.
 pub(super) fn read(words: &[String], gates: Gates) -> Result<Command, Said> {
     let mut warned = Said::default();
     let (name, rest) = words.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
@@ -208,7 +208,7 @@ fn no_words(words: &[String], name: &str) -> Result<(), Said> {
     Err(Said::default().misused(&format!("unknown command {:?}", words.join(" ")), name))
 }
 
-/// The flags of a command.
+/// Parses the flags of a command.
 fn flags<F: Parser + Args + FromArgMatches>(name: &str, words: &[String]) -> Result<F, Said> {
     let command = F::command().no_binary_name(true).args_override_self(true).disable_version_flag(true);
     let command = command.mut_args(with_value);
@@ -216,7 +216,7 @@ fn flags<F: Parser + Args + FromArgMatches>(name: &str, words: &[String]) -> Res
     matches.and_then(|matches| F::from_arg_matches(&matches)).map_err(|error| complaint(&error, name))
 }
 
-/// Flags may say `--force=true`, too.
+/// Allows `--force=true` as well.
 fn with_value(flag: Arg) -> Arg {
     if !matches!(flag.get_action(), ArgAction::SetTrue) {
         return flag;
@@ -225,7 +225,7 @@ fn with_value(flag: Arg) -> Arg {
     flag.default_missing_value("true").default_value("false").value_parser(boolean)
 }
 
-/// What the client says to flags that it cannot read.
+/// Returns the client's message for invalid flags, or the help text.
 fn complaint(error: &clap::Error, name: &str) -> Said {
     let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let flag = context(ContextKind::InvalidArg);
@@ -246,7 +246,7 @@ fn complaint(error: &clap::Error, name: &str) -> Said {
     Said::default().fail(&format!("{text}\nSee '{name} --help' for usage."))
 }
 
-/// A boolean as Go's `strconv.ParseBool` reads it.
+/// Parses a boolean like Go's `strconv.ParseBool`.
 fn boolean(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_written_as_people_write_them() {
+    fn accepts_flags_in_all_notations() {
         check("--to 4.16.6 --force=false --force --to-latest=1", "");
         check("--to=4.16.6 --to=4.16.7", "");
         check("channel --allow-explicit-channel=T fast-4.16", "");
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_as_the_client_does() {
+    fn reports_invalid_arguments_like_the_client() {
         let help = "\nSee 'oc adm upgrade --help' for usage.\n";
         check("--too 4.16.6", &format!("error: unknown flag: --too{help}"));
         check("-x", &format!("error: unknown shorthand flag: 'x' in -x{help}"));
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn help_is_no_refusal() {
+    fn help_exits_with_success() {
         let found = Command::read(&["--help".to_owned()], Gates::default()).err().unwrap();
         assert_eq!((found.code, found.stderr.as_str()), (0, ""));
         assert!(found.stdout.contains("--allow-not-recommended"), "{}", found.stdout);

@@ -1,4 +1,4 @@
-//! `oc adm upgrade channel`: sets the channel, or clears it.
+//! `oc adm upgrade channel`: sets or clears the channel.
 
 use serde_json::json;
 use windtunnel_core::Object;
@@ -7,16 +7,16 @@ use super::cluster_version::{channels, desired};
 use super::command::{Patch, Success, Turn};
 use super::said::Said;
 
-/// Which channel, and whether one that the release does not know will do.
+/// The requested channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Channel {
-    /// Its name; empty: none.
+    /// The name; empty to clear the channel.
     pub(super) name: String,
     /// `--allow-explicit-channel`.
     pub(super) allow_explicit: bool,
 }
 
-/// Sets the channel, unless it is set already or the release is in none of that name.
+/// Patches the channel, unless it is unchanged or the current release does not list it.
 pub(super) fn channel(wanted: &Channel, cluster_version: &Object, mut said: Said) -> Turn {
     let (name, current) = (wanted.name.as_str(), cluster_version.text("/spec/channel"));
     if name == current {
@@ -42,7 +42,8 @@ pub(super) fn channel(wanted: &Channel, cluster_version: &Object, mut said: Said
     })
 }
 
-/// Holds the channel against those that list the release; without any nothing can be said against it.
+/// Checks the channel against the channels that list the current release. If there are none, every channel is
+/// allowed.
 fn judge(wanted: &Channel, current: &str, cluster_version: &Object, said: &mut Said) -> Result<(), String> {
     let (name, known) = (wanted.name.as_str(), channels(cluster_version));
     let available = known.join(", ");

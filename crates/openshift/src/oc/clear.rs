@@ -1,4 +1,4 @@
-//! `oc adm upgrade --clear`: takes the request back; risks that were accepted stay so.
+//! `oc adm upgrade --clear`: cancels the requested update, and keeps accepted risks.
 
 use windtunnel_core::Object;
 
@@ -6,7 +6,7 @@ use super::cluster_version::{Release, Update, accepted_risks};
 use super::command::{Patch, Success, Turn};
 use super::said::Said;
 
-/// Clears the request, if there is one.
+/// Clears the requested update, if there is one.
 pub(super) fn clear(cluster_version: &Object, mut said: Said) -> Turn {
     let asked = &cluster_version["spec"]["desiredUpdate"];
     if asked.is_null() {

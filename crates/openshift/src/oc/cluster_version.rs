@@ -1,4 +1,4 @@
-//! What the client reads in a ClusterVersion.
+//! The parts of a ClusterVersion that the client reads and writes.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,14 +8,14 @@ use windtunnel_core::condition::Condition;
 
 use super::semantic_version::newest_first;
 
-/// A release in status.
+/// A release in a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Release<'a> {
     /// Version; may be empty.
     pub(super) version: &'a str,
     /// Pull specification; may be empty.
     pub(super) image: &'a str,
-    /// Page of it; may be empty.
+    /// URL of its page; may be empty.
     pub(super) url: &'a str,
 }
 
@@ -26,12 +26,12 @@ impl<'a> Release<'a> {
         Self { version: text("version"), image: text("image"), url: text("url") }
     }
 
-    /// What it is called: by its version, else by its image.
+    /// Returns the displayed name: the version, else the image.
     pub(super) fn name(self) -> &'a str {
         [self.version, self.image].into_iter().find(|name| !name.is_empty()).unwrap_or("<unknown>")
     }
 
-    /// Whether it is what was asked for: images count where both have one, else versions.
+    /// Returns whether it is the same release: compares images if both have one, else versions.
     pub(super) fn is_equivalent(self, other: Self) -> bool {
         if !self.image.is_empty() && !other.image.is_empty() {
             return self.image == other.image;
@@ -40,12 +40,12 @@ impl<'a> Release<'a> {
     }
 }
 
-/// A conditional update that its condition Recommended speaks against.
+/// A conditional update whose condition `Recommended` is not `True`.
 #[derive(Debug, Clone)]
 pub(super) struct NotRecommended<'a> {
-    /// Where it leads.
+    /// The release to update to.
     pub(super) release: Release<'a>,
-    /// Recommended, which is not True.
+    /// The condition `Recommended`.
     pub(super) recommended: Condition,
 }
 
@@ -54,17 +54,18 @@ pub(super) fn desired(cluster_version: &Object) -> Release<'_> {
     Release::read(&cluster_version["status"]["desired"])
 }
 
-/// Channels that list the current release.
+/// Returns the channels that list the current release.
 pub(super) fn channels(cluster_version: &Object) -> Vec<&str> {
     cluster_version.list("/status/desired/channels").iter().filter_map(Value::as_str).collect()
 }
 
-/// `status.availableUpdates` as they stand there.
+/// Returns `status.availableUpdates` in their order.
 pub(super) fn available(cluster_version: &Object) -> Vec<Release<'_>> {
     cluster_version.list("/status/availableUpdates").iter().map(Release::read).collect()
 }
 
-/// Conditional updates that are not recommended, as they stand there. Those without the condition are none of them.
+/// Returns the conditional updates that are not recommended, in their order. Updates without the condition
+/// are omitted.
 pub(super) fn not_recommended(cluster_version: &Object) -> Vec<NotRecommended<'_>> {
     let updates = cluster_version.list("/status/conditionalUpdates").iter();
     updates
@@ -76,7 +77,7 @@ pub(super) fn not_recommended(cluster_version: &Object) -> Vec<NotRecommended<'_
         .collect()
 }
 
-/// The condition Recommended of a conditional update.
+/// Returns the condition `Recommended` of a conditional update.
 pub(super) fn recommended(update: &Value) -> Option<Condition> {
     condition::find(update["conditions"].as_array()?, "Recommended").map(Condition::read)
 }
@@ -86,14 +87,14 @@ pub(super) fn sort(releases: &mut [Release<'_>]) {
     releases.sort_by(|a, b| newest_first(a.version, b.version));
 }
 
-/// `spec.desiredUpdate.acceptRisks` as it stands there; `None`: there are none.
+/// Returns `spec.desiredUpdate.acceptRisks` unchanged; `None` if there are none.
 pub(super) fn accepted_risks(cluster_version: &Object) -> Option<&Value> {
     let risks = &cluster_version["spec"]["desiredUpdate"]["acceptRisks"];
     risks.as_array().is_some_and(|risks| !risks.is_empty()).then_some(risks)
 }
 
-/// `spec.desiredUpdate` as the client sends it: every field always, so that what stood there before is reset, but risks
-/// only where there are some.
+/// `spec.desiredUpdate` as the client sends it: with every field, so that previous values are reset, but with
+/// risks only if there are any.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Update<'a> {
@@ -103,17 +104,16 @@ pub(super) struct Update<'a> {
     pub(super) version: &'a str,
     /// Pull specification; may be empty.
     pub(super) image: &'a str,
-    /// Whether the operator's own guards are waived.
+    /// Whether to skip the cluster-version operator's own checks.
     pub(super) force: bool,
-    /// Risks that are accepted.
+    /// The accepted risks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) accept_risks: Option<&'a Value>,
 }
 
 impl Update<'_> {
-    /// The update as JSON.
     pub(super) fn json(self) -> String {
-        // Only maps with keys that are no texts fail.
+        // Serialization fails only for maps whose keys are no strings.
         serde_json::to_string(&self).unwrap_or_default()
     }
 }

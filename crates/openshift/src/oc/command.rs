@@ -1,4 +1,4 @@
-//! A command from its words to its end.
+//! A command of `oc adm upgrade`, from its arguments to its result.
 
 use serde_json::Value;
 use windtunnel_core::Object;
@@ -10,7 +10,7 @@ use super::cluster_version::Release;
 use super::recommend::{Alert, Recommend};
 use super::{accept, channel, clear, recommend, report, request, rollback, said::Said};
 
-/// Commands that the client hides unless its environment asks for them.
+/// The commands that the client hides unless an environment variable enables them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gates {
     /// `accept`: `OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS=true`.
@@ -20,7 +20,7 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// The gates that environment variables open; others mean nothing.
+    /// Reads the gates from environment variables; ignores all others.
     pub fn of<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut gates = Self::default();
         for (name, value) in variables {
@@ -34,18 +34,18 @@ impl Gates {
     }
 }
 
-/// A command whose words make sense.
+/// A command with valid arguments.
 #[derive(Debug, Clone)]
 pub struct Command {
-    /// What its words alone gave rise to.
+    /// The warnings about its arguments.
     pub(super) warned: Said,
     pub(super) verb: Verb,
 }
 
-/// What a command does.
+/// The action of a command.
 #[derive(Debug, Clone)]
 pub(super) enum Verb {
-    /// `oc adm upgrade`: tells how things are, or asks for an update.
+    /// `oc adm upgrade`: prints the status, or requests an update.
     Upgrade(Upgrade),
     /// `oc adm upgrade accept`.
     Accept(Change),
@@ -57,21 +57,21 @@ pub(super) enum Verb {
     Rollback,
 }
 
-/// What a command sees of the cluster.
+/// The cluster as seen by a command.
 #[derive(Debug)]
 pub struct Sight<'a> {
-    /// The ClusterVersion `version`; `None`: there is none.
+    /// The ClusterVersion `version`, if it exists.
     pub cluster_version: Option<&'a Object>,
-    /// Alerts, or why they could not be asked for. Only `recommend` does, see [`Command::reads_alerts`].
+    /// The alerts, or the error of their request. Only `recommend` uses them, see [`Command::reads_alerts`].
     pub alerts: Result<&'a [Alert], &'a str>,
 }
 
-/// How far a command got.
+/// The next step of a command.
 #[derive(Debug)]
 pub enum Turn {
-    /// It is done.
+    /// The command is finished.
     Done(Said),
-    /// It wants to patch the ClusterVersion.
+    /// The command patches the ClusterVersion.
     Patch(Patch),
 }
 
@@ -82,37 +82,36 @@ pub struct Patch {
     pub body: String,
     pub(super) said: Said,
     pub(super) success: Success,
-    /// How a refusal is introduced.
+    /// The prefix of the error message for a rejected patch.
     pub(super) unable: &'static str,
 }
 
-/// What is said when a patch was accepted.
+/// The output after a successful patch.
 #[derive(Debug)]
 pub(super) enum Success {
-    /// Nothing.
     Silent,
-    /// A line.
     Line(String),
-    /// That an update was cancelled, or that there is nothing to cancel any more: to this version and image.
+    /// A line saying that the update to this version and image was cancelled, or that there was nothing left
+    /// to cancel.
     Cleared(String, String),
 }
 
 impl Command {
-    /// Reads the words after `oc adm upgrade`.
+    /// Parses the arguments of `oc adm upgrade`.
     ///
     /// # Errors
-    /// What the client says to words that make no sense; it does not ask the API server then. A call for help ends this way
-    /// too, with exit code 0.
+    /// The client's output for invalid arguments, for which it makes no request to the API server. A request
+    /// for help ends this way too, with exit code 0.
     pub fn read(words: &[String], gates: Gates) -> Result<Self, Said> {
         arguments::read(words, gates)
     }
 
-    /// Whether it asks for alerts.
+    /// Returns whether it requests alerts.
     pub fn reads_alerts(&self) -> bool {
         matches!(self.verb, Verb::Recommend(_))
     }
 
-    /// Goes on with what is seen of the cluster.
+    /// Starts the command on a cluster.
     pub fn begin(&self, sight: &Sight<'_>) -> Turn {
         let said = self.warned.clone();
         let Some(cluster_version) = sight.cluster_version else {
@@ -142,13 +141,13 @@ impl Command {
 }
 
 impl Patch {
-    /// The body as JSON.
+    /// Returns the body as JSON.
     pub fn to_value(&self) -> Value {
-        // We wrote it.
+        // Always valid JSON, since this module wrote it.
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 
-    /// Ends the command with the patched object, or with the API server's message.
+    /// Finishes the command with the patched object, or with the API server's error message.
     pub fn answered(self, answer: Result<&Object, &str>) -> Said {
         let Self { mut said, success, unable, .. } = self;
         let patched = match answer {

@@ -1,4 +1,4 @@
-//! The client `oc get`: which objects are asked for, and how they are printed.
+//! The client `oc get`: parses its arguments, and prints the response.
 
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
@@ -31,13 +31,13 @@ const SHORT: &[(&str, &str)] = &[
     ("svc", "services"),
 ];
 
-/// How `kubectl` lays tables out.
+/// The layout of `kubectl`'s tables.
 const TABLE: Columns = Columns { min_width: 6, padding: 3 };
 
-/// What the API server is asked for where a table is printed.
+/// The media types to request if a table is printed.
 const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
-/// A question whose words make sense.
+/// A query with valid arguments.
 #[derive(Debug, Clone)]
 pub struct Get {
     resource: Resource,
@@ -49,7 +49,7 @@ pub struct Get {
     output: Output,
 }
 
-/// How the answer is printed.
+/// The output format.
 #[derive(Debug, Clone, PartialEq)]
 enum Output {
     Table { wide: bool },
@@ -67,10 +67,10 @@ enum Piece {
 }
 
 impl Get {
-    /// Reads the words after `oc get`.
+    /// Parses the arguments of `oc get`.
     ///
     /// # Errors
-    /// What the client says to words that make no sense.
+    /// The client's error message for invalid arguments.
     pub fn read(words: &[String]) -> Result<Self, Said> {
         let mut get = Self {
             resource: CLUSTER_VERSIONS,
@@ -142,7 +142,7 @@ impl Get {
         Ok(())
     }
 
-    /// The path of the request, with its query.
+    /// Returns the path of the request with its query.
     pub fn path(&self) -> String {
         let Resource { group, version, plural, .. } = &self.resource;
         let root =
@@ -161,12 +161,12 @@ impl Get {
         format!("{root}{namespace}/{plural}{name}{query}")
     }
 
-    /// The media types that are asked for.
+    /// Returns the media types to request.
     pub fn accept(&self) -> &'static str {
         if matches!(self.output, Output::Table { .. }) { AS_TABLE } else { "application/json" }
     }
 
-    /// Ends with the API server's answer.
+    /// Prints the API server's response.
     pub fn answered(&self, answer: &Value) -> Said {
         let mut said = Said::default();
         let items = answer["items"].as_array().or_else(|| answer["rows"].as_array());
@@ -190,18 +190,18 @@ impl Get {
                     said.say(&self.named(object["metadata"]["name"].as_str().unwrap_or_default()));
                 }
             }
-            // A template ends without a line break.
+            // The output of a template has no final line break.
             Output::Path(pieces) => said.stdout = pieces.iter().map(|piece| piece.of(&whole)).collect(),
         }
         said
     }
 
-    /// Ends with the API server's refusal.
+    /// Prints the API server's error.
     pub fn refused(reason: &str, message: &str) -> Said {
         Said { stdout: String::new(), stderr: format!("Error from server ({reason}): {message}\n"), code: 1 }
     }
 
-    /// An object as it is, and several as the `List` that the client makes of them.
+    /// Returns a single object unchanged, and several as the `List` that the client builds.
     fn whole(&self, answer: &Value) -> Value {
         let Some(items) = answer["items"].as_array() else { return answer.clone() };
         let typed = items.iter().map(|item| {
@@ -224,7 +224,7 @@ impl Get {
         if group.is_empty() { format!("{kind}/{name}") } else { format!("{kind}.{group}/{name}") }
     }
 
-    /// A Table of the API server as text.
+    /// Formats a Table of the API server.
     fn table(&self, table: &Value, wide: bool) -> String {
         let empty = Vec::new();
         let list = |value: &Value| value.as_array().unwrap_or(&empty).clone();
@@ -258,7 +258,7 @@ fn line(namespace: &str, everywhere: bool, cells: impl Iterator<Item = String>) 
     first.into_iter().chain(cells).collect::<Vec<_>>().join("\t") + "\n"
 }
 
-/// The kind that is meant: by its plural, its singular or its short name, with or without (some of) its group.
+/// Returns the kind with this plural, singular or short name, optionally with (the start of) its group.
 pub fn resource(word: &str) -> Option<Resource> {
     let word = word.to_lowercase();
     let (name, group) = word.split_once('.').unwrap_or((&word, ""));
@@ -269,7 +269,7 @@ pub fn resource(word: &str) -> Option<Resource> {
             && (resource.group.starts_with(group)
                 || format!("{}.{}", resource.version, resource.group) == group)
     };
-    // The kinds that this is all about win where several have the same name.
+    // If several kinds have the same name, those of OpenShift updates take precedence.
     let first = [&CLUSTER_VERSIONS, &CLUSTER_OPERATORS];
     first.into_iter().chain(resources::ALL).find(fits).cloned()
 }
@@ -290,7 +290,7 @@ fn output(text: &str) -> Result<Output, Said> {
     })
 }
 
-/// Reads `text{.path}{"\n"}`. `range` is not known.
+/// Parses `text{.path}{"\n"}`. Does not support `range`.
 fn pieces(template: &str) -> Result<Vec<Piece>, String> {
     let mut found = Vec::new();
     let mut rest = template;
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn words_become_a_request() {
+    fn converts_arguments_to_a_request_path() {
         let check = |line: &str, path: &str| assert_eq!(get(line).unwrap().path(), path, "{line}");
         check("clusterversion version", "/apis/config.openshift.io/v1/clusterversions/version");
         check("co/etcd -o yaml", "/apis/config.openshift.io/v1/clusteroperators/etcd");
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told() {
+    fn reports_invalid_arguments() {
         let check = |line: &str, told: &str| assert!(get(line).unwrap_err().contains(told), "{line}");
         check(
             "clusterverion",
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_printed_as_asked() {
+    fn prints_responses_in_the_requested_format() {
         let object = json!({ "metadata": { "name": "a" }, "status": { "l": [{ "t": "X", "v": true }] } });
         let list = json!({ "items": [object] });
         let printed = |line: &str, answer: &Value| get(line).unwrap().answered(answer).stdout;

@@ -1,8 +1,9 @@
-//! The clients `oc adm upgrade` and `oc get`: what an administrator asks for, what the client says to it, and what it then asks the
-//! API server for. Pure: no IO, no clock.
+//! The clients `oc adm upgrade` and `oc get`: their arguments, their output, and their requests to the API
+//! server. Pure: no IO, no clock.
 //!
-//! A [`Command`] is read from its words. [`Command::begin`] looks at the ClusterVersion and either is done or has a
-//! [`Patch`] to send, whose answer ends it. Texts, exit codes and bodies are those of the client at commit 6b8e30c5.
+//! A [`Command`] is parsed from its arguments. [`Command::begin`] reads the ClusterVersion, and either
+//! finishes or returns a [`Patch`] to send, whose response finishes the command. Texts, exit codes and bodies
+//! are those of the client at commit 6b8e30c5.
 //!
 //! ```text
 //! words --read--> Command --begin(ClusterVersion)--> done, or Patch --answered(ClusterVersion or refusal)--> done

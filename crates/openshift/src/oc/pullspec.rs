@@ -1,4 +1,4 @@
-//! Pull specifications of images, as the client reads them (the grammar of distribution's `reference`).
+//! Pull specifications of images, parsed like the client (the grammar of distribution's `reference`).
 
 use std::sync::LazyLock;
 
@@ -18,21 +18,21 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("pattern")
 });
 
-/// An image to update to.
+/// A parsed pull specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pullspec<'a> {
     name: &'a str,
-    /// Empty where there is none.
+    /// Empty if there is none.
     pub(super) tag: &'a str,
-    /// Empty where there is none.
+    /// Empty if there is none.
     pub(super) digest: &'a str,
 }
 
 impl<'a> Pullspec<'a> {
-    /// Reads any image.
+    /// Parses any image.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The client's error message.
     pub(super) fn parse(text: &'a str) -> Result<Self, &'static str> {
         let Some(found) = REFERENCE.captures(text) else {
             let lower = REFERENCE.is_match(&text.to_lowercase());
@@ -42,10 +42,10 @@ impl<'a> Pullspec<'a> {
         Ok(Self { name: part("name"), tag: part("tag"), digest: part("digest") })
     }
 
-    /// Reads an image that can be one of a release: it says where it is, and which.
+    /// Parses a release image: with a registry or repository, and with a tag or digest.
     ///
     /// # Errors
-    /// What is missing.
+    /// The client's error message.
     pub(super) fn of_release(text: &'a str) -> Result<Self, &'static str> {
         let image = Self::parse(text)?;
         if image.tag.is_empty() && image.digest.is_empty() {
@@ -54,7 +54,7 @@ impl<'a> Pullspec<'a> {
         if image.name.contains('/') { Ok(image) } else { Err("no registry or repository specified") }
     }
 
-    /// Whether two images have the same digest, wherever they are.
+    /// Returns whether two images have the same digest, in whatever repository.
     pub(super) fn is_same_content(one: &str, other: &str) -> bool {
         match (Pullspec::parse(one), Pullspec::parse(other)) {
             (Ok(one), Ok(other)) => !one.digest.is_empty() && one.digest == other.digest,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_says_where_it_is_and_which() {
+    fn a_release_image_needs_a_repository_and_a_tag_or_digest() {
         let digest = format!("sha256:{}", "0".repeat(64));
         let text = format!("quay.io:5000/a/b@{digest}");
         let found = Pullspec::of_release(&text).unwrap();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_make_images_the_same() {
+    fn images_with_the_same_digest_have_the_same_content() {
         let at = |place: &str| format!("{place}@sha256:{}", "1".repeat(64));
         assert!(Pullspec::is_same_content(&at("quay.io/a"), &at("mirror.local/b")));
         assert!(!Pullspec::is_same_content("quay.io/a:1", "quay.io/a:1"), "a tag is no content");

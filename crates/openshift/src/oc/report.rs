@@ -1,4 +1,4 @@
-//! `oc adm upgrade` alone: how the cluster is, and where it may go.
+//! `oc adm upgrade` alone: prints the cluster's conditions and available updates.
 
 use windtunnel_core::Object;
 use windtunnel_core::text::tabwriter::Columns;
@@ -8,13 +8,12 @@ use super::conditions::{self, indented, missing, why};
 use super::said::Said;
 use super::semantic_version::newest_first;
 
-/// How lists of releases are set.
+/// The layout of lists of releases.
 pub(super) const RELEASES: Columns = Columns { min_width: 14, padding: 1 };
 
-/// What is printed when there is nothing to go to.
+/// Printed if there are no updates.
 pub(super) const NO_UPDATES: &str = "No updates available. You may still upgrade to a specific release image with --to-image or wait for new updates to be available.";
 
-/// Tells all of it.
 pub(super) fn report(cluster_version: &Object, include_not_recommended: bool, mut said: Said) -> Said {
     state(cluster_version, &mut said);
     source(cluster_version, ["Upstream is unset", "Upstream"], &mut said);
@@ -32,7 +31,7 @@ pub(super) fn report(cluster_version: &Object, include_not_recommended: bool, mu
     said
 }
 
-/// What conditions say of the cluster. (Only Failing has a colon.)
+/// Prints the cluster's conditions. (Only `Failing` has a colon, as in the client.)
 fn state(cluster_version: &Object, said: &mut Said) {
     match conditions::of(cluster_version, "Failing") {
         None => said.warn(&missing("Failing")),
@@ -56,7 +55,8 @@ fn state(cluster_version: &Object, said: &mut Said) {
     }
 }
 
-/// Where updates are looked for, in the client's words for an update service that is not set and for one that is.
+/// Prints the update service and the channel. `unset` and `set` are the client's texts for a missing and a
+/// configured update service.
 pub(super) fn source(cluster_version: &Object, [unset, set]: [&str; 2], said: &mut Said) {
     let channel = cluster_version.text("/spec/channel");
     if channel.is_empty() {

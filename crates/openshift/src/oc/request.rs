@@ -1,5 +1,5 @@
-//! `oc adm upgrade --to`, `--to-image`, `--to-latest` and `--to-multi-arch`: which release is meant, what stands against
-//! it, and the request.
+//! `oc adm upgrade --to`, `--to-image`, `--to-latest` and `--to-multi-arch`: finds the requested release,
+//! checks whether the update is allowed, and requests it.
 
 use windtunnel_core::Object;
 
@@ -16,7 +16,7 @@ const FORCED: &str = "warning: --force overrides cluster verification of your su
 
 const EXPLICIT: &str = "warning: The requested upgrade image is not one of the available updates. You have used --allow-explicit-upgrade for the update to proceed anyway";
 
-/// Requests an update to the release that the flags mean.
+/// Requests an update to the release that the flags select.
 pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut said: Said) -> Turn {
     let at = desired(cluster_version);
     if !flags.to.is_empty() && flags.to == at.version {
@@ -54,7 +54,7 @@ pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut said: Said) 
     }
 }
 
-/// Requests the current version for clusters of several architectures.
+/// Requests the multi-architecture payload of the current version.
 pub(super) fn to_multi_arch(flags: &Upgrade, cluster_version: &Object, mut said: Said) -> Turn {
     if cluster_version.text("/spec/desiredUpdate/architecture") == "Multi" {
         let told = "info: Update to multi cluster architecture has already been requested";
@@ -82,13 +82,13 @@ fn request(update: Update<'_>, flags: &Upgrade, cluster_version: &Object, said: 
     })
 }
 
-/// The search for the release that is meant.
+/// The search for the requested release.
 struct Search<'a> {
     flags: &'a Upgrade,
     cluster_version: &'a Object,
-    /// Where the cluster may go, of what was looked at.
+    /// The possible updates seen so far.
     targets: Vec<Release<'a>>,
-    /// What speaks against some of them.
+    /// Those of them that are not recommended.
     risky: Vec<NotRecommended<'a>>,
 }
 
@@ -97,8 +97,8 @@ impl<'a> Search<'a> {
         Self { flags, cluster_version, targets: Vec::new(), risky: Vec::new() }
     }
 
-    /// The release, if there is one. With `--to-latest` it is the newest of those that were looked at, whatever else
-    /// was asked for.
+    /// Returns the release, if it is found. With `--to-latest` this is the newest of the updates seen,
+    /// whatever else is requested.
     fn run(&mut self, said: &mut Said) -> Result<Option<Release<'a>>, String> {
         let mut found = self.recommended();
         if found.is_none() {
@@ -118,7 +118,8 @@ impl<'a> Search<'a> {
         Ok(found)
     }
 
-    /// The release among the available updates; those before it are targets, too. The image stays as it was asked for.
+    /// Returns the release if it is an available update, with the requested image. The updates before it
+    /// become targets.
     fn recommended(&mut self) -> Option<Release<'a>> {
         for update in available(self.cluster_version) {
             if self.is_meant(update) {
@@ -133,7 +134,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The release among the updates that are not recommended, which must be allowed.
+    /// Returns the release if it is an update that is not recommended, which the flags must allow.
     fn conditional(&mut self, said: &mut Said) -> Result<Option<Release<'a>>, String> {
         for update in not_recommended(self.cluster_version) {
             if self.is_meant(update.release) {
@@ -151,7 +152,7 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// By its version, its image, or the digest of that.
+    /// Compares version, image, and digest of the image.
     fn is_meant(&self, release: Release<'_>) -> bool {
         let Upgrade { to, to_image, .. } = self.flags;
         let by_image = !to_image.is_empty()
@@ -159,7 +160,8 @@ impl<'a> Search<'a> {
         (!to.is_empty() && release.version == to) || by_image
     }
 
-    /// What is said when no release was found: that there is none to go to, or that nothing is known of it.
+    /// Returns the message if no release was found: the cluster is already at the latest version, or the
+    /// error.
     fn nowhere(&self) -> Result<String, String> {
         let option = if self.flags.to_image.is_empty() { "--to-image" } else { "--allow-explicit-upgrade" };
         let article = if self.flags.to_latest { "an" } else { "the" };
@@ -205,7 +207,7 @@ fn taken(NotRecommended { release, recommended }: &NotRecommended<'_>) -> String
     )
 }
 
-/// The client's own guards: a cluster that is invalid, fails or moves is better left alone.
+/// The client's own checks: it refuses to update a cluster that is invalid, failing or already updating.
 fn guard(flags: &Upgrade, cluster_version: &Object, said: &mut Said) -> Result<(), String> {
     let at = desired(cluster_version);
     let target = match (at.version, at.image) {

@@ -1,4 +1,4 @@
-//! `oc adm upgrade rollback`: back to the release before, within its minor.
+//! `oc adm upgrade rollback`: returns to the previous release within the same minor.
 
 use semver::Version;
 use windtunnel_core::Object;
@@ -8,13 +8,13 @@ use super::command::{Patch, Success, Turn};
 use super::said::Said;
 use super::{conditions, semantic_version};
 
-/// Requests the release that the cluster came from.
+/// Requests a rollback to the previous release.
 pub(super) fn rollback(cluster_version: &Object, said: Said) -> Turn {
     match previous(cluster_version) {
         Err(error) => Turn::Done(said.fail(&error)),
         Ok(previous) => {
             let Release { version, image, .. } = previous;
-            // Risks are not sent: a merge patch leaves those that were accepted.
+            // The patch omits accepted risks, so a merge patch keeps them.
             let update = Update { version, image, ..Update::default() };
             let from = desired(cluster_version).version;
             Turn::Patch(Patch {
@@ -27,7 +27,8 @@ pub(super) fn rollback(cluster_version: &Object, said: Said) -> Turn {
     }
 }
 
-/// The release to go back to, or why there is no going back. Updates that were left half-way count.
+/// Returns the release to roll back to, or the reason why a rollback is impossible. Partial updates count
+/// too.
 fn previous(cluster_version: &Object) -> Result<Release<'_>, String> {
     let now = desired(cluster_version);
     let current = semantic_version::parse(now.version)

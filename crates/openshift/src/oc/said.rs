@@ -1,13 +1,13 @@
-//! What a command prints, and how it exits.
+//! The output and exit code of a command.
 
-/// What a command printed so far, and the exit code that it would end with now.
+/// The output of a command so far, and its exit code if it ended now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
     /// Standard output.
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
-    /// Exit code: 0, or 1 for a refusal.
+    /// Exit code: 0, or 1 after an error.
     pub code: u8,
 }
 
@@ -24,7 +24,7 @@ impl Said {
         self.stderr.push('\n');
     }
 
-    /// Ends with an error, as kubectl's `CheckErr` prints it.
+    /// Ends with an error, printed like kubectl's `CheckErr`.
     pub(super) fn fail(mut self, error: &str) -> Self {
         self.stderr.push_str("error: ");
         self.stderr.push_str(error);
@@ -35,15 +35,15 @@ impl Said {
         self
     }
 
-    /// Ends with an error of usage, which leads to the help of `command`.
+    /// Ends with a usage error that refers to the help of `command`.
     pub(super) fn misused(self, error: &str, command: &str) -> Self {
         self.fail(&format!("{error}\nSee '{command} -h' for help and examples"))
     }
 
-    /// The error that it ended with: standard error without `error: `; `None` for a command that was not refused.
+    /// Returns the error message without `error: `; `None` if the command succeeded.
     pub fn refusal(&self) -> Option<&str> {
         let text = self.stderr.trim_end();
-        // Warnings stand before it, and may tell of errors in the middle of a line.
+        // Warnings come before the error, and may contain `error: ` within a line.
         let error = text.strip_prefix("error: ").or_else(|| Some(text.split_once("\nerror: ")?.1));
         (self.code != 0).then(|| error.unwrap_or(text))
     }

@@ -1,19 +1,19 @@
-//! Semantic versions as the client's Go library (`blang/semver`) reads and orders them, with its words for what is
-//! none.
+//! Semantic versions, parsed and ordered like the client's Go library (`blang/semver`), with its error
+//! messages.
 
 use std::cmp::Ordering;
 
 use semver::Version;
 
-/// Reads a version.
+/// Parses a version.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The error message of the Go library.
 pub(super) fn parse(text: &str) -> Result<Version, String> {
     fault(text).map_or_else(|| Version::parse(text).map_err(|error| error.to_string()), Err)
 }
 
-/// What Go's library has against a text, if anything.
+/// Returns the Go library's error message for an invalid version.
 fn fault(text: &str) -> Option<String> {
     if text.is_empty() {
         return Some("Version string empty".to_owned());
@@ -65,7 +65,7 @@ fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// How lists of releases are ordered: the highest version first, and what is no version last.
+/// Orders lists of releases: the highest version first, invalid versions last.
 pub(super) fn newest_first(a: &str, b: &str) -> Ordering {
     match (parse(a), parse(b)) {
         (Ok(a), Ok(b)) => b.cmp_precedence(&a),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_told_in_the_words_of_gos_library() {
+    fn reports_invalid_versions_like_the_go_library() {
         check("4.16.5", "");
         check("4.17.0-0.nightly-2025-01-01-000000+amd64", "");
         check("", "Version string empty");
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_version_goes_first_and_what_is_none_goes_last() {
+    fn sorts_the_highest_version_first_and_invalid_ones_last() {
         let mut found = ["odd", "4.9.0", "4.10.0-rc.1", "zzz", "4.10.0"];
         found.sort_by(|a, b| newest_first(a, b));
         assert_eq!(found, ["4.10.0", "4.10.0-rc.1", "4.9.0", "zzz", "odd"]);

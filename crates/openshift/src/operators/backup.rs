@@ -1,5 +1,6 @@
-//! The backup of etcd before an update to another minor, which operators of etcd up to 4.14 make when the
-//! cluster-version operator waits for it. What is seen of it is the condition RecentBackup of their ClusterOperator.
+//! The etcd backup before an update to another minor. Up to 4.14 the etcd operator makes it when the
+//! cluster-version operator waits for it. Only the condition RecentBackup of its ClusterOperator is
+//! simulated.
 
 use jiff::SignedDuration;
 use semver::Version;
@@ -16,24 +17,24 @@ use windtunnel_core::{Identity, Key, Object, View, Write};
 use super::reported_version;
 use crate::mco::control_plane;
 
-/// The last minor of 4 whose operator makes backups.
+/// The last minor of 4 whose etcd operator makes backups.
 pub const LAST_MINOR: u64 = 14;
 const KIND: &str = "RecentBackup";
-/// How long the pod with the backup runs, in seconds.
+/// The duration of the backup pod in seconds.
 const SECONDS: (u64, u64) = (15, 45);
 
-/// The controller of backups in the operator of etcd.
+/// The backup controller in the etcd operator.
 #[derive(Debug, Clone)]
 pub struct BackupController {
     streams: Streams,
     queue: WorkQueue,
-    /// The backup that is being made: of which version, and when it is there.
+    /// The version of the backup in progress, and when it completes.
     under_way: Option<(String, Time)>,
     started: bool,
 }
 
 impl BackupController {
-    /// A controller that has not looked at anything yet.
+    /// A controller that has not run yet.
     pub fn new(streams: &Streams) -> Self {
         Self { streams: *streams, queue: WorkQueue::default(), under_way: None, started: false }
     }
@@ -111,14 +112,14 @@ fn key() -> Key {
     CLUSTER_OPERATORS.key("", "etcd")
 }
 
-/// Whether the cluster-version operator has refused an update for want of a backup.
+/// Returns whether the cluster-version operator rejected an update because a backup is missing.
 fn is_waited_for(cluster_version: &Object) -> bool {
     condition::of(cluster_version, "ReleaseAccepted").is_some_and(|accepted| {
         accepted["status"] == "False" && accepted["message"].as_str().is_some_and(|text| text.contains(KIND))
     })
 }
 
-/// The version that was applied in full last.
+/// The last completed version.
 fn completed(cluster_version: &Object) -> Option<&str> {
     let mut history = cluster_version.list("/status/history").iter();
     history.find(|entry| entry["state"] == "Completed")?["version"].as_str()
@@ -140,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// The log of an operator of etcd of this version that is asked for a backup after a minute.
+    /// The log of an etcd operator of this version. The missing backup is reported after a minute.
     fn log(version: &str) -> Vec<String> {
         let mut rig = Rig::new();
         let versions = json!([{ "name": "operator", "version": version }]);
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backup_is_made_when_it_is_waited_for() {
+    fn makes_a_backup_when_releaseaccepted_reports_it_missing() {
         let etcd = "update clusteroperators.config.openshift.io/etcd RecentBackup";
         assert_eq!(
             log("4.14.8"),
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn from_4_15_on_nobody_makes_one() {
+    fn makes_no_backup_from_4_15_on() {
         assert_eq!(log("4.15.0"), Vec::<String>::new());
     }
 }

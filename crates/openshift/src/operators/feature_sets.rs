@@ -1,5 +1,4 @@
-//! The operator that stands in the way of another minor while the cluster has a feature set that no other release promises to
-//! know.
+//! The Upgradeable=False condition of clusters with a feature set that other releases may not support.
 
 use serde_json::Value;
 use windtunnel_core::View;
@@ -13,16 +12,16 @@ use super::kubelet_skew;
 use crate::release::Release;
 
 const KIND: &str = "Upgradeable";
-/// How reasons begin that are about feature sets.
+/// The prefix of reasons about feature sets.
 const ABOUT: &str = "FeatureGates_RestrictedFeatureGates_";
 
-/// Whether an operator, by the name of its ClusterOperator, speaks for feature sets in some release.
+/// Returns whether the operator with this ClusterOperator reports feature sets in some release.
 pub(super) fn may_speak(operator: &str) -> bool {
     ["kube-apiserver", "config-operator"].contains(&operator)
 }
 
-/// What an operator has against another minor because of the feature set. Up to 4.13 it is kube-apiserver's that speaks, and
-/// it lets LatencySensitive pass; later it is config-operator's.
+/// The Upgradeable=False condition for the feature set. Up to 4.13 kube-apiserver's operator reports it and
+/// accepts LatencySensitive. Later config-operator reports it.
 pub(super) fn refusal(operator: &str, release: &Release, view: &View) -> Option<Condition> {
     let is_old = release.line() <= (4, 13);
     let speaker = if is_old { "kube-apiserver" } else { "config-operator" };
@@ -33,7 +32,7 @@ pub(super) fn refusal(operator: &str, release: &Release, view: &View) -> Option<
     (!passes).then(|| Condition::new(KIND, "False", &format!("{ABOUT}{set}"), message))
 }
 
-/// Two refusals as one: reasons and messages of both, in the order of their reasons.
+/// Merges two conditions, with reasons and messages sorted by reason.
 pub(super) fn both(one: Condition, other: Condition) -> Condition {
     let mut two = [one, other];
     two.sort_by(|one, other| one.reason.cmp(&other.reason));
@@ -43,8 +42,8 @@ pub(super) fn both(one: Condition, other: Condition) -> Condition {
     Condition::new(KIND, status, &reason, format!("{}\n{}", first.message, second.message))
 }
 
-/// Puts the refusal into the status of a ClusterOperator, or takes out the one that stands there. Gives whether that changed
-/// anything.
+/// Sets the condition in the status of a ClusterOperator, or resets an earlier one. Returns whether the
+/// status changed.
 pub(super) fn report(refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
     let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let stands = condition::find(&list, KIND)

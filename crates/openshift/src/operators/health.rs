@@ -1,4 +1,4 @@
-//! What an operator reports of itself where somebody told it how it is.
+//! Reports of an operator whose ClusterOperator has a fault annotation.
 
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
@@ -8,19 +8,20 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 
-/// How long one that flaps reports the same. More than two changes in two minutes are what the alert
-/// `ClusterOperatorFlapping` looks for.
+/// How long a flapping operator keeps its report. The alert `ClusterOperatorFlapping` fires at more than two
+/// changes in two minutes.
 const FLAP: SignedDuration = SignedDuration::from_secs(30);
 
-/// The reason that operators give when all is well.
+/// The reason of healthy conditions.
 pub(super) const WELL: &str = "AsExpected";
-/// The message that goes with it.
+/// The message of healthy conditions.
 pub(super) const WELL_MESSAGE: &str = "All is well";
 
-/// How the message of `Progressing` names the target of a rollout. What it waits for may follow, behind a colon.
+/// The prefix of a rollout's target in the message of `Progressing`. The cause of a wait can follow after a
+/// colon.
 pub(crate) const WORKING_TOWARDS: &str = "Working towards ";
 
-/// The target that a message of `Progressing` names.
+/// The rollout target in a message of `Progressing`.
 pub(super) fn target_in(message: &str) -> Option<&str> {
     let rest = message.strip_prefix(WORKING_TOWARDS)?;
     Some(rest.split_once(": ").map_or(rest, |(target, _)| target))
@@ -29,22 +30,20 @@ pub(super) fn target_in(message: &str) -> Option<&str> {
 /// When a rollout ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// After the time that the seed fixes.
+    /// After a time that depends on the seed.
     Seeded,
-    /// At once.
     AtOnce,
-    /// Not at all.
     Never,
 }
 
-/// What the annotations of a ClusterOperator tell its operator to report.
+/// The health that the annotations of a ClusterOperator make its operator report.
 #[derive(Debug)]
 pub(crate) struct Health {
     fault: Option<Fault>,
 }
 
 impl Health {
-    /// What `object` tells; `None` if it leaves the operator alone.
+    /// Reads the annotations of `object`. `None` without a fault annotation.
     pub(crate) fn told(object: &Value) -> Option<Self> {
         Some(Self { fault: Fault::told(object)? })
     }
@@ -53,7 +52,8 @@ impl Health {
         self.fault.as_ref().is_some_and(|fault| fault.kind == kind)
     }
 
-    /// How long rollouts take. One who comes back from silence says at once how far it is: it only did not tell.
+    /// Returns when rollouts end. After a silent fault the rollout is complete at once, because it continued
+    /// without reports.
     pub(crate) fn pace(&self, object: &Value) -> Pace {
         let was_silent = object["status"].as_object().is_none_or(Map::is_empty);
         match self.is(FaultKind::Stalled) {
@@ -63,12 +63,12 @@ impl Health {
         }
     }
 
-    /// Whether rollouts begin and never end.
+    /// Returns whether rollouts start but never end.
     pub(crate) fn stalls(&self) -> bool {
         self.is(FaultKind::Stalled)
     }
 
-    /// The object with nothing in its status; `None` if that is so already.
+    /// The object with an empty status. `None` if the status is already empty.
     pub(crate) fn silenced(object: &Object) -> Option<Value> {
         let speaks = object["status"].as_object().is_some_and(|status| !status.is_empty());
         speaks.then(|| {
@@ -78,22 +78,22 @@ impl Health {
         })
     }
 
-    /// Whether nothing is reported.
+    /// Returns whether the operator reports nothing.
     pub(crate) fn is_silent(&self) -> bool {
         self.is(FaultKind::Silent)
     }
 
-    /// When something else is to be reported, though nobody tells.
+    /// The next time at which the report of a flapping operator changes.
     pub(crate) fn changes_at(&self, now: Time) -> Option<Time> {
         let into = now.as_second().rem_euclid(FLAP.as_secs());
         self.is(FaultKind::Flapping).then(|| after(now, SignedDuration::from_secs(FLAP.as_secs() - into)))
     }
 
-    /// Puts the conditions into the status of `object`, with what the feature set has against another minor. Gives whether
-    /// that changed anything.
+    /// Sets the conditions in the status of `object`. `refusal` is the Upgradeable=False condition for other
+    /// reasons. Returns whether the status changed.
     pub(crate) fn report(&self, refusal: Option<&Condition>, object: &mut Value, now: Time) -> bool {
         let mut list = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        // What was never deployed is not available, whoever says that all is well.
+        // An operator that was never deployed is not available, even with an annotation that heals it.
         let deployed = condition::find(&list, "Available").is_some();
         if let Some(progressing) = self.progressing(&list) {
             condition::set(&mut list, &progressing, now);
@@ -122,7 +122,7 @@ impl Health {
         ]
     }
 
-    /// `Progressing` while a rollout goes on: one that stalls tells what it waits for.
+    /// `Progressing` during a rollout. A stalled rollout reports its reason.
     fn progressing(&self, list: &[Value]) -> Option<Condition> {
         let found = condition::find(list, "Progressing").map(Condition::read)?;
         let target = target_in(&found.message).filter(|_| found.status == "True")?;

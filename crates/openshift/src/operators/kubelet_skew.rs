@@ -1,9 +1,7 @@
-//! The guard of the kube-apiserver's operator against kubelets that are too old for another minor, or newer than the API
-//! server.
+//! The check of kubelet versions in kube-apiserver's operator.
 //!
-//! A release with an even minor may have kubelets two minors behind its kube-apiserver, one with an odd minor those of one behind
-//! it. Nodes whose kubelets the next minor would leave behind keep the cluster from it; none are kept by the guard from a
-//! release of the same minor.
+//! With an even minor kubelets may be two minors behind the kube-apiserver, with an odd minor one. Kubelets
+//! that the next minor would not support set Upgradeable to False. Updates within a minor are not affected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,20 +11,20 @@ use windtunnel_core::{Change, ChangeKind, Object, View};
 
 use crate::release::Release;
 
-/// How reasons begin that are about kubelets.
+/// The prefix of reasons about kubelets.
 pub(super) const ABOUT: &str = "KubeletMinorVersion_";
 
-/// So many nodes are named; of more their number is told.
+/// The maximum of nodes to list by name. Otherwise the message has only their number.
 const NAMED_MAX: usize = 3;
 
-/// The versions of all kubelets, by what the nodes tell.
+/// The versions of all kubelets, as the nodes report them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Kubelets {
     of_node: BTreeMap<String, String>,
     by_version: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// What is to be said of kubelets, the worst first.
+/// Problems of kubelets, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Skew {
     TooFarBehind,
@@ -36,7 +34,7 @@ enum Skew {
 }
 
 impl Kubelets {
-    /// Those of all nodes.
+    /// The kubelets of all nodes.
     pub(super) fn of(view: &View) -> Self {
         let mut kubelets = Self::default();
         for node in view.list(&NODES) {
@@ -45,7 +43,7 @@ impl Kubelets {
         kubelets
     }
 
-    /// Takes in what changed; gives whether a kubelet is of another version, or is new or gone.
+    /// Applies changes of nodes. Returns whether a kubelet version changed, appeared or disappeared.
     pub(super) fn notice(&mut self, changes: &[Change]) -> bool {
         let mut moved = false;
         for change in changes.iter().filter(|change| change.key.is(&NODES)) {
@@ -78,7 +76,7 @@ impl Kubelets {
         true
     }
 
-    /// What the operator of `release` has against another minor.
+    /// The condition of the operator of `release` about kubelets, if it is not True.
     pub(super) fn refusal(&self, release: &Release) -> Option<Condition> {
         let judged = self.by_version.iter();
         let judged = judged.filter_map(|(version, names)| Some((judge(version, release)?, version, names)));
@@ -103,7 +101,7 @@ impl Kubelets {
     }
 }
 
-/// What is wrong with kubelets of this version; `None`: nothing.
+/// The problem of kubelets with this version, if there is one.
 fn judge(version: &str, release: &Release) -> Option<Skew> {
     let Some(minor) = version.split('.').nth(1).and_then(|minor| minor.parse::<i64>().ok()) else {
         return Some(Skew::Unknown);
@@ -119,7 +117,7 @@ fn judge(version: &str, release: &Release) -> Option<Skew> {
     }
 }
 
-/// How far kubelets may be behind the kube-apiserver of a minor of OpenShift.
+/// The lowest allowed difference between kubelets and the kube-apiserver in a minor of OpenShift.
 fn lowest_skew(minor: u64) -> i64 {
     if minor.is_multiple_of(2) { -2 } else { -1 }
 }
@@ -166,7 +164,8 @@ mod tests {
     use semver::Version;
     use serde_json::json;
 
-    /// What a release says of kubelets this far from its kube-apiserver: status, reason after what it is about, message.
+    /// Status, reason without its prefix, and message about kubelets with these differences from the
+    /// kube-apiserver.
     fn said(release: &str, skews: &[i64]) -> Option<(String, String, String)> {
         let release = Release::find(&Version::parse(release).unwrap()).unwrap();
         let mut kubelets = Kubelets::default();
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_even_release_bears_two_minors_and_the_odd_one_after_it_only_one() {
+    fn even_minors_allow_two_minors_of_skew_and_odd_minors_one() {
         assert_eq!(said("4.18.3", &[0, 0]), None);
         assert_eq!(said("4.17.3", &[0, -1]), None, "4.18 bears two");
         let (status, reason, message) = said("4.18.3", &[0, -1, 0]).unwrap();
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn up_to_three_nodes_are_named_and_the_worst_is_told() {
+    fn lists_up_to_three_nodes_with_the_worst_problem() {
         let message = |skews: &[i64]| said("4.18.3", skews).unwrap().2;
         assert!(message(&[-1, -1]).starts_with("Kubelet minor versions on nodes w0 and w1 will"));
         assert!(message(&[-1, -2, -1]).starts_with("Kubelet minor versions on nodes w0, w1, and w2 will"));
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_moves_on_or_goes_is_forgotten() {
+    fn forgets_the_old_version_of_an_updated_or_deleted_node() {
         let node = |version: &str| {
             Object::new(json!({
                 "metadata": { "name": "w" },

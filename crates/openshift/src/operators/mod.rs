@@ -1,10 +1,12 @@
-//! An operator, by the facts of its release: it follows its Deployment to another version and reports on the way.
+//! A generic operator, driven by the facts of its release. It follows its Deployment to another version and
+//! reports the rollout in its ClusterOperator.
 //!
-//! The version that it wants is the variable `RELEASE_VERSION` of its Deployment. A rollout
-//! takes a time that the seed, the operator and the version fix. Its target stands in the message of `Progressing` and
-//! its start in that condition's `lastTransitionTime`, so that an operator that was restarted goes on where it was.
-//! Only `Progressing` and the versions are written; the other conditions are set where they are missing and otherwise
-//! left to whoever changed them, unless an annotation tells the operator what to report.
+//! The wanted version is the variable `RELEASE_VERSION` of its Deployment. The duration of a rollout depends
+//! on the seed, the operator and the version. A restarted operator resumes it: the target is in the message
+//! of `Progressing`, and the start is that condition's `lastTransitionTime`. A rollout changes only
+//! `Progressing`, the versions and `relatedObjects`. Missing conditions are added, and others keep the status
+//! that another client set, unless an annotation sets a fault. Some operators also report feature sets,
+//! kubelets or unready nodes.
 
 mod backup;
 mod feature_sets;
@@ -46,7 +48,7 @@ use rollout::{progress, rollout_in, set_conditions};
 use static_pods::Operand;
 pub use static_pods::{installed_static_pods, operand_namespaces, static_pod_images};
 
-/// The name in `status.versions` that tells which release an operator has reached.
+/// The name in `status.versions` of the release that an operator has reached.
 const OPERATOR: &str = "operator";
 
 /// The operator behind one `ClusterOperator`.
@@ -57,19 +59,19 @@ pub struct Operator {
     world: Arc<World>,
     streams: Streams,
     queue: WorkQueue,
-    /// The version that is being rolled out, and when that began, once this process has seen it.
+    /// The version being rolled out and the start of the rollout, if this process has seen it.
     rollout: Option<(String, Time)>,
-    /// The program that it runs on control-plane nodes, if that is its work.
+    /// The static pods that it manages on control-plane nodes, if any.
     operand: Option<&'static Operand>,
-    /// The kubelets, where it is the one who watches over their versions.
+    /// The kubelets, in the operator that checks their versions.
     kubelets: Kubelets,
-    /// The nodes that what it runs is on.
+    /// The nodes of its pods.
     nodes: Nodes,
     started: bool,
 }
 
 impl Operator {
-    /// The operator of `component` with these facts. A version that `world` knows is rolled out by the facts of its
+    /// The operator of `component` with these facts. A version in `world` is rolled out by the facts of its
     /// release, any other by `facts`.
     pub fn new(facts: &release::Operator, component: &str, world: Arc<World>, streams: &Streams) -> Self {
         Self {
@@ -90,7 +92,7 @@ impl Operator {
         CLUSTER_OPERATORS.key("", &self.facts.cluster_operator)
     }
 
-    /// What to write now; a rollout's end may have an effect beneath the API.
+    /// Collects the writes for now. The end of a rollout can have effects outside the API.
     fn sync(&mut self, view: &View, now: Time, step: &mut Step) {
         let Some(wanted) = self.wanted_version(view) else { return };
         let Some(object) = view.get_key(&self.key()) else {
@@ -104,7 +106,7 @@ impl Operator {
         };
         let health = Health::told(object);
         if health.as_ref().is_some_and(Health::is_silent) {
-            // It only does not tell.
+            // A silent operator still rolls out.
             self.static_pods_are_at(&wanted, rollout_in(object), view, now, step);
             if let Some(silenced) = Health::silenced(object) {
                 self.ask(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
@@ -136,7 +138,7 @@ impl Operator {
         }
     }
 
-    /// Goes on with the rollout of `wanted`; gives the object with its new status where that changes.
+    /// Continues the rollout of `wanted`. Returns the object with its new status, if it changes.
     fn roll_out(
         &mut self,
         object: &Object,
@@ -165,7 +167,8 @@ impl Operator {
         Some(self.finish(object, wanted, now))
     }
 
-    /// Goes on with the pods of its program, if it has one; gives whether all of them are of `wanted`.
+    /// Continues the rollout of its static pods, if it has any. Returns whether all of them have version
+    /// `wanted`.
     fn static_pods_are_at(
         &mut self,
         wanted: &str,
@@ -186,26 +189,27 @@ impl Operator {
         rollout.is_through
     }
 
-    /// What it has against another minor.
+    /// The Upgradeable condition that is not True, if there is one.
     fn refusal(&self, release: &Release, view: &View) -> Option<Condition> {
         let operator = &self.facts.cluster_operator;
         let refusals = [feature_sets::refusal(operator, release, view), self.kubelets.refusal(release)];
         refusals.into_iter().flatten().reduce(feature_sets::both)
     }
 
-    /// Whether it watches over the versions of kubelets.
+    /// Returns whether it checks the versions of kubelets.
     fn watches_kubelets(&self) -> bool {
         self.facts.cluster_operator == "kube-apiserver"
     }
 
-    /// Looks again then, if not earlier.
+    /// Schedules another run at this time, unless one is due earlier.
     fn look_again(&mut self, at: Option<Time>) {
         if let Some(at) = at.filter(|at| self.queue.next().is_none_or(|next| *at < next)) {
             self.queue.add_at(self.key(), at);
         }
     }
 
-    /// What its Deployment says; without one in the payload, where the cluster is going once its ClusterOperator is there.
+    /// The version in its Deployment. Without a Deployment in the payload, the desired version of the cluster
+    /// once its ClusterOperator exists.
     fn wanted_version(&self, view: &View) -> Option<String> {
         if self.facts.deployment.is_empty() {
             view.get_key(&self.key())?;
@@ -216,7 +220,7 @@ impl Operator {
         release::version_in(deployment).map(str::to_owned)
     }
 
-    /// Whether a release of this version has this operator.
+    /// Returns whether the release of this version has this operator.
     fn has_facts(&self, version: &str) -> bool {
         self.release(version).is_some_and(|release| release.operator(&self.facts.cluster_operator).is_some())
     }
@@ -226,7 +230,7 @@ impl Operator {
         self.queue.ask(&key, write, &mut step.writes);
     }
 
-    /// When the rollout to `wanted` began: as this process saw it, or as its predecessor wrote it, or now.
+    /// The start of the rollout to `wanted`: as this process saw it, as its predecessor wrote it, or now.
     fn rollout_start(&mut self, under_way: Option<(&str, Time)>, wanted: &str, now: Time) -> Time {
         match &self.rollout {
             Some((target, start)) if target == wanted => *start,
@@ -262,7 +266,7 @@ impl Operator {
         Some(release.kubernetes_minor)
     }
 
-    /// The object as it is after a rollout.
+    /// The object after a completed rollout.
     fn finish(&self, object: &Object, version: &str, now: Time) -> Value {
         let versions = self.versions(version).into_iter();
         let versions = versions.map(|(name, version)| json!({ "name": name, "version": version }));
@@ -278,7 +282,8 @@ impl Operator {
         value
     }
 
-    /// Says in its own words what is well at the version that it tells of. A condition to which somebody gave another status stays.
+    /// Sets reasons and messages of healthy conditions to the operator's own. A condition whose status
+    /// another client changed is kept.
     fn say(&self, value: &mut Value, view: &View, now: Time) {
         let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
         let platform = infrastructure.map_or("", |object| object.text("/status/platformStatus/type"));
@@ -293,7 +298,7 @@ impl Operator {
         }
     }
 
-    /// What it reports at this version, its own version last.
+    /// The versions to report, the operator's own last.
     fn versions(&self, version: &str) -> Vec<(String, String)> {
         let facts = self.facts_of(version);
         self.release(version).map_or_else(
@@ -341,7 +346,7 @@ impl Actor for Operator {
             self.nodes.begin(input.view);
             self.queue.add(self.key());
         }
-        // Of nodes, it only matters which kubelets they have and whether they are there.
+        // Only kubelet versions and missing nodes are relevant changes of nodes.
         let of_nodes = self.watches_kubelets() && self.kubelets.notice(input.changes);
         self.notice_nodes(input.changes, input.now);
         if of_nodes || input.changes.iter().any(|change| !change.key.is(&NODES)) {
@@ -357,7 +362,7 @@ impl Actor for Operator {
     }
 }
 
-/// As whom an operator with these facts writes.
+/// The identity of an operator with these facts.
 pub(super) fn identity(facts: &release::Operator) -> Identity {
     match &facts.account {
         Account::OfDeployment => Identity::service_account(&facts.namespace, &facts.deployment),

@@ -1,6 +1,6 @@
-//! The network operator's part in proxies: it tells which ones are in force, and adds to where nobody goes by them what the
-//! cluster itself consists of (`pkg/controller/proxyconfig` of openshift/cluster-network-operator). What it looks at before,
-//! whether proxies answer and whether bundles of certificates can be read, is well here.
+//! The network operator's proxy controller. It writes the Proxy's status and adds the cluster's own networks
+//! and names to `noProxy` (`pkg/controller/proxyconfig` of openshift/cluster-network-operator). Its
+//! validation of proxies and certificate bundles is not simulated and always succeeds.
 
 use std::collections::BTreeSet;
 
@@ -14,21 +14,21 @@ use windtunnel_core::{Identity, Key, View, Write};
 use super::identity;
 use crate::release;
 
-/// The ClusterOperator of who does it.
+/// The ClusterOperator of the network operator.
 pub const NETWORK: &str = "network";
 
-/// The network of services, as OpenShift installs it.
+/// The service network of a default installation.
 const SERVICE_NETWORK: &str = "172.30.0.0/16";
-/// Goes by no proxy in any cluster.
+/// Entries of `noProxy` in every cluster.
 const ALWAYS: [&str; 7] =
     ["127.0.0.1", "localhost", ".svc", ".cluster.local", MACHINE_NETWORK, POD_NETWORK, SERVICE_NETWORK];
-/// Where machines of clouds learn of themselves.
+/// The address of the cloud metadata service.
 const METADATA: &str = "169.254.169.254";
-/// What says that nothing goes by a proxy.
+/// The value of `noProxy` that disables proxies for everything.
 const NOTHING: &str = "*";
 const FIELDS: [&str; 3] = ["httpProxy", "httpsProxy", "noProxy"];
 
-/// The controller of proxies in the network operator.
+/// The proxy controller in the network operator.
 #[derive(Debug, Clone)]
 pub struct ProxyController {
     name: String,
@@ -40,12 +40,12 @@ pub struct ProxyController {
 impl ProxyController {
     /// The controller in the operator of `component` with these facts.
     pub fn new(facts: &release::Operator, component: &str) -> Self {
-        // Each part of an operator is started again by its own name.
+        // Each part of an operator restarts separately and needs its own name.
         let name = format!("operator/{component}/proxy");
         Self { name, facts: facts.clone(), queue: WorkQueue::default(), started: false }
     }
 
-    /// Who has no Deployment is there from the beginning.
+    /// The key of its Deployment. An operator without one exists from the start.
     fn deployment(&self) -> Option<Key> {
         let name = &self.facts.deployment;
         (!name.is_empty()).then(|| DEPLOYMENTS.key(&self.facts.namespace, name))
@@ -82,7 +82,7 @@ impl Actor for ProxyController {
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
-        // Of its Deployment only counts that it is there.
+        // Only the existence of its Deployment matters.
         let matters = |key: &Key| !key.is(&DEPLOYMENTS);
         let news = input.changes.iter().any(|change| matters(&change.key) || change.old.is_none());
         if !std::mem::replace(&mut self.started, true) || news {
@@ -108,8 +108,8 @@ fn infrastructure() -> Key {
     INFRASTRUCTURES.key("", "cluster")
 }
 
-/// The status of the Proxy in a cluster with this Infrastructure; nothing while that does not say where the API is. What is
-/// not said is not in it.
+/// The status of the Proxy in a cluster with this Infrastructure. `None` while the API address is unknown.
+/// Empty fields are omitted.
 pub fn proxy_status(proxy: &Value, infrastructure: &Value) -> Option<Value> {
     let said = FIELDS.map(|field| proxy["spec"][field].as_str().unwrap_or_default());
     let [http, https, no] = said;
@@ -122,7 +122,7 @@ pub fn proxy_status(proxy: &Value, infrastructure: &Value) -> Option<Value> {
     Some(told.map(|(field, text)| (field.to_owned(), json!(text))).collect())
 }
 
-/// What goes by no proxy: what the administrator says, and what the cluster consists of, in order.
+/// The entries of `noProxy`: those of the administrator and those of the cluster, sorted.
 fn not_by_proxy(own: &str, infrastructure: &Value) -> Option<String> {
     let status = &infrastructure["status"];
     let address = status["apiServerInternalURI"].as_str()?;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cluster_consists_of_goes_by_no_proxy() {
+    fn no_proxy_includes_the_clusters_networks_and_names() {
         let always = "10.0.0.0/16,10.128.0.0/9,127.0.0.1,";
         let rest = "172.30.0.0/16,api-int.a.example.com,localhost";
         let none = json!({ "type": "None" });
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn without_proxies_nothing_is_told_and_nothing_at_all_may_go_by_them() {
+    fn without_a_proxy_the_status_is_empty_and_a_star_stays_alone() {
         let none = json!({ "type": "None" });
         assert_eq!(status("", "", &none), json!({}));
         assert_eq!(status("http://p", "*", &none), json!({ "httpProxy": "http://p", "noProxy": "*" }));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_follows_the_specification_once_the_operator_is_there() {
+    fn the_status_follows_the_spec_once_the_operator_is_deployed() {
         let mut rig = Rig::new();
         rig.put(&INFRASTRUCTURES, cluster(&json!({ "type": "None" })));
         let spec = json!({ "httpProxy": "http://p", "noProxy": "*" });

@@ -1,4 +1,4 @@
-//! What a ClusterOperator tells of a rollout.
+//! A rollout in the status of a ClusterOperator.
 
 use serde_json::Value;
 use windtunnel_core::Object;
@@ -9,7 +9,7 @@ use windtunnel_core::condition::Condition;
 use super::health::{self, WORKING_TOWARDS};
 use super::reported_version;
 
-/// The rollout that the `ClusterOperator` tells of: its target and its start.
+/// Target and start of the rollout in the `ClusterOperator`'s status.
 pub(super) fn rollout_in(object: &Object) -> Option<(&str, Time)> {
     let progressing =
         condition::of(object, "Progressing").filter(|condition| condition["status"] == "True")?;
@@ -17,12 +17,12 @@ pub(super) fn rollout_in(object: &Object) -> Option<(&str, Time)> {
     Some((target, progressing["lastTransitionTime"].as_str().and_then(parse_rfc3339)?))
 }
 
-/// The object as it is while a rollout goes on.
+/// The object during a rollout.
 pub(super) fn progress(object: &Object, version: &str, now: Time) -> Value {
     let mut value = object.to_value();
     let progressing =
         Condition::new("Progressing", "True", "Progressing", format!("{WORKING_TOWARDS}{version}"));
-    // One that was never deployed says nothing of being available until it is.
+    // An operator that was never deployed has no Available condition until its rollout completes.
     let others: &[(&str, &str)] = match reported_version(object) {
         Some(_) => &[("Available", "True"), ("Degraded", "False")],
         None => &[("Degraded", "False")],
@@ -31,7 +31,7 @@ pub(super) fn progress(object: &Object, version: &str, now: Time) -> Value {
     value
 }
 
-/// Sets `progressing`, and of the others those that are missing.
+/// Sets `progressing`, and the other conditions if they are missing.
 pub(super) fn set_conditions(value: &mut Value, progressing: &Condition, others: &[(&str, &str)], now: Time) {
     let mut list = value["status"]["conditions"].as_array().cloned().unwrap_or_default();
     condition::set(&mut list, progressing, now);

@@ -1,4 +1,4 @@
-//! Operators, seen through their `ClusterOperator`.
+//! Tests of operators by their `ClusterOperator`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn facts() -> release::Operator {
     }
 }
 
-/// What it says of `Tidy`, which no other operator tells.
+/// The operator's own `Tidy` condition.
 fn said(platforms: &[&str], reason: &str, message: &str) -> release::Said {
     release::Said {
         platforms: platforms.iter().map(|&name| name.to_owned()).collect(),
@@ -108,7 +108,7 @@ fn check(rig: &Rig, expected: &[&str]) {
 }
 
 #[test]
-fn an_operator_makes_its_cluster_operator_and_rolls_out_what_its_deployment_says() {
+fn creates_its_clusteroperator_and_rolls_out_the_version_in_its_deployment() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.write(&update("4.15.2"));
@@ -129,7 +129,7 @@ fn an_operator_makes_its_cluster_operator_and_rolls_out_what_its_deployment_says
 }
 
 #[test]
-fn a_rollout_that_is_turned_back_starts_again_towards_the_old_version() {
+fn returning_to_the_old_version_starts_a_rollout_again() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.log.clear();
@@ -150,7 +150,7 @@ fn a_rollout_that_is_turned_back_starts_again_towards_the_old_version() {
 }
 
 #[test]
-fn a_version_of_no_known_release_is_rolled_out_without_a_new_kubernetes() {
+fn rolls_out_an_unknown_version_without_a_new_kubernetes() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.log.clear();
@@ -167,7 +167,7 @@ fn a_version_of_no_known_release_is_rolled_out_without_a_new_kubernetes() {
 }
 
 #[test]
-fn a_condition_that_somebody_else_set_stays() {
+fn keeps_a_condition_set_by_another_client() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     let degraded = json!([{ "type": "Degraded", "status": "True", "reason": "Fault" }]);
@@ -180,7 +180,7 @@ fn a_condition_that_somebody_else_set_stays() {
 }
 
 #[test]
-fn a_restarted_operator_ends_its_rollout_at_the_same_time() {
+fn a_restarted_operator_completes_its_rollout_at_the_same_time() {
     let story = |rig: &mut Rig| {
         prepare(rig);
         rig.write(&update("4.15.2"));
@@ -189,7 +189,7 @@ fn a_restarted_operator_ends_its_rollout_at_the_same_time() {
     check_recovery(story, |rig| format!("{} {:?}", versions(rig), object(rig).list("/status/conditions")));
 }
 
-/// The changes of a condition's status since the log was cleared, with the times of the writes.
+/// The status changes of a condition since the log was cleared, with the times of the writes.
 fn statuses(rig: &Rig, kind: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for line in &rig.log {
@@ -208,7 +208,7 @@ fn tell(rig: &mut Rig, name: &str) {
 }
 
 #[test]
-fn an_operator_that_was_told_to_stall_ends_its_rollout_when_it_is_told_that_all_is_well() {
+fn a_stalled_rollout_completes_when_the_fault_is_healed() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.log.clear();
@@ -223,7 +223,7 @@ fn an_operator_that_was_told_to_stall_ends_its_rollout_when_it_is_told_that_all_
 }
 
 #[test]
-fn an_operator_that_stalls_tells_what_it_waits_for_and_goes_on_where_it_was() {
+fn a_stalled_rollout_reports_its_cause_and_resumes_later() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     let fault = Fault {
@@ -251,7 +251,7 @@ fn an_operator_that_stalls_tells_what_it_waits_for_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn an_operator_that_flaps_is_available_every_other_half_minute() {
+fn a_flapping_operator_changes_available_every_half_minute() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.log.clear();
@@ -264,7 +264,7 @@ fn an_operator_that_flaps_is_available_every_other_half_minute() {
 }
 
 #[test]
-fn an_operator_that_was_silent_reports_at_once_when_it_is_told_that_all_is_well() {
+fn a_silent_operator_reports_at_once_when_its_fault_changes() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     tell(&mut rig, "silent");
@@ -280,7 +280,7 @@ fn an_operator_that_was_silent_reports_at_once_when_it_is_told_that_all_is_well(
 }
 
 #[test]
-fn what_is_well_is_said_in_the_operators_own_words_by_version_and_platform() {
+fn healthy_conditions_have_the_operators_own_text_by_version_and_platform() {
     for (platform, expected) in [("AWS", "Ready at 4.15.2"), ("None", "Removed ")] {
         let mut rig = Rig::new();
         let infrastructure = json!({ "metadata": { "name": "cluster" }, "status": { "platformStatus": { "type": platform } } });
@@ -295,7 +295,7 @@ fn what_is_well_is_said_in_the_operators_own_words_by_version_and_platform() {
     }
 }
 
-/// Has control-plane nodes whose kubelets post that they are ready, or do not.
+/// Writes control-plane nodes with these Ready statuses.
 fn nodes(rig: &mut Rig, ready: [&str; 3]) {
     for (name, ready) in ["m0", "m1", "m2"].into_iter().zip(ready) {
         let since = format!("{:.0}", rig.now);
@@ -313,7 +313,7 @@ fn nodes(rig: &mut Rig, ready: [&str; 3]) {
 }
 
 #[test]
-fn a_control_plane_node_that_is_away_for_longer_than_a_reboot_degrades_what_runs_on_it() {
+fn a_control_plane_node_unready_for_two_minutes_degrades_the_operator() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     nodes(&mut rig, ["True"; 3]);
@@ -332,7 +332,7 @@ fn a_control_plane_node_that_is_away_for_longer_than_a_reboot_degrades_what_runs
 }
 
 #[test]
-fn nobody_is_told_of_nodes_where_none_is_left_or_somebody_else_says_what_is_wrong() {
+fn does_not_report_nodes_if_all_are_unready_or_a_fault_sets_degraded() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     nodes(&mut rig, ["Unknown"; 3]);
@@ -345,7 +345,7 @@ fn nobody_is_told_of_nodes_where_none_is_left_or_somebody_else_says_what_is_wron
 }
 
 #[test]
-fn an_operator_that_starts_anew_takes_back_what_it_said_of_nodes() {
+fn a_restarted_operator_resets_its_report_about_nodes() {
     let story = |rig: &mut Rig| {
         prepare(rig);
         for (ready, seconds) in [("True", 10), ("Unknown", 200), ("True", 100)] {
@@ -357,7 +357,7 @@ fn an_operator_that_starts_anew_takes_back_what_it_said_of_nodes() {
 }
 
 #[test]
-fn nodes_that_go_and_come_within_a_few_seconds_are_told_of_once() {
+fn node_changes_within_a_few_seconds_are_reported_once() {
     let mut rig = Rig::new();
     prepare_with(&mut rig, &release::Operator { cluster_operator: "network".to_owned(), ..facts() });
     nodes(&mut rig, ["True"; 3]);

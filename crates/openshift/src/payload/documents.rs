@@ -3,10 +3,10 @@
 use serde_json::Value;
 use windtunnel_core::yaml;
 
-/// The objects of a YAML stream or a JSON text; lists are taken apart.
+/// Parses the objects of a YAML stream or a JSON text. Lists are split into their items.
 ///
 /// # Errors
-/// `<line>:<column>: <what>` of the first mistake.
+/// `<line>:<column>: <what>` of the first error.
 pub(super) fn read(path: &str, text: &str) -> Result<Vec<Value>, String> {
     let documents = if super::extension(path) == Some("json") { json(text)? } else { stream(text)? };
     let mut objects = Vec::new();
@@ -21,14 +21,14 @@ fn json(text: &str) -> Result<Vec<(usize, Value)>, String> {
     Ok(vec![(1, value)])
 }
 
-/// A JSON error with its place in front.
+/// A JSON error with its position in front.
 pub(super) fn json_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     format!("{}:{}: {what}", error.line().max(1), error.column().max(1))
 }
 
-/// The documents of a stream, each with the line it begins in; empty ones are left out.
+/// The documents of a stream, each with its first line. Empty documents are omitted.
 fn stream(text: &str) -> Result<Vec<(usize, Value)>, String> {
     let documents: Vec<Value> = yaml::from_str_multi(text).map_err(|error| error.to_string())?;
     let mut begins = Vec::new();
@@ -46,7 +46,7 @@ fn stream(text: &str) -> Result<Vec<(usize, Value)>, String> {
     Ok(documents.into_iter().filter(|document| !document.is_null()).zip(lines).map(|(d, l)| (l, d)).collect())
 }
 
-/// What makes an object one that can be applied: a version, a kind and a name.
+/// Checks that an object can be applied: it needs a version, a kind and a name.
 fn take(document: Value, objects: &mut Vec<Value>) -> Result<(), String> {
     if !document.is_object() {
         return Err("expected a Kubernetes object (a map)".to_owned());

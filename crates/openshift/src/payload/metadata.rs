@@ -1,4 +1,4 @@
-//! The two files of a payload that are no manifests: `release-metadata` and `image-references`.
+//! The two files of a payload that are not manifests: `release-metadata` and `image-references`.
 
 use semver::Version;
 use serde_json::Value;
@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::documents::json_error;
 use super::{File, IMAGES, METADATA, Manifest, Payload};
 
-/// What `release-metadata` must be (`cincinnati-metadata-v0`).
+/// The kind of `release-metadata` (`cincinnati-metadata-v0`).
 const KIND: &str = "cincinnati-metadata-v0";
-/// Where the metadata names channels.
+/// The metadata key of the channels.
 const CHANNELS: &str = "io.openshift.upgrades.graph.release.channels";
-/// Where an image tells of what it is built, such as `kubernetes=1.31.5`.
+/// The annotation of an image with component versions, such as `kubernetes=1.31.5`.
 const BUILT_OF: &str = "io.openshift.build.versions";
 
-/// What the two files say.
+/// The contents of both files.
 pub(super) struct Metadata {
     version: Version,
     channels: Vec<String>,
@@ -32,7 +32,7 @@ impl Metadata {
     }
 }
 
-/// Reads both files; what is wrong goes to `problems`.
+/// Parses both files, and adds errors to `problems`.
 pub(super) fn read(files: &[File], problems: &mut Vec<String>) -> Option<Metadata> {
     let metadata = json(files, METADATA, problems);
     let images = json(files, IMAGES, problems);
@@ -78,7 +78,7 @@ pub(super) fn read(files: &[File], problems: &mut Vec<String>) -> Option<Metadat
     })
 }
 
-/// A file of this name, read; one that is missing is a problem.
+/// Parses the file with this name. A missing file is a problem.
 fn json<'f>(files: &'f [File], name: &str, problems: &mut Vec<String>) -> Option<(&'f str, &'f str, Value)> {
     let Some((path, text)) = files.iter().find(|(path, _)| path.rsplit('/').next() == Some(name)) else {
         problems.push(format!("{name}: expected this file, found none"));
@@ -93,7 +93,7 @@ fn json<'f>(files: &'f [File], name: &str, problems: &mut Vec<String>) -> Option
     }
 }
 
-/// Line and column of the first key of this name; the beginning where there is none.
+/// Line and column of the first key with this name, or of the start of the text.
 fn place(text: &str, key: &str) -> String {
     let at = text.find(&format!("\"{key}\"")).unwrap_or(0);
     let before = &text[..at];
@@ -101,7 +101,7 @@ fn place(text: &str, key: &str) -> String {
     format!("{}:{column}", before.matches('\n').count() + 1)
 }
 
-/// The newest Kubernetes that images say they are built of.
+/// The newest Kubernetes minor in the annotations of images.
 fn kubernetes_minor(images: &Value) -> Option<u32> {
     let tags = images["spec"]["tags"].as_array()?;
     let built_of = tags.iter().filter_map(|tag| tag["annotations"][BUILT_OF].as_str());

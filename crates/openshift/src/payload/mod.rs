@@ -1,7 +1,8 @@
-//! A release payload as files: what `oc adm release extract` writes into a folder, or the two folders of a release image.
+//! A release payload as files: the folder that `oc adm release extract` writes, or the two folders of a
+//! release image.
 //!
-//! Reading is pure: names and texts go in, manifests in the order in which a cluster-version operator loads them come out,
-//! or everything that is wrong with the files.
+//! Parsing is pure: it takes names and texts, and returns the manifests in the order in which a
+//! cluster-version operator loads them, or all errors in the files.
 
 mod documents;
 mod metadata;
@@ -21,58 +22,59 @@ use template::Fault;
 
 /// The folder of the operator's own manifests in a release image, which are templates.
 pub const OWN: &str = "manifests";
-/// The folder of everybody else's.
+/// The folder of all other manifests.
 pub const RELEASE: &str = "release-manifests";
-/// The file that names the release.
+/// The file with the version of the release.
 pub const METADATA: &str = "release-metadata";
-/// The file that lists the images of the release.
+/// The file with the images of the release.
 pub const IMAGES: &str = "image-references";
 
-/// Since when templates that ask for unknown fields are passed over.
+/// The first version that skips templates with unknown fields.
 const PASSES_OVER_UNKNOWN: Version = Version::new(4, 22, 0);
-/// The annotation that names the capabilities that a manifest needs, joined by `+`.
+/// The annotation with the capabilities that a manifest requires, joined by `+`.
 const CAPABILITY: &str = "capability.openshift.io/name";
-/// `0000_<run level>_<component>_...`, as the operator reads names of files.
+/// `0000_<run level>_<component>_...`, as the operator parses file names.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new("^0000_([0-9]+)_([a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*?)_").expect("the pattern is one")
 });
 
-/// One file: its path below the payload's folder, with `/`, and its text.
+/// A file: its path below the payload's folder, with `/`, and its text.
 pub type File = (String, String);
 
-/// A payload that was read.
+/// A parsed payload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Payload {
-    /// The release that its metadata names.
+    /// The version in its metadata.
     pub version: Version,
-    /// Channels that its metadata names, sorted.
+    /// The channels in its metadata, sorted.
     pub channels: Vec<String>,
-    /// Advisory page; empty where the metadata names none.
+    /// Advisory URL in the metadata, or empty.
     pub url: String,
-    /// Minor of Kubernetes 1.x that its images are built of, where they tell.
+    /// Minor of Kubernetes 1.x in its images, if they have it.
     pub kubernetes_minor: Option<u32>,
-    /// All manifests, those that some clusters leave out among them, in the order they are loaded.
+    /// All manifests in load order, including those that some clusters exclude.
     pub manifests: Vec<Manifest>,
 }
 
-/// One object that a payload wants in the cluster.
+/// One object of a payload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
     /// Name of its file, without folders.
     pub file: String,
-    /// Run level in the name of its file, as it is written; empty where the name has none.
+    /// Run level in the file name, as text. Empty if the name has none.
     pub run_level: String,
-    /// Component in the name of its file; the whole name where it is named otherwise.
+    /// Component in the file name. The whole name if it has another form.
     pub component: String,
     /// The object.
     pub object: Arc<Value>,
 }
 
 impl Payload {
-    /// Reads the files of a folder; `release_image` is what the operator's own templates call so.
+    /// Parses the files of a folder. `release_image` replaces its placeholder in the operator's own
+    /// templates.
     ///
     /// # Errors
-    /// All mistakes, each as `<path>:<line>:<column>: <what>`.
+    /// All errors, each as `<path>:<line>:<column>: <what>`.
     pub fn read(mut files: Vec<File>, release_image: &str) -> Result<Self, Vec<String>> {
         files.sort_by(|(a, _), (b, _)| (place(a), a).cmp(&(place(b), b)));
         let mut problems = Vec::new();
@@ -104,7 +106,8 @@ impl Payload {
         }
     }
 
-    /// `status.versionHash`: FNV-1 of the manifests that this selection takes, as Go writes them in JSON, in base64.
+    /// `status.versionHash`: the FNV-1 hash of the manifests that this selection includes, in Go's JSON
+    /// encoding, as base64.
     pub fn version_hash(&self, selection: &Selection) -> String {
         use base64::Engine as _;
         let taken = self.manifests.iter().filter(|manifest| selection.takes(&manifest.object));
@@ -128,20 +131,20 @@ impl Manifest {
         Self { file: file.to_owned(), run_level, component, object: Arc::new(object) }
     }
 
-    /// Capabilities that must all be enabled for it to be applied.
+    /// Capabilities that must all be enabled to apply it.
     pub fn capabilities(&self) -> Vec<String> {
         let names = self.object["metadata"]["annotations"][CAPABILITY].as_str().unwrap_or_default();
         names.split('+').filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
 }
 
-/// Whether a path is one of the files that a payload has: those of a flat folder, or of its two folders.
+/// Returns whether a path belongs to a payload: to a flat folder, or to the two folders of a release image.
 pub fn is_part(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     matches!(folder, "" | OWN | RELEASE) && (is_manifest(name) || name == METADATA || name == IMAGES)
 }
 
-/// JSON as Go's encoder writes it: what means something in HTML is escaped.
+/// JSON in Go's encoding, which escapes characters with a meaning in HTML.
 fn go_json(value: &Value) -> String {
     let mut text = value.to_string();
     for (letter, escaped) in [
@@ -158,7 +161,7 @@ fn go_json(value: &Value) -> String {
     text
 }
 
-/// The operator's own manifests come before all others.
+/// The sort key of paths. The operator's own manifests come first.
 fn place(path: &str) -> u8 {
     u8::from(!path.starts_with("manifests/"))
 }
@@ -171,7 +174,8 @@ fn extension(path: &str) -> Option<&str> {
     path.rsplit_once('.').map(|(_, extension)| extension)
 }
 
-/// Whether a file is a template: the operator's own are, which in a flat folder are told by their component.
+/// Returns whether a file is a template. The operator's own manifests are, which in a flat folder have its
+/// component in their names.
 fn is_template(path: &str) -> bool {
     path.starts_with("manifests/") || path.starts_with("0000_") && path.contains("_cluster-version-operator_")
 }

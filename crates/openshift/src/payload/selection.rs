@@ -1,14 +1,15 @@
-//! Which manifests of a payload a cluster takes, by their annotations (`manifest.Include` of openshift/library-go).
+//! The selection of payload manifests for a cluster, by their annotations (`manifest.Include` of
+//! openshift/library-go).
 
 use semver::Version;
 use serde_json::Value;
 
 use super::template::PROFILE;
 
-/// What a cluster is, as far as manifests ask for it.
+/// The properties of a cluster that select manifests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// `spec.featureSet` of FeatureGate `cluster`; empty for the default set.
+    /// `spec.featureSet` of FeatureGate `cluster`, or empty for the default set.
     pub feature_set: String,
     /// Feature gates that are enabled at this version.
     pub feature_gates: Vec<String>,
@@ -17,7 +18,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// What FeatureGate `cluster` says for a release of this version.
+    /// The properties in FeatureGate `cluster`, for a release of this version.
     pub fn of(feature_gate: Option<&Value>, version: &Version) -> Self {
         let nothing = Value::Null;
         let object = feature_gate.unwrap_or(&nothing);
@@ -29,8 +30,8 @@ impl Selection {
         Self { feature_set, feature_gates: enabled.collect(), major: version.major }
     }
 
-    /// Whether the manifest is part of the payload here. Capabilities are another matter: they are looked at when a
-    /// manifest is applied.
+    /// Returns whether the cluster includes a manifest. Capabilities are not considered here, because they
+    /// are checked when a manifest is applied.
     pub fn takes(&self, manifest: &Value) -> bool {
         let Some(annotations) = manifest["metadata"]["annotations"].as_object() else { return false };
         let text = |key: &str| annotations.get(key).and_then(Value::as_str);
@@ -48,13 +49,13 @@ impl Selection {
         names(sets).any(|set| set == own)
     }
 
-    /// A gate that must be enabled, or with `-` in front of it one that must not.
+    /// A gate must be enabled, or with a `-` prefix disabled.
     fn by_gate(&self, gate: &str) -> bool {
         let enabled = |gate: &str| self.feature_gates.iter().any(|enabled| enabled == gate);
         gate.strip_prefix('-').map_or_else(|| enabled(gate), |gate| !enabled(gate))
     }
 
-    /// One of the majors that are named, and none of those with `-` in front.
+    /// The major must be one of those listed, and none of those with a `-` prefix.
     fn in_major(&self, majors: &str) -> bool {
         let own = self.major.to_string();
         let (not, only): (Vec<&str>, Vec<&str>) = names(majors).partition(|major| major.starts_with('-'));

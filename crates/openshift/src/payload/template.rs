@@ -1,22 +1,22 @@
-//! The templates among the operator's own manifests: what it fills into them, of the template language of Go.
+//! Expansion of templates in the operator's own manifests, as far as they use Go's template language.
 
-/// The cluster profile of clusters that run their own control plane.
+/// The cluster profile of clusters with their own control plane.
 pub(super) const PROFILE: &str = "self-managed-high-availability";
 
-/// Why a template cannot be filled in.
+/// Why a template cannot be expanded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It asks for something that only other operators know.
+    /// It uses a field that this operator does not know.
     UnknownField(String),
-    /// It is none.
+    /// It is invalid.
     Broken(String),
 }
 
-/// The text with every action replaced; `None` where there is none. Known are `.ReleaseImage`, `.ClusterProfile`,
-/// `.Images`, and texts, which are how a template writes braces that are meant for someone else.
+/// Expands all actions in a text. `None` if it has none. Supported are `.ReleaseImage`, `.ClusterProfile`,
+/// `.Images`, and string constants, by which templates write literal braces.
 ///
 /// # Errors
-/// `<line>:<column>: <what>` of the first action that the operator does not know.
+/// `<line>:<column>: <what>` of the first unsupported action.
 pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, Fault> {
     if !text.contains("{{") {
         return Ok(None);
@@ -52,14 +52,14 @@ pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, 
     Ok(Some(out))
 }
 
-/// Whether an action asks for a field, such as `.ReleaseImage`.
+/// Returns whether an action is a field, such as `.ReleaseImage`.
 fn is_field(action: &str) -> bool {
     let names = action.strip_prefix('.').unwrap_or_default();
     !names.is_empty()
         && names.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_')
 }
 
-/// Where the action ends; braces within texts do not count.
+/// The end of an action, ignoring braces within string constants.
 fn end_of(inside: &str) -> Option<usize> {
     let (mut quote, mut escaped) = (None, false);
     for (index, letter) in inside.char_indices() {
@@ -88,6 +88,6 @@ fn value(action: &str, release_image: &str) -> Option<String> {
     if action.starts_with('"') {
         return serde_json::from_str(action).ok();
     }
-    // Which image it is does not matter to anything that is simulated.
+    // The simulation does not depend on the actual image.
     action.strip_prefix(".Images.").map(|name| format!("{release_image}-{}", name.to_lowercase()))
 }

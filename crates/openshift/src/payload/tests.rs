@@ -1,4 +1,4 @@
-//! Reading payloads: order, filters, templates, and what is said of files that are wrong.
+//! Tests of payload parsing: order, selection, templates and errors.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn problem(files: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_operators_own_manifests_come_first_and_each_folder_in_order_of_names() {
+fn own_manifests_come_first_and_each_folder_is_sorted_by_name() {
     let map = config_map("a");
     let files = [
         ("release-manifests/0000_03_config-operator_01.yaml", map.as_str()),
@@ -50,7 +50,7 @@ fn the_operators_own_manifests_come_first_and_each_folder_in_order_of_names() {
 }
 
 #[test]
-fn streams_and_lists_are_taken_apart() {
+fn splits_streams_and_lists() {
     let text = format!("---\n{}---\n# nothing\n---\n{}", config_map("a"), config_map("b"));
     let list = r#"{"apiVersion": "v1", "kind": "List", "items": [
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "c"}}]}"#;
@@ -61,7 +61,7 @@ fn streams_and_lists_are_taken_apart() {
 }
 
 #[test]
-fn own_manifests_are_templates_and_those_of_others_are_not() {
+fn expands_templates_only_in_own_manifests() {
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  image: '{{.ReleaseImage}}'\n  \
                 profile: '{{- .ClusterProfile -}}'\n  alert: '{{ \"{{ $labels.version }}\" }}{{`}}`}}'\n";
     let payload = read(&[("manifests/a.yaml", text), ("release-manifests/b.yaml", text)]).unwrap();
@@ -75,7 +75,7 @@ fn own_manifests_are_templates_and_those_of_others_are_not() {
 }
 
 #[test]
-fn mistakes_are_told_with_file_line_and_column_all_at_once() {
+fn reports_all_errors_with_file_line_and_column() {
     let files = [
         ("0000_10_a_1.yaml", "apiVersion: v1\nkind: [a\n"),
         ("0000_10_a_2.yaml", "kind: ConfigMap\n"),
@@ -99,7 +99,7 @@ fn mistakes_are_told_with_file_line_and_column_all_at_once() {
 }
 
 #[test]
-fn metadata_must_be_there_and_fit_together() {
+fn metadata_files_must_exist_and_match() {
     let map = config_map("a");
     let manifest = ("0000_10_a_1.yaml", map.as_str());
     let none = Payload::read(vec![("a.yaml".to_owned(), map.clone())], "").unwrap_err();
@@ -124,7 +124,7 @@ fn metadata_must_be_there_and_fit_together() {
 }
 
 #[test]
-fn annotations_decide_which_clusters_take_a_manifest() {
+fn annotations_select_the_manifests_of_a_cluster() {
     let check = |annotations: &str, selection: &Selection| {
         let object: Value =
             windtunnel_core::yaml::from_str(&format!("metadata: {{annotations: {annotations}}}")).unwrap();
@@ -167,7 +167,7 @@ fn capabilities_of_a_manifest_are_joined_by_plus() {
 }
 
 #[test]
-fn the_hash_is_that_of_what_is_taken_as_go_would_write_it() {
+fn the_version_hash_uses_the_selected_manifests_in_go_json() {
     let taken = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations: \
                  {include.release.openshift.io/self-managed-high-availability: \"true\"}\ndata: {rule: a < b && c > d}\n";
     let payload =
@@ -176,7 +176,7 @@ fn the_hash_is_that_of_what_is_taken_as_go_would_write_it() {
 }
 
 #[test]
-fn templates_with_fields_that_only_later_operators_know_are_passed_over_from_4_22_on() {
+fn templates_with_unknown_fields_are_skipped_from_4_22_on() {
     let strange = config_map("a") + "data: {a: '{{ .ClusterName }}'}\n";
     let plain = config_map("b");
     let files = [("manifests/a.yaml", strange.as_str()), ("manifests/b.yaml", plain.as_str())];

@@ -1,4 +1,4 @@
-//! Aggregations: groups of samples, each made one, or fewer.
+//! Aggregations: each group of samples becomes one sample, or fewer.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(super) fn aggregate(of: &Aggregate, parameter: Option<f64>, samples: Vec<Sam
     groups.into_iter().map(one).collect()
 }
 
-/// The labels that a group is known by.
+/// Returns the labels that identify the group of a sample.
 fn group(of: &Aggregate, labels: &Labels) -> Labels {
     let kept = labels.iter().filter(|(name, _)| {
         let named = of.labels.contains(name);
@@ -36,7 +36,7 @@ fn group(of: &Aggregate, labels: &Labels) -> Labels {
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The highest or lowest few; among equal ones the first by their labels.
+/// Returns the `count` highest or lowest samples; equal values are ordered by their labels.
 fn best(mut samples: Vec<Sample>, count: f64, highest: bool) -> Vec<Sample> {
     samples.sort_by(|a, b| {
         let order = a.value.total_cmp(&b.value);

@@ -1,4 +1,4 @@
-//! Operators between two values.
+//! Binary operators.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,7 @@ pub(super) fn compute(operator: &str, left: f64, right: f64) -> f64 {
     }
 }
 
-/// The new value; a comparison keeps the one at hand, or drops its sample.
+/// Returns the new value. A filtering comparison returns `at_hand`, or `None` to drop the sample.
 fn outcome(binary: &Binary, left: f64, right: f64, at_hand: f64) -> Option<f64> {
     let value = compute(&binary.operator, left, right);
     if !is_comparison(&binary.operator) || binary.returns_bool {
@@ -66,7 +66,7 @@ fn outcome(binary: &Binary, left: f64, right: f64, at_hand: f64) -> Option<f64> 
     (value > 0.0).then_some(at_hand)
 }
 
-/// The sample with its new value; only a comparison that filters leaves it its name.
+/// Returns the sample with its new value. Only a filtering comparison keeps the metric's name.
 fn relabelled(binary: &Binary, mut sample: Sample, value: f64) -> Sample {
     if !is_comparison(&binary.operator) || binary.returns_bool {
         sample.labels.remove(NAME);
@@ -74,7 +74,7 @@ fn relabelled(binary: &Binary, mut sample: Sample, value: f64) -> Sample {
     Sample { value, ..sample }
 }
 
-/// The labels that samples of two sides must share.
+/// Returns the labels that matching samples of both sides must share.
 fn key(matching: &Matching, labels: &Labels) -> Labels {
     let counts = |name: &String| matching.labels.contains(name) == matching.on && name != NAME;
     let kept = labels.iter().filter(|(name, _)| counts(name));
@@ -96,7 +96,7 @@ fn set(operator: &str, matching: &Matching, mut left: Vec<Sample>, mut right: Ve
     left
 }
 
-/// Computes with the samples of two sides that belong together.
+/// Applies the operator to matching samples of both sides.
 fn pairs(binary: &Binary, left: Vec<Sample>, right: Vec<Sample>) -> Result<Vec<Sample>, String> {
     let matching = &binary.matching;
     let swapped = matching.group_right.is_some();
@@ -119,7 +119,7 @@ fn pairs(binary: &Binary, left: Vec<Sample>, right: Vec<Sample>) -> Result<Vec<S
         let mut sample = relabelled(binary, sample, value);
         match group {
             Some(taken) => take(&mut sample.labels, taken, &other.labels),
-            // With one on either side, what they share is all that is known of the result.
+            // In one-to-one matching, the result has only the shared labels.
             None => sample.labels = key,
         }
         found.push(sample);
@@ -128,7 +128,7 @@ fn pairs(binary: &Binary, left: Vec<Sample>, right: Vec<Sample>) -> Result<Vec<S
         .map_err(|_| "multiple matches for labels: grouping labels must ensure unique matches".into())
 }
 
-/// Labels that the many take from the one.
+/// Copies labels from the "one" side to the "many" side.
 fn take(labels: &mut Labels, taken: &[String], from: &Labels) {
     for name in taken {
         match from.get(name) {

@@ -1,49 +1,50 @@
-//! Expressions to values.
+//! Evaluates expressions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::parser::anchored;
 use super::{Binary, Expr, Labels, Matcher, Metrics, Sample, Selector, Test, Value, aggregate, binary};
 
-/// The label that holds a metric's name.
+/// The label with a metric's name.
 pub const NAME: &str = "__name__";
 
-/// The samples that a selector takes, of those that a metric has.
+/// Collects the samples of a metric that match a selector.
 #[derive(Debug)]
 pub struct Taken<'a> {
     matchers: &'a [Matcher],
-    /// The comparison by which samples are kept, and with what number.
+    /// The comparison that samples must satisfy, and its number.
     filter: Option<(&'a str, f64)>,
     samples: Vec<Sample>,
 }
 
 impl<'a> Taken<'a> {
-    /// Takes what fits all matchers.
+    /// Collects the samples that match all matchers.
     fn by(matchers: &'a [Matcher]) -> Self {
         Self { matchers, filter: None, samples: Vec::new() }
     }
 
-    /// Takes what a selector does.
+    /// Collects the samples that match a selector.
     pub fn of(selector: &'a Selector) -> Self {
         Self::by(&selector.matchers)
     }
 
-    /// Takes everything.
+    /// Collects all samples.
     pub fn all() -> Self {
         Self::by(&[])
     }
 
-    /// Offers a sample. A label without a value is none, and no label may be given twice.
+    /// Adds a sample if it matches. Labels with empty values count as missing; no label may occur twice.
     pub fn offer(&mut self, labels: &[(&str, &str)], value: f64) {
         self.offer_of(labels, &[], value);
     }
 
-    /// Whether a sample of this value may be taken: of others nobody need find out the labels.
+    /// Returns whether a sample with this value can match, so that callers can avoid computing labels for
+    /// others.
     pub fn wants(&self, value: f64) -> bool {
         self.filter.is_none_or(|(operator, number)| binary::compute(operator, value, number) != 0.0)
     }
 
-    /// Offers a sample of a target, which adds labels of its own.
+    /// Adds a matching sample with the labels of its scrape target.
     pub fn offer_of(&mut self, labels: &[(&str, &str)], target: &[(&str, &str)], value: f64) {
         if !self.wants(value) {
             return;
@@ -57,16 +58,16 @@ impl<'a> Taken<'a> {
         }
     }
 
-    /// What was taken.
+    /// Returns the collected samples.
     pub fn into_samples(self) -> Vec<Sample> {
         self.samples
     }
 }
 
-/// What an expression comes to by these metrics.
+/// Evaluates an expression with these metrics.
 ///
 /// # Errors
-/// It cannot be evaluated with what the metrics are.
+/// The expression cannot be evaluated with these metrics.
 pub fn evaluate(expr: &Expr, metrics: &dyn Metrics) -> Result<Value, String> {
     match expr {
         Expr::Number(number) => Ok(Value::Scalar(*number)),
@@ -126,7 +127,7 @@ fn call(name: &str, arguments: &[Expr], metrics: &dyn Metrics) -> Result<Value, 
     }
 }
 
-/// One sample where there are none, with the labels that those looked for would have had.
+/// Returns one sample with the labels of the equality matchers if there are no samples.
 fn absent(of: &Expr, samples: &[Sample]) -> Vec<Sample> {
     if !samples.is_empty() {
         return Vec::new();
@@ -142,7 +143,7 @@ fn absent(of: &Expr, samples: &[Sample]) -> Vec<Sample> {
     vec![Sample { labels: labels.collect(), value: 1.0 }]
 }
 
-/// What scrapes found of each series, one after the other.
+/// The values of each series over several scrapes.
 #[derive(Default)]
 struct Series<'a> {
     places: BTreeMap<&'a Labels, usize>,
@@ -150,7 +151,7 @@ struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    /// Adds those of one scrape, in which series mostly stand where they stood in the one before.
+    /// Adds the samples of a scrape. Most series have the same place as in the previous scrape.
     fn add(&mut self, scrape: impl Iterator<Item = &'a Sample>) {
         for (place, Sample { labels, value }) in scrape.enumerate() {
             let stays = self.values.get(place).is_some_and(|(known, _)| *known == labels);
@@ -172,7 +173,7 @@ impl<'a> Series<'a> {
     }
 }
 
-/// The samples of each series in a range, made one.
+/// Combines the values of each series in a range into one.
 fn over_time(
     selector: &Selector,
     metrics: &dyn Metrics,
@@ -204,15 +205,16 @@ pub(super) fn vector(value: Value) -> Result<Vec<Sample>, String> {
     }
 }
 
-/// The samples that a comparison of a metric with a number keeps. Of most metrics that is few: the others are not made.
+/// Returns the samples that remain of a comparison between a metric and a number. Usually these are few, and
+/// the others are never built.
 fn filtered(binary: &Binary, metrics: &dyn Metrics) -> Option<Vec<Sample>> {
     let (Expr::Select(selector), Expr::Number(number)) = (&binary.left, &binary.right) else { return None };
     let filters = binary::is_comparison(&binary.operator) && !binary.returns_bool && selector.range.is_none();
     filters.then(|| select(selector, Some((&binary.operator, *number)), metrics))
 }
 
-/// Whether a comparison looks for more than so many changes of series of which none changes: then nothing is left of it, and
-/// the labels of all of them need not be found out.
+/// Returns whether the expression compares `changes` with a number, and all series have kept the same value
+/// over the range. The result is empty then, without computing the labels of all series.
 fn counts_no_change(binary: &Binary, metrics: &dyn Metrics) -> bool {
     let (Expr::Call(name, arguments), Expr::Number(number)) = (&binary.left, &binary.right) else {
         return false;
@@ -237,7 +239,7 @@ fn select<'a>(selector: &'a Selector, filter: Option<(&'a str, f64)>, metrics: &
     taken.samples
 }
 
-/// Whether the value of a matcher's label fits; one that is missing is empty.
+/// Returns whether a label value satisfies a matcher; the value of a missing label is empty.
 fn fits(matcher: &Matcher, value: &str) -> bool {
     match &matcher.test {
         Test::Equal(wanted) => value == wanted,
@@ -247,7 +249,7 @@ fn fits(matcher: &Matcher, value: &str) -> bool {
     }
 }
 
-/// The samples with other values, which are those of no metric any more.
+/// Changes the values of samples, and removes the metric's name.
 pub(super) fn nameless(samples: Vec<Sample>, change: impl Fn(f64) -> f64) -> Result<Vec<Sample>, String> {
     let changed = samples.into_iter().map(|mut sample| {
         sample.labels.remove(NAME);
@@ -256,7 +258,7 @@ pub(super) fn nameless(samples: Vec<Sample>, change: impl Fn(f64) -> f64) -> Res
     distinct(changed.collect())
 }
 
-/// No two samples may have the same labels.
+/// Returns an error if two samples have the same labels.
 pub(super) fn distinct(samples: Vec<Sample>) -> Result<Vec<Sample>, String> {
     let labels: BTreeSet<&Labels> = samples.iter().map(|sample| &sample.labels).collect();
     if labels.len() == samples.len() {

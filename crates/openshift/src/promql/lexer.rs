@@ -1,9 +1,9 @@
-//! Text to tokens.
+//! Splits text into tokens.
 
 use jiff::SignedDuration;
 use windtunnel_core::text::parse_units;
 
-/// A token, without its place.
+/// A token, without its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     Name(String),
@@ -15,7 +15,7 @@ pub(super) enum Token {
     Sign(&'static str),
 }
 
-/// Longer ones first.
+/// Longer signs first.
 const SIGNS: &[&str] = &[
     "=~", "!~", "!=", "==", ">=", "<=", "=", ">", "<", "+", "-", "*", "/", "%", "(", ")", "{", "}", "[", "]",
     ",",
@@ -50,7 +50,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
     }
 }
 
-/// A number, or a duration where a unit follows.
+/// Reads a number, or a duration if a unit follows.
 fn number(text: &str) -> Result<(Token, usize), String> {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(text.len());
     let word = &text[..end];

@@ -1,7 +1,7 @@
-//! The part of PromQL that the update risks and the alerts of OpenShift are written in, evaluated for one moment.
+//! The subset of PromQL that OpenShift's update risks and alerts use, evaluated at one time.
 //!
-//! Selectors with matchers, arithmetic and comparisons, `and`, `or` and `unless`, matching by `on` or `ignoring` with
-//! `group_left` and `group_right`, aggregations, and a few functions.
+//! Supports selectors with matchers, arithmetic and comparisons, `and`, `or` and `unless`, matching by `on`
+//! or `ignoring` with `group_left` and `group_right`, aggregations, and a few functions.
 
 mod aggregate;
 mod binary;
@@ -22,34 +22,34 @@ pub use evaluate::{NAME, Taken, evaluate};
 pub use parser::parse;
 pub use standing::stands_until;
 
-/// Where samples come from.
+/// A source of samples.
 pub trait Metrics {
-    /// Hands out the samples that a metric has at this moment; none of a metric that nobody exports.
+    /// Adds the current samples of a metric to `taken`; none for an unknown metric.
     fn collect(&self, metric: &str, taken: &mut Taken<'_>);
 
-    /// The samples that earlier scrapes of the last `span` found, oldest first. Where nothing is remembered, the present
-    /// stands for all of it.
+    /// Returns the samples of earlier scrapes within the last `span`, oldest first. Without earlier scrapes,
+    /// the current samples count as constant over the range.
     fn earlier(&self, _metric: &str, _span: SignedDuration) -> Vec<&[Sample]> {
         Vec::new()
     }
 
-    /// The moment.
+    /// Returns the evaluation time.
     fn now(&self) -> Time;
 }
 
-/// Labels by name; `__name__` is the metric's.
+/// Labels by name; `__name__` is the metric's name.
 pub type Labels = BTreeMap<String, String>;
 
 /// One value with its labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// What it is a value of.
+    /// The labels.
     pub labels: Labels,
     /// The value.
     pub value: f64,
 }
 
-/// What an expression comes to.
+/// The value of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A number without labels.
@@ -63,22 +63,22 @@ pub enum Value {
 pub enum Expr {
     /// A number.
     Number(f64),
-    /// A text, as an argument.
+    /// A string argument.
     Text(String),
-    /// The series of a metric whose labels fit.
+    /// The series of a metric with matching labels.
     Select(Selector),
-    /// Two sides and what makes one of them.
+    /// A binary operator.
     Binary(Box<Binary>),
-    /// Samples in groups, each made one, or fewer.
+    /// An aggregation.
     Aggregate(Box<Aggregate>),
     /// A function's name and its arguments.
     Call(String, Vec<Expr>),
-    /// The opposite number.
+    /// A negation.
     Negative(Box<Expr>),
 }
 
 impl Expr {
-    /// What it selects.
+    /// Returns all selectors in it.
     pub fn selectors(&self) -> Vec<&Selector> {
         match self {
             Self::Number(_) | Self::Text(_) => Vec::new(),
@@ -90,12 +90,12 @@ impl Expr {
         }
     }
 
-    /// Whether it selects something for which this holds.
+    /// Returns whether `holds` applies to any selector in it.
     pub fn selects(&self, holds: &impl Fn(&Selector) -> bool) -> bool {
         self.has(&|part| matches!(part, Self::Select(selector) if holds(selector)))
     }
 
-    /// Whether this holds for something that it selects, given with the labels that alone count of it where it only groups by them.
+    /// Like [`Self::selects`], but passes the grouping labels if only they matter.
     pub fn reads(&self, holds: &impl Fn(&Selector, Option<&[String]>) -> bool) -> bool {
         match self {
             Self::Number(_) | Self::Text(_) => false,
@@ -110,7 +110,7 @@ impl Expr {
         }
     }
 
-    /// Whether it may come to something else although no metric changed: it looks at the time, or back.
+    /// Returns whether its value may change although no metric changes: it uses the current time or a range.
     pub fn depends_on_time(&self) -> bool {
         self.has(&|part| match part {
             Self::Select(selector) => selector.range.is_some(),
@@ -119,7 +119,7 @@ impl Expr {
         })
     }
 
-    /// Whether this holds for it or something in it.
+    /// Returns whether `holds` applies to it or a part of it.
     fn has(&self, holds: &impl Fn(&Self) -> bool) -> bool {
         holds(self)
             || match self {
@@ -133,7 +133,7 @@ impl Expr {
 }
 
 impl Aggregate {
-    /// The selector of which it keeps these labels alone.
+    /// Returns the selector of which the result depends only on these labels.
     fn grouped(&self) -> Option<&Selector> {
         match &self.of {
             Expr::Select(selector) if self.operator == "group" && !self.without => Some(selector),
@@ -142,7 +142,7 @@ impl Aggregate {
     }
 }
 
-/// A metric with matchers; `range` where it is asked for over time.
+/// A metric with matchers, optionally over a range.
 #[derive(Debug, Clone)]
 pub struct Selector {
     metric: String,
@@ -151,17 +151,18 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// The metric's name.
+    /// Returns the metric's name.
     pub fn metric(&self) -> &str {
         &self.metric
     }
 
-    /// How long it looks back; `None` where it takes one moment.
+    /// Returns how far it looks back; `None` for an instant selector.
     pub fn range(&self) -> Option<SignedDuration> {
         self.range
     }
 
-    /// The labels of the one series that it names, its metric among them; `None` where it stands for several.
+    /// Returns the labels of the single series that it selects, including the metric's name; `None` if it can
+    /// match several.
     pub fn series(&self) -> Option<Labels> {
         let label = |matcher: &Matcher| match &matcher.test {
             Test::Equal(value) => Some((matcher.label.clone(), value.clone())),
@@ -187,7 +188,7 @@ enum Test {
     FitsNot(Regex),
 }
 
-/// An operator between two expressions.
+/// A binary operator with its two sides.
 #[derive(Debug, Clone)]
 pub struct Binary {
     operator: String,
@@ -197,13 +198,13 @@ pub struct Binary {
     matching: Matching,
 }
 
-/// Which samples of two sides belong together.
+/// Which samples of the two sides match.
 #[derive(Debug, Clone, Default)]
 struct Matching {
-    /// Whether `labels` are those that count, or those that do not.
+    /// Whether to match by `labels` instead of ignoring them.
     on: bool,
     labels: Vec<String>,
-    /// Labels that the many take from the one; `None`: there is one on either side.
+    /// Labels to copy from the "one" side. In one-to-one matching, both are `None`.
     group_left: Option<Vec<String>>,
     group_right: Option<Vec<String>>,
 }
@@ -214,7 +215,7 @@ pub struct Aggregate {
     operator: String,
     parameter: Option<Expr>,
     of: Expr,
-    /// Whether `labels` are dropped rather than kept.
+    /// Whether `labels` are dropped instead of kept.
     without: bool,
     labels: Vec<String>,
 }

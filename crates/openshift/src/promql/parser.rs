@@ -1,30 +1,30 @@
-//! Tokens to an expression.
+//! Parses tokens to an expression.
 
 use regex::Regex;
 
 use super::lexer::{Token, tokens};
 use super::{Aggregate, Binary, Expr, Matcher, Matching, Selector, Test};
 
-/// How deep expressions may nest.
+/// Maximum nesting depth of expressions.
 const DEPTH_MAX: usize = 40;
 
 const AGGREGATIONS: &[&str] = &["group", "max", "min", "sum", "count", "topk", "bottomk"];
 
-/// Functions, and how many arguments each takes.
+/// Functions with their number of arguments.
 const FUNCTIONS: &[(&str, usize)] =
     &[("absent", 1), ("changes", 1), ("label_replace", 5), ("max_over_time", 1), ("time", 0)];
 
-/// Functions of a range.
+/// Functions that take a range.
 const OVER_TIME: &[&str] = &["changes", "max_over_time"];
 
-/// Operators by how tightly they bind, the loosest first.
+/// Operators by precedence, the lowest first.
 const LEVELS: &[&[&str]] =
     &[&["or"], &["and", "unless"], &["==", "!=", ">", "<", ">=", "<="], &["+", "-"], &["*", "/", "%"]];
 
-/// Reads an expression.
+/// Parses an expression.
 ///
 /// # Errors
-/// It is no PromQL, or none of the part that is known here.
+/// It is invalid PromQL, or outside the supported subset.
 pub fn parse(text: &str) -> Result<Expr, String> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     let expr = parser.level(0)?;
@@ -57,7 +57,7 @@ impl Parser {
         format!("expected {wanted}, found {found}")
     }
 
-    /// Takes a sign or a word, if it is the next token.
+    /// Consumes the next token if it is this one.
     fn take(&mut self, wanted: &str) -> bool {
         let is = match self.peek() {
             Some(Token::Sign(sign)) => *sign == wanted,
@@ -82,7 +82,7 @@ impl Parser {
     fn level(&mut self, level: usize) -> Result<Expr, String> {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.level(level + 1)?;
-        // Each operator nests the tree by one, and trees are walked by recursion.
+        // Each operator nests the tree by one level, and trees are walked recursively.
         for _ in 0..DEPTH_MAX {
             let Some(operator) = operators.iter().find(|operator| self.take(operator)) else {
                 return Ok(left);
@@ -173,7 +173,7 @@ impl Parser {
         Ok(Expr::Aggregate(Box::new(Aggregate { operator, parameter, of, without, labels })))
     }
 
-    /// `by (...)` or `without (...)`.
+    /// Parses `by (...)` or `without (...)`.
     fn grouping(&mut self) -> Result<Option<(bool, Vec<String>)>, String> {
         if self.take("by") {
             return Ok(Some((false, self.labels()?)));
@@ -252,7 +252,7 @@ impl Parser {
     }
 }
 
-/// Regular expressions of PromQL must fit the whole text.
+/// Compiles a regular expression that must match the whole text.
 pub(super) fn anchored(pattern: &str) -> Result<Regex, String> {
     Regex::new(&format!("^(?s:{pattern})$"))
         .map_err(|_| format!("{pattern:?} is no regular expression that can be used here"))

@@ -1,16 +1,17 @@
-//! How long an expression stands that looks at the time: most of those do no more than wait for something to be old enough.
+//! Determines how long the result of a time-dependent expression stays valid. Most such expressions only
+//! compare an age with a minimum.
 
 use windtunnel_core::clock::Time;
 
 use super::evaluate::vector;
 use super::{Binary, Expr, Metrics, evaluate};
 
-/// Aggregations that make a sample of every group, whatever the values in it are.
+/// Aggregations that return one sample per group, whatever its values.
 const OF_ANY_VALUE: [&str; 6] = ["avg", "count", "group", "max", "min", "sum"];
 
-/// Up to when an expression comes to samples of the labels that it comes to now, as long as these metrics stay what they are;
-/// `None` where only another evaluation tells. It is told of comparisons `time() - <metric> >= <number>`, also in aggregations and
-/// beside others. Values may become other ones meanwhile.
+/// Returns the time up to which the expression keeps the labels of its current result, as long as the metrics
+/// do not change; `None` if this is unknown without a new evaluation. The values may still change. Supports
+/// comparisons `time() - <metric> >= <number>`, also in aggregations and combined with others.
 pub fn stands_until(expr: &Expr, metrics: &dyn Metrics) -> Option<Time> {
     if !expr.depends_on_time() {
         return Some(Time::MAX);
@@ -25,7 +26,7 @@ pub fn stands_until(expr: &Expr, metrics: &dyn Metrics) -> Option<Time> {
     }
 }
 
-/// When the next sample is as old as a comparison demands. Those that are that old stay so.
+/// Returns when the next sample reaches the age of a comparison. Older samples stay in the result.
 fn is_old_at(binary: &Binary, metrics: &dyn Metrics) -> Option<Time> {
     let (Expr::Binary(age), Expr::Number(least)) = (&binary.left, &binary.right) else { return None };
     let waits = matches!(binary.operator.as_str(), ">" | ">=") && !binary.returns_bool;
@@ -39,7 +40,7 @@ fn is_old_at(binary: &Binary, metrics: &dyn Metrics) -> Option<Time> {
     Some(times?.into_iter().filter(|at| *at >= metrics.now()).min().unwrap_or(Time::MAX))
 }
 
-/// The whole second at or before so many seconds since the Unix epoch.
+/// Converts seconds since the Unix epoch to a time, rounded down to whole seconds.
 fn moment(seconds: f64) -> Option<Time> {
     #[expect(clippy::cast_possible_truncation, reason = "what is too large is no time")]
     Time::from_second(seconds.floor() as i64).ok().filter(|_| seconds.is_finite())

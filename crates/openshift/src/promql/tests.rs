@@ -1,4 +1,4 @@
-//! Expressions and what they come to.
+//! Expressions and their values.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ fn labels(list: &[(&str, &str)]) -> Labels {
     list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// Made-up metrics at 100 seconds past the epoch; `up` was scraped three times before.
+/// Invented metrics at 100 seconds after the epoch; `up` was scraped three times before.
 struct Made;
 
 impl Metrics for Made {
@@ -50,7 +50,7 @@ impl Metrics for Made {
     }
 }
 
-/// The outcome in one line: samples with their labels, or the error.
+/// The value in one line: samples with their labels, or the error.
 fn shown(text: &str) -> String {
     let show = |sample: &Sample| {
         let labels: Vec<String> =
@@ -65,7 +65,7 @@ fn shown(text: &str) -> String {
 }
 
 #[test]
-fn selectors_fit_whole_labels_and_missing_ones_are_empty() {
+fn matchers_match_whole_values_and_missing_labels_are_empty() {
     assert_eq!(shown(r#"provider{_id="",type=~"AWS|GCP"}"#), "__name__=provider,region=here,type=AWS:1");
     assert_eq!(shown(r#"provider{type=~"A"}"#), "");
     assert_eq!(shown(r#"provider{type!~"A.*"}"#), "");
@@ -76,7 +76,7 @@ fn selectors_fit_whole_labels_and_missing_ones_are_empty() {
 }
 
 #[test]
-fn a_risk_is_one_or_zero_by_or() {
+fn a_risk_evaluates_to_one_or_zero() {
     let risk = |types: &str| {
         format!("topk(1, group(provider{{type=~\"{types}\"}}) or 0 * group(provider)) # and that is all")
     };
@@ -99,7 +99,7 @@ fn aggregations_group_by_labels() {
 }
 
 #[test]
-fn sets_and_pairs_match_by_labels() {
+fn set_operators_and_arithmetic_match_by_labels() {
     assert_eq!(shown("node and on (role) role_weight{note='w'}").matches("role=worker").count(), 2);
     assert_eq!(shown("node unless on (role) role_weight{note='w'}"), "__name__=node,name=a,role=master:1");
     assert_eq!(
@@ -114,7 +114,7 @@ fn sets_and_pairs_match_by_labels() {
 }
 
 #[test]
-fn comparisons_filter_unless_they_return_truth() {
+fn comparisons_filter_unless_they_return_bool() {
     assert_eq!(shown("objects > 8 < 20"), "__name__=objects,resource=secrets:9");
     assert_eq!(shown("objects > bool 8"), "resource=pods:1 resource=nodes:0 resource=secrets:1");
     assert_eq!(shown("2 + 3 * 4 - -1"), "15");
@@ -122,7 +122,7 @@ fn comparisons_filter_unless_they_return_truth() {
 }
 
 #[test]
-fn labels_are_replaced_where_the_pattern_fits() {
+fn label_replace_changes_labels_that_match_the_pattern() {
     assert_eq!(
         shown(r#"label_replace(provider, "short", "$1", "type", "(.)WS")"#),
         "__name__=provider,region=here,short=A,type=AWS:1"
@@ -136,7 +136,7 @@ fn labels_are_replaced_where_the_pattern_fits() {
 }
 
 #[test]
-fn functions_look_at_the_time_and_back() {
+fn functions_use_the_current_time_and_ranges() {
     assert_eq!(shown("time() - 40"), "60");
     assert_eq!(shown("changes(up[3m])"), "job=a:3 job=b:0");
     assert_eq!(shown("changes(up{job='a'}[2m])"), "job=a:2");
@@ -155,8 +155,8 @@ fn functions_look_at_the_time_and_back() {
 }
 
 #[test]
-fn what_waits_for_an_age_stands_until_it_is_reached() {
-    // At 100 s; `objects` are since 30, 6 and 9 s.
+fn an_age_comparison_is_valid_until_the_next_sample_reaches_the_age() {
+    // At 100 s; the values of `objects` are 30, 6 and 9 s.
     let until = |text: &str| stands_until(&parse(text).unwrap(), &Made).map(Time::as_second);
     let never = Some(Time::MAX.as_second());
     assert_eq!(until("time() - objects >= 80"), Some(110), "of the one that is not as old yet");
@@ -183,7 +183,7 @@ fn what_waits_for_an_age_stands_until_it_is_reached() {
 }
 
 #[test]
-fn what_is_not_known_is_an_error() {
+fn reports_invalid_and_unsupported_expressions() {
     assert_eq!(shown("rate(objects[5m])"), "error: unknown function with name \"rate\"");
     assert_eq!(shown("group(provider"), "error: expected \")\", found the end");
     assert_eq!(shown("provider{type=AWS}"), "error: expected a text, found \"AWS\"");

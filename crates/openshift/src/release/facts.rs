@@ -1,4 +1,4 @@
-//! The files of `manifests/releases/`, each on top of the one that it extends.
+//! The files in `manifests/releases/`, each merged with the one that it extends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -27,25 +27,25 @@ pub(super) static FACTS: LazyLock<BTreeMap<Line, Facts>> = LazyLock::new(|| {
     merged.into_iter().map(|(line, facts)| (line, Facts::read(line, facts))).collect()
 });
 
-/// `4.14`.
+/// The text form of a minor, as `4.14`.
 pub(super) fn name((major, minor): Line) -> String {
     format!("{major}.{minor}")
 }
 
-/// What is known of a minor.
+/// The facts of a minor.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Facts {
     /// Minor of Kubernetes 1.x.
     pub(super) kubernetes: u32,
-    /// Year in the names of its advisories.
+    /// Year in its advisory URLs.
     pub(super) advisory_year: u32,
-    /// What each frozen set adds to the set before it.
+    /// The capabilities that each set adds to the previous one.
     capability_sets: BTreeMap<String, Vec<String>>,
     /// Capabilities behind feature gates, sorted bytewise.
     #[serde(default)]
     pub(super) preview_capabilities: Vec<String>,
-    /// In order of run level and name.
+    /// Sorted by run level and name.
     #[serde(deserialize_with = "in_order")]
     pub(super) components: Arc<[Component]>,
 }
@@ -68,7 +68,7 @@ impl Facts {
         known.into_iter().cloned().collect()
     }
 
-    /// The frozen sets, `None` and `vCurrent`, each sorted bytewise.
+    /// The versioned sets, `None` and `vCurrent`, each sorted bytewise.
     pub(super) fn frozen_sets(&self) -> BTreeMap<String, Vec<String>> {
         let mut sets = BTreeMap::from([("None".to_owned(), Vec::new())]);
         let mut set: BTreeSet<String> = BTreeSet::new();
@@ -81,7 +81,7 @@ impl Facts {
     }
 }
 
-/// The facts of `older` with the changes of `file`.
+/// The facts of `older` with the changes in `file`.
 fn extend(older: &Value, file: Value) -> Value {
     let mut facts = older.clone();
     let Value::Object(fields) = file else { return file };
@@ -111,7 +111,7 @@ fn append(list: &mut Value, added: Value) {
     }
 }
 
-/// Changes the component of the same run level and name by RFC 7386, or adds a new one.
+/// Merges a change into the component with the same run level and name (RFC 7386), or adds a new component.
 fn change_component(components: &mut Value, change: Value) {
     let Value::Array(components) = components else { return *components = json!([change]) };
     let same = |old: &&mut Value| old["run_level"] == change["run_level"] && old["name"] == change["name"];
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_changes_only_where_the_later_file_says_so() {
+    fn a_component_changes_only_in_the_fields_of_the_later_file() {
         check(
             "{components: [{name: a, run_level: 1, manifests: 3}, {name: a, run_level: 9, manifests: 1}]}",
             "{extends: '4.1', components: [{name: a, run_level: 9, capabilities: [X]}, {name: b, run_level: 2}]}",
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_are_added_to_old_and_new_sets() {
+    fn adds_capabilities_to_old_and_new_sets() {
         check(
             "{kubernetes: 1, capability_sets: {v4.1: [A]}}",
             "{kubernetes: 2, capability_sets: {v4.1: [B], v4.2: [C]}}",

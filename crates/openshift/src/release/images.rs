@@ -1,49 +1,48 @@
-//! The images of a release's components, and what nodes run of them. Digests and build numbers are made of the version:
-//! nobody has the real ones.
+//! Component images of a release, and the versions that its nodes report. Digests and build numbers are
+//! derived from the version, because the real ones are not known.
 
 use sha2::{Digest as _, Sha256};
 use windtunnel_core::text;
 
 use super::{Architecture, Release};
 
-/// The repository that images of components are pulled from.
+/// The repository of component images.
 const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-v4.0-art-dev";
 
-/// The component that nodes run.
+/// The component with the nodes' operating system.
 const OS: &str = "rhel-coreos";
 
 impl Release {
-    /// The pull specification of a component's image, by digest.
+    /// The pull spec of a component's image, by digest.
     pub fn image_of(&self, component: &str) -> String {
         self.image_for(component, self.architecture)
     }
 
-    /// The same for these machines.
+    /// The pull spec of a component's image for this architecture.
     pub fn image_for(&self, component: &str, architecture: Architecture) -> String {
         let several = if architecture == Architecture::Multi { " multi" } else { "" };
         let digest = Sha256::digest(format!("{component} {}{several}", self.version));
         format!("{REPOSITORY}@sha256:{}", text::hex(&digest))
     }
 
-    /// The image of the nodes' operating system, as ControllerConfig and MachineConfigs name it (`osImageURL`).
+    /// The nodes' OS image in ControllerConfig and MachineConfigs (`osImageURL`).
     pub fn os_image(&self) -> String {
         self.image_of(OS)
     }
 
-    /// Whether nodes with this image of the operating system are of this release; that for several architectures brings the
-    /// same to each.
+    /// Returns whether this OS image belongs to this release. The multi-architecture image does too.
     pub fn is_of_os(&self, os_image: &str) -> bool {
         let is_it = |architecture| self.image_for(OS, architecture) == os_image;
         is_it(self.architecture) || is_it(Architecture::Multi)
     }
 
-    /// What a node of this release reports as `status.nodeInfo.kubeletVersion`.
+    /// `status.nodeInfo.kubeletVersion` of a node.
     pub fn kubelet_version(&self) -> String {
         format!("v1.{}.{}", self.kubernetes_minor, self.version.patch)
     }
 
-    /// What a node of this release reports as `status.nodeInfo.osImage`: RHEL CoreOS is numbered by OpenShift's minor and
-    /// RHEL's up to 4.18, by RHEL's alone from 4.19.
+    /// `status.nodeInfo.osImage` of a node. RHEL CoreOS versions consist of OpenShift's minor and RHEL's up
+    /// to 4.18, and of RHEL's only from 4.19 on.
     pub fn os_name(&self) -> String {
         let digest = self.os_digest();
         let build = u32::from_be_bytes([0, digest[0], digest[1], digest[2]]);
@@ -56,7 +55,7 @@ impl Release {
         format!("Red Hat Enterprise Linux CoreOS {major}{minor}.{rhel}.{build:08}-0 ({name})")
     }
 
-    /// What a node of this release reports as `status.nodeInfo.kernelVersion`, on machines that Go calls so.
+    /// `status.nodeInfo.kernelVersion` of a node. `machine` is Go's name of its architecture.
     pub fn kernel_version(&self, machine: &str) -> String {
         let machine = match machine {
             "amd64" => "x86_64",
@@ -78,7 +77,7 @@ impl Release {
         [digest[0], digest[1], digest[2], digest[3]]
     }
 
-    /// The RHEL that nodes of this release run.
+    /// The RHEL version of the nodes.
     fn rhel(&self) -> (u32, u32) {
         match self.line() {
             (..=3, _) | (4, ..=12) => (8, 6),
@@ -88,12 +87,12 @@ impl Release {
         }
     }
 
-    /// What a node of this release reports as `status.nodeInfo.containerRuntimeVersion`: CRI-O goes with Kubernetes' minors.
+    /// `status.nodeInfo.containerRuntimeVersion` of a node. CRI-O has Kubernetes' minors.
     pub fn container_runtime_version(&self) -> String {
         format!("cri-o://1.{}.{}", self.kubernetes_minor, self.version.patch)
     }
 
-    /// The commit that the machine-config operator of this release was built from.
+    /// The commit of this release's machine-config operator.
     pub fn machine_config_commit(&self) -> String {
         let digest = Sha256::digest(format!("machine-config-operator {}", self.version));
         text::hex(&digest[..20])

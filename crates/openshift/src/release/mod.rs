@@ -1,6 +1,6 @@
-//! Facts of an OpenShift release: what its payload holds and how long its operators take.
+//! Facts of an OpenShift release: the contents of its payload, and the durations of rollouts.
 //!
-//! The facts are data in `manifests/releases/`, one file per minor; a z-stream release has the facts of its minor.
+//! The facts are in `manifests/releases/`, one file per minor. A z-stream release has the facts of its minor.
 
 mod architecture;
 mod facts;
@@ -22,33 +22,35 @@ pub use architecture::Architecture;
 use facts::FACTS;
 pub use operators::{Said, version_in};
 
-/// The repository that release images are pulled from.
+/// The repository of release images.
 const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
 
-/// One release: its name, its image and what is in it.
+/// A release: its version, its image and its contents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Release {
     /// Version, such as `4.14.8`.
     pub version: Version,
-    /// Pull specification by digest.
+    /// Pull spec by digest.
     pub image: String,
-    /// The machines that the image is for.
+    /// The architecture of the image.
     pub architecture: Architecture,
-    /// Minor of the Kubernetes 1.x that its kube-apiserver is.
+    /// Minor of its Kubernetes 1.x.
     pub kubernetes_minor: u32,
-    /// Channels that list it, sorted.
+    /// Channels that contain it, sorted.
     pub channels: Vec<String>,
-    /// Advisory page.
+    /// URL of its advisory.
     pub url: String,
     /// All capabilities that it knows, sorted bytewise.
     pub known_capabilities: Vec<String>,
-    /// Those that it knows beside them with a feature set of previews, sorted bytewise. There, `vCurrent` has them too.
+    /// Further capabilities that it knows with a preview feature set, sorted bytewise. `vCurrent` then
+    /// contains them.
     pub preview_capabilities: Vec<String>,
     /// Named capability sets (`None`, `v4.11` ..., `vCurrent`), each sorted bytewise.
     pub capability_sets: BTreeMap<String, Vec<String>>,
-    /// Payload components in order of run level and name. All releases of a minor share them.
+    /// Payload components. Those from facts are sorted by run level and name, and shared by all releases of a
+    /// minor.
     pub components: Arc<[Component]>,
-    /// Its real manifests, where they are known; they take the place of `components`.
+    /// Its real manifests, if they are available. They replace those that `components` describes.
     pub payload: Option<Arc<Payload>>,
 }
 
@@ -60,26 +62,27 @@ pub struct Component {
     pub name: String,
     /// Run level, `0..=99`.
     pub run_level: u8,
-    /// How many manifests it has beside those modelled one by one (CRDs, Deployment, ClusterOperator).
+    /// The number of its manifests except CRDs, Deployment and ClusterOperator, which are modelled
+    /// separately.
     pub manifests: u32,
-    /// Capabilities that must all be enabled for it to be applied.
+    /// Capabilities that must all be enabled to apply it.
     #[serde(default)]
     pub capabilities: Vec<String>,
-    /// CRDs that it ships, by plural and group, such as `clusterversions.config.openshift.io`.
+    /// Its CRDs by plural and group, such as `clusterversions.config.openshift.io`.
     #[serde(default)]
     pub crds: Vec<String>,
-    /// CRDs that it ships with feature sets of previews alone.
+    /// Its CRDs that exist only with a preview feature set.
     #[serde(default)]
     pub previews: Vec<String>,
-    /// Files of `manifests/payload/` with more of its objects, by their names.
+    /// File names in `manifests/payload/` with more of its objects.
     #[serde(default)]
     pub objects: Vec<String>,
-    /// The operator that it runs, if any.
+    /// Its operator, if it has one.
     #[serde(default)]
     pub operator: Option<Operator>,
 }
 
-/// An operator with its ClusterOperator.
+/// An operator with a ClusterOperator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operator {
@@ -89,44 +92,44 @@ pub struct Operator {
     pub namespace: String,
     /// Name of its Deployment.
     pub deployment: String,
-    /// Names in `status.versions` beside `operator`.
+    /// Names in `status.versions` other than `operator`.
     #[serde(default)]
     pub operands: Vec<String>,
-    /// Shortest and longest time that a rollout to another release takes, in seconds.
+    /// Minimum and maximum duration of a rollout in seconds.
     pub rollout_seconds: (u64, u64),
-    /// What it says beyond what all operators do, when all is well.
+    /// Conditions with its own text while it is healthy.
     #[serde(default)]
     pub says: Vec<Said>,
-    /// What its manifest says that it is to report in `status.versions`, where there is a manifest.
+    /// The versions in the `status.versions` of its manifest, if there is a manifest.
     #[serde(skip)]
     pub versions: Option<Vec<(String, String)>>,
-    /// What its manifest says in `status.relatedObjects`, where there is a manifest.
+    /// The `status.relatedObjects` of its manifest, if there is a manifest.
     #[serde(skip)]
     pub related_objects: Option<Value>,
-    /// The ServiceAccount that it runs as, where its Deployment names one.
+    /// Its ServiceAccount, if its Deployment has one.
     #[serde(skip)]
     pub account: Account,
 }
 
-/// As whom an operator writes.
+/// The identity of an operator.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Account {
-    /// As the ServiceAccount that is called like its Deployment.
+    /// The ServiceAccount with the name of its Deployment.
     #[default]
     OfDeployment,
-    /// As this ServiceAccount, which the payload binds to a role.
+    /// This ServiceAccount, which the payload binds to a role.
     Named(String),
-    /// As an administrator: the payload does not tell what it may do.
+    /// An administrator, because the payload does not define its permissions.
     Unknown,
 }
 
 impl Release {
-    /// The operators that it brings.
+    /// The operators in its components.
     pub fn operators(&self) -> impl Iterator<Item = &Operator> {
         self.components.iter().filter_map(|component| component.operator.as_ref())
     }
 
-    /// The operator of the ClusterOperator of this name.
+    /// The operator with this ClusterOperator.
     pub fn operator(&self, cluster_operator: &str) -> Option<&Operator> {
         self.operators().find(|operator| operator.cluster_operator == cluster_operator)
     }
@@ -154,8 +157,8 @@ impl Release {
         })
     }
 
-    /// The release of this version with the manifests of `payload`, which tell better than the facts of its minor what
-    /// they tell at all.
+    /// The release of this version with the manifests of `payload`, which take precedence over the facts of
+    /// its minor.
     ///
     /// # Errors
     /// As [`Release::find`].
@@ -173,25 +176,25 @@ impl Release {
         Ok(release)
     }
 
-    /// The same release for these machines. All machines of a run that has one architecture have the same, so only the image
-    /// for several is another one.
+    /// The same release for this architecture. All machines of a run have the same architecture, so only the
+    /// multi-architecture image differs.
     #[must_use]
     pub fn of(self, architecture: Architecture) -> Self {
         let image = if architecture == Architecture::Multi { self.multi_image() } else { self.image.clone() };
         Self { image, architecture, ..self }
     }
 
-    /// Pull specification of its image for several architectures.
+    /// Pull spec of its multi-architecture image.
     pub fn multi_image(&self) -> String {
         pullspec(&Sha256::digest(format!("windtunnel {} multi", self.version)))
     }
 
-    /// The minors that there are facts for, ascending.
+    /// The minors with facts, ascending.
     pub fn lines() -> impl Iterator<Item = Line> {
         FACTS.keys().copied()
     }
 
-    /// The release as ClusterVersion's status shows it, in `desired` and `availableUpdates`.
+    /// The release as in `desired` and `availableUpdates` of ClusterVersion's status.
     pub fn as_status(&self) -> Value {
         let mut status = json!({
             "version": self.version.to_string(),
@@ -203,15 +206,16 @@ impl Release {
         status
     }
 
-    /// Adds that it is for several architectures to what a status says of it, which has a place for that from 4.21 on.
+    /// Adds the architecture to a release in a status, which has this field for multi-architecture payloads
+    /// from 4.21 on.
     pub fn tell_architecture(&self, status: &mut Value) {
         if self.architecture == Architecture::Multi && self.line() >= (4, 21) {
             status["architecture"] = json!(self.architecture.in_cluster_version());
         }
     }
 
-    /// The version that a ClusterOperator reports of an operand: Kubernetes' own for Kubernetes' programs, the operator's
-    /// image for the machine-config operator's, else that of the release.
+    /// The version of an operand in a ClusterOperator: Kubernetes' own for Kubernetes components, the
+    /// operator image for machine-config's `operator-image`, or else that of the release.
     pub fn operand_version(&self, operand: &str) -> String {
         match operand {
             "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" => {
@@ -222,7 +226,7 @@ impl Release {
         }
     }
 
-    /// What an operator of this release reports in `status.versions`: by its manifest, or of its operands and itself.
+    /// The `status.versions` of an operator: from its manifest, or else of its operands and itself.
     pub fn versions_of(&self, operator: &Operator) -> Vec<(String, String)> {
         let of_facts = || {
             let operands = operator.operands.iter().map(|name| (name.clone(), self.operand_version(name)));
@@ -231,7 +235,7 @@ impl Release {
         operator.versions.clone().unwrap_or_else(of_facts)
     }
 
-    /// Whether its payload defines the custom resource of this plural and group.
+    /// Returns whether its payload has the CRD with this plural and group.
     pub fn defines(&self, crd: &str) -> bool {
         match &self.payload {
             Some(payload) => payload.manifests.iter().any(|manifest| {
@@ -252,7 +256,7 @@ fn pullspec(digest: &[u8]) -> String {
     format!("{REPOSITORY}@sha256:{}", text::hex(digest))
 }
 
-/// Channels of a minor, sorted; only even minors have extended update support.
+/// Channels of a minor, sorted. Only even minors have extended update support.
 fn channels((major, minor): Line) -> Vec<String> {
     ["candidate", "eus", "fast", "stable"]
         .iter()
@@ -261,15 +265,15 @@ fn channels((major, minor): Line) -> Vec<String> {
         .collect()
 }
 
-/// A version that no facts are known for.
+/// A version without facts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown release {version}: there are facts for {known}{hint}")]
 pub struct UnknownRelease {
-    /// What was asked for.
+    /// The requested version.
     pub version: String,
-    /// The minors that are known, joined by commas.
+    /// The known minors, joined by commas.
     pub known: String,
-    /// `; did you mean ...?` with the nearest known version, or nothing.
+    /// `; did you mean ...?` with the nearest known version, or empty.
     pub hint: String,
 }
 

@@ -1,4 +1,4 @@
-//! The operators of a payload: what its manifests tell of them.
+//! Operators in the manifests of a payload.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,17 +7,17 @@ use windtunnel_core::condition::Condition;
 use super::{Account, Component, Operator, Release};
 use crate::payload::{Manifest, Payload};
 
-/// How long operators take that no facts are known of, in seconds.
+/// The rollout duration of operators without facts, in seconds.
 const ROLLOUT_SECONDS: (u64, u64) = (20, 60);
-/// Variables in which Deployments tell an operator its version, the best first.
+/// Variables in Deployments with the operator's version, the preferred one first.
 const VERSION_VARIABLES: [&str; 2] = ["RELEASE_VERSION", "OPERATOR_IMAGE_VERSION"];
 
-/// A condition that an operator says in its own words.
+/// A condition with an operator's own text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Said {
-    /// The platforms where it does (`PlatformType` of openshift/api); none: wherever no other condition of the type is for the
-    /// platform.
+    /// The platforms with this text (`PlatformType` of openshift/api). If empty, all platforms that no other
+    /// text of this condition names.
     #[serde(default)]
     pub platforms: Vec<String>,
     /// Type of the condition.
@@ -25,16 +25,16 @@ pub struct Said {
     pub kind: String,
     /// Its status.
     pub status: String,
-    /// Its reason; may be empty.
+    /// Its reason, which may be empty.
     #[serde(default)]
     pub reason: String,
-    /// Its message, in which `{version}` stands for the operator's version; may be empty.
+    /// Its message, which may be empty. `{version}` is replaced by the operator's version.
     #[serde(default)]
     pub message: String,
 }
 
-/// One component for each ClusterOperator that the payload has a manifest of, and the operator's own, by the facts of
-/// `release` where they know it.
+/// One component per ClusterOperator manifest in the payload. Facts of `release` add what manifests do not
+/// contain.
 pub(super) fn components(release: &Release, payload: &Payload) -> Vec<Component> {
     let known = |name: &str| release.operator(name);
     let is_operator = |manifest: &&Manifest| {
@@ -65,7 +65,7 @@ pub(super) fn components(release: &Release, payload: &Payload) -> Vec<Component>
     components
 }
 
-/// What a ClusterOperator's manifest and its neighbours tell of an operator.
+/// The operator that a ClusterOperator's manifest and the related manifests define.
 fn operator<'a>(
     manifest: &Manifest,
     payload: &Payload,
@@ -95,13 +95,13 @@ fn operator<'a>(
 }
 
 impl Operator {
-    /// `status.relatedObjects`: by its manifest, or the namespace that it runs in; null where there are none.
+    /// `status.relatedObjects`: from its manifest, or else its namespace. Null if its manifest has none.
     pub fn related_objects(&self) -> Value {
         let of_facts = || json!([{ "group": "", "resource": "namespaces", "name": self.namespace }]);
         self.related_objects.clone().unwrap_or_else(of_facts)
     }
 
-    /// What it says in its own words on a platform, at a version, when all is well.
+    /// Its conditions with its own text on a platform, at a version, while it is healthy.
     pub fn own_words(&self, platform: &str, version: &str) -> impl Iterator<Item = Condition> {
         let names = move |said: &&Said| said.platforms.iter().any(|name| name == platform);
         let counts = move |said: &&Said| {
@@ -114,7 +114,7 @@ impl Operator {
     }
 }
 
-/// The Deployment of an operator: of those of its component the one that is told a version.
+/// The Deployment of an operator: that of its component with a version variable.
 fn deployment<'p>(manifest: &Manifest, payload: &'p Payload) -> Option<&'p Manifest> {
     let told = |deployment: &&Manifest| {
         deployment.object["kind"] == "Deployment"
@@ -124,7 +124,7 @@ fn deployment<'p>(manifest: &Manifest, payload: &'p Payload) -> Option<&'p Manif
     payload.manifests.iter().find(told)
 }
 
-/// The version that a Deployment tells its program.
+/// The operator's version in the environment of a Deployment.
 pub fn version_in(deployment: &Value) -> Option<&str> {
     let containers = deployment.pointer("/spec/template/spec/containers")?.as_array()?;
     let variables = || containers.iter().filter_map(|container| container["env"].as_array()).flatten();
@@ -141,7 +141,7 @@ fn versions(cluster_operator: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether a ClusterRoleBinding of the payload names this ServiceAccount.
+/// Returns whether a ClusterRoleBinding of the payload has this ServiceAccount as a subject.
 fn is_bound(payload: &Payload, namespace: &str, account: &str) -> bool {
     let subjects = payload
         .manifests

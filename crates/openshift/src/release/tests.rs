@@ -21,7 +21,7 @@ fn total(release: &Release) -> u64 {
 }
 
 #[test]
-fn each_minor_knows_its_capabilities() {
+fn each_minor_has_its_capabilities() {
     for (minor, count) in
         [(11, 3), (12, 7), (13, 8), (14, 12), (15, 14), (16, 16), (17, 16), (18, 17), (19, 17), (20, 17)]
     {
@@ -35,7 +35,7 @@ fn each_minor_knows_its_capabilities() {
 }
 
 #[test]
-fn older_sets_gained_machines_in_4_14_and_the_last_set_is_that_of_4_18() {
+fn older_sets_gained_machine_api_in_4_14_and_the_last_set_is_v4_18() {
     let machines =
         |version: &str, set: &str| release(version).capability_sets[set].contains(&"MachineAPI".to_owned());
     assert!(!machines("4.13.1", "v4.13"));
@@ -50,7 +50,7 @@ fn older_sets_gained_machines_in_4_14_and_the_last_set_is_that_of_4_18() {
 }
 
 #[test]
-fn the_cluster_version_schema_allows_just_these_capabilities_and_sets() {
+fn the_clusterversion_schema_has_exactly_these_capabilities_and_sets() {
     for release in all() {
         let crd = crate::manifests::crd("clusterversions.config.openshift.io", release.line()).unwrap();
         let at = |pointer: &str| -> BTreeSet<String> {
@@ -71,7 +71,7 @@ fn the_cluster_version_schema_allows_just_these_capabilities_and_sets() {
 }
 
 #[test]
-fn components_come_in_order_and_ask_only_for_what_the_release_knows() {
+fn components_are_sorted_and_require_only_known_capabilities() {
     for release in all() {
         let order: Vec<_> = release.components.iter().map(|c| (c.run_level, c.name.clone())).collect();
         assert!(order.windows(2).all(|pair| pair[0] < pair[1]), "sorted, each once");
@@ -86,7 +86,7 @@ fn components_come_in_order_and_ask_only_for_what_the_release_knows() {
 }
 
 #[test]
-fn objects_of_components_are_there_and_among_the_manifests_that_are_counted() {
+fn objects_of_components_exist_and_are_included_in_the_number_of_manifests() {
     for component in all().flat_map(|release| release.components.to_vec()) {
         let found = component.objects.iter().map(|name| crate::manifests::payload(name).len());
         assert!(found.clone().all(|count| count > 0), "{:?}", component.objects);
@@ -95,7 +95,7 @@ fn objects_of_components_are_there_and_among_the_manifests_that_are_counted() {
 }
 
 #[test]
-fn operators_are_the_real_ones() {
+fn operators_match_the_real_payloads() {
     for (version, count) in
         [("4.11.1", 32), ("4.12.1", 33), ("4.13.1", 33), ("4.14.1", 33), ("4.17.1", 33), ("4.18.1", 34)]
     {
@@ -140,7 +140,7 @@ fn rollouts_of_all_run_levels_take_about_an_hour() {
 }
 
 #[test]
-fn a_release_has_the_same_name_image_and_advisory_every_time() {
+fn a_release_always_has_the_same_image_and_advisory() {
     let release = release("4.14.8");
     assert_eq!(release.line(), (4, 14));
     assert_eq!(
@@ -154,7 +154,7 @@ fn a_release_has_the_same_name_image_and_advisory_every_time() {
 }
 
 #[test]
-fn an_unknown_version_is_refused_with_what_is_known() {
+fn rejects_an_unknown_version_with_the_known_minors() {
     let error = |version: &str| Release::find(&version.parse().unwrap()).unwrap_err().to_string();
     let known = "4.11, 4.12, 4.13, 4.14, 4.15, 4.16, 4.17, 4.18, 4.19, 4.20, 4.21, 4.22, 5.0";
     assert_eq!(

@@ -1,8 +1,9 @@
-//! The service-ca operator and its controller as one: certificates for Services that ask for one, and for who connects to them
-//! the bundle with what they are signed by.
+//! The service-ca operator and its controller in one. It issues certificates for Services that request one,
+//! and injects the CA bundle for their clients.
 //!
-//! A signer that is gone is made anew, and all that the old one signed with it. The real one notes at each Service who signed, and
-//! puts bundles into APIServices, webhooks and definitions too; of the signer's own age there is nothing here.
+//! A deleted signer is recreated, and all certificates are reissued with it. The real controller also
+//! annotates each Service with the signer, injects bundles into APIServices, webhooks and CRDs, and rotates
+//! an old signer. None of this is simulated.
 
 #[cfg(test)]
 mod tests;
@@ -19,22 +20,23 @@ use windtunnel_core::{Change, Identity, Key, Object, View, Write};
 use crate::certificate::{BUNDLE_KEY, Certificate};
 use crate::release;
 
-/// The ClusterOperator of whose operator this is.
+/// The ClusterOperator of this operator.
 pub const CLUSTER_OPERATOR: &str = "service-ca";
 
-/// Where the signer is.
+/// Namespace of the signer's Secret.
 const NAMESPACE: &str = "openshift-service-ca";
 const SIGNER: &str = "signing-key";
-/// The annotation by which a Service asks for a certificate in this Secret, and a ConfigMap for the bundle.
+/// Annotations by which a Service requests a certificate in the named Secret, and a ConfigMap requests the
+/// bundle.
 const WANTS_CERTIFICATE: &str = "service.beta.openshift.io/serving-cert-secret-name";
 const WANTS_BUNDLE: &str = "service.beta.openshift.io/inject-cabundle";
-/// What Secrets tell of the Service whose they are, and until when they are good.
+/// Annotations of Secrets with their Service and their expiry.
 const SERVICE_NAME: &str = "service.beta.openshift.io/originating-service-name";
 const SERVICE_UID: &str = "service.beta.openshift.io/originating-service-uid";
 const EXPIRY: &str = "service.beta.openshift.io/expiry";
 const GOOD_FOR: SignedDuration = SignedDuration::from_hours(2 * 365 * 24);
 
-/// Who signs the certificates of Services.
+/// The issuer of certificates for Services.
 #[derive(Debug, Clone)]
 pub struct ServiceCa {
     namespace: String,
@@ -45,7 +47,7 @@ pub struct ServiceCa {
 }
 
 impl ServiceCa {
-    /// That of the operator of these facts, once it is there.
+    /// The controller of the operator with these facts. It starts once the operator is deployed.
     pub fn new(facts: &release::Operator, streams: &Streams) -> Self {
         Self {
             namespace: facts.namespace.clone(),
@@ -81,7 +83,7 @@ impl ServiceCa {
         }
     }
 
-    /// What makes a signer where there is none.
+    /// The writes that create a missing signer.
     fn new_signer(&self, view: &View, now: Time) -> Vec<Write> {
         if view.get_key(&NAMESPACES.key("", NAMESPACE)).is_none() {
             return vec![Write::create(&NAMESPACES, json!({ "metadata": { "name": NAMESPACE } }))];
@@ -92,7 +94,7 @@ impl ServiceCa {
         vec![Write::create(&SECRETS, secret(&metadata, &Certificate::of_signer(subject, key)))]
     }
 
-    /// What gives a Service a certificate of this signer.
+    /// The write that gives a Service a certificate of this signer, if it has none.
     fn certify(&self, service: &Object, signer: &Certificate, view: &View, now: Time) -> Option<Write> {
         let name = service.annotation(WANTS_CERTIFICATE)?;
         let found = view.get(&SECRETS, service.namespace(), name);
@@ -131,7 +133,7 @@ impl ServiceCa {
     }
 }
 
-/// What puts the signer's certificate into a ConfigMap, and nothing beside it.
+/// The write that replaces a ConfigMap's data by the signer's certificate.
 fn inject(map: &Object, signer: &Certificate) -> Option<Write> {
     let data = json!({ (BUNDLE_KEY): signer.pem() });
     if map["data"] == data {
@@ -150,7 +152,7 @@ fn signer() -> Key {
     SECRETS.key(NAMESPACE, SIGNER)
 }
 
-/// Whether a Service or a ConfigMap asks for something.
+/// Returns whether a Service or a ConfigMap requests something.
 fn wants(object: &Object) -> bool {
     object.annotation(WANTS_CERTIFICATE).is_some() || object.annotation(WANTS_BUNDLE) == Some("true")
 }

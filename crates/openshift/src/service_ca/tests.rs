@@ -1,4 +1,4 @@
-//! Certificates as they come, and as they are renewed.
+//! Tests of issuing and reissuing certificates.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::testing::Rig;
@@ -28,7 +28,7 @@ fn asking(name: &str, annotations: &Value) -> Value {
     json!({ "metadata": { "namespace": "web", "name": name, "annotations": annotations } })
 }
 
-/// A Service that asks for a certificate and one that does not; the same of ConfigMaps.
+/// A Service that requests a certificate and one that does not, and the same for ConfigMaps.
 fn rig() -> Rig {
     let mut rig = Rig::new();
     rig.put(&NAMESPACES, json!({ "metadata": { "name": "web" } }));
@@ -52,7 +52,7 @@ fn certificate(rig: &Rig, namespace: &str, name: &str) -> Certificate {
     Certificate::in_secret(secret(rig, namespace, name).unwrap()).unwrap()
 }
 
-/// The signer, once everybody who asked has what it signed.
+/// The signer. Asserts that all requested certificates and bundles are up to date.
 fn signer(rig: &Rig) -> Certificate {
     let signer = certificate(rig, NAMESPACE, SIGNER);
     assert_eq!(signer.signed_by, signer.key);
@@ -65,7 +65,7 @@ fn signer(rig: &Rig) -> Certificate {
 }
 
 #[test]
-fn who_asks_gets_a_certificate_and_the_bundle_and_nobody_else_does() {
+fn issues_certificates_and_bundles_only_on_request() {
     let mut rig = rig();
     rig.run(60);
     assert_eq!(rig.writes, 0, "there is no operator yet: {:#?}", rig.log);
@@ -85,7 +85,7 @@ fn who_asks_gets_a_certificate_and_the_bundle_and_nobody_else_does() {
 }
 
 #[test]
-fn a_signer_that_is_gone_is_made_anew_and_what_it_signed_with_it() {
+fn a_deleted_signer_is_recreated_and_its_certificates_reissued() {
     let mut rig = rig();
     rig.put(&DEPLOYMENTS, deployment());
     rig.run(60);
@@ -97,7 +97,7 @@ fn a_signer_that_is_gone_is_made_anew_and_what_it_signed_with_it() {
 }
 
 #[test]
-fn what_others_put_in_its_place_is_put_right() {
+fn restores_changed_and_deleted_certificates_and_bundles() {
     let mut rig = rig();
     rig.put(&DEPLOYMENTS, deployment());
     rig.run(60);

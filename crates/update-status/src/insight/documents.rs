@@ -1,5 +1,5 @@
-//! Published documents as they were read. Expectations look at the same ones whenever anything changes, timelines compare each
-//! with the one before it, and to read YAML takes longer than all else that a run does.
+//! A cache of parsed YAML documents. Expectations reread the published documents on every change and
+//! timelines compare consecutive versions, and parsing YAML would be the slowest part of a run.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,17 +8,17 @@ use std::rc::Rc;
 use serde_json::Value;
 use windtunnel_core::yaml;
 
-/// How many are remembered; then all are forgotten.
+/// Maximum number of cached documents. At the limit, the cache is cleared.
 const MOST: usize = 4096;
 
 type Documents = BTreeMap<String, Option<Rc<Value>>>;
 
 thread_local! {
-    /// What the text of a document says does not depend on the run, so runs on a thread share it.
+    /// The parsed content does not depend on the run, so all runs on a thread share the cache.
     static READ: RefCell<Documents> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// What a document says; `None` if it is no YAML.
+/// Returns the parsed document; `None` if it is not valid YAML.
 pub fn read(document: &str) -> Option<Rc<Value>> {
     READ.with_borrow_mut(|known| {
         if let Some(read) = known.get(document) {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_read_once_and_what_is_none_is_none_again() {
+    fn parses_a_document_once_and_caches_failures() {
         let first = read("a: 1").unwrap();
         assert!(Rc::ptr_eq(&first, &read("a: 1").unwrap()));
         assert_eq!(first["a"], 1);

@@ -1,29 +1,29 @@
-//! The health insight: something that a cluster administrator may have to act on.
+//! The health insight: a problem that a cluster administrator may have to act on.
 
 use serde::{Deserialize, Serialize};
 use windtunnel_core::clock::Time;
 
 use super::{ResourceRef, time};
 
-/// Something that a cluster administrator may have to act on.
+/// A problem that a cluster administrator may have to act on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HealthInsight {
-    /// Since when it is so.
+    /// When the problem started.
     #[serde(with = "time::required")]
     pub started_at: Time,
-    /// What it is about.
+    /// The affected part of the cluster and its objects.
     pub scope: Scope,
-    /// What it means.
+    /// The severity and the effect.
     pub impact: Impact,
-    /// What to do.
+    /// The recommended action.
     pub remediation: Remediation,
 }
 
-/// What a health insight is about.
+/// The affected part of the cluster and its objects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
-    /// Which part of the cluster.
+    /// The part of the cluster.
     #[serde(rename = "type")]
     pub kind: ScopeType,
     /// The objects concerned, at most 16.
@@ -31,7 +31,7 @@ pub struct Scope {
     pub resources: Vec<ResourceRef>,
 }
 
-/// Which part of the cluster.
+/// A part of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScopeType {
     /// The control plane.
@@ -41,18 +41,18 @@ pub enum ScopeType {
 }
 
 impl ScopeType {
-    /// That of a pool, by whether it is the one of the control plane.
+    /// Returns the scope of a pool.
     pub fn of(is_control_plane: bool) -> Self {
         if is_control_plane { Self::ControlPlane } else { Self::WorkerPool }
     }
 }
 
-/// What a health insight means.
+/// The severity and the effect of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Impact {
-    /// How bad.
+    /// The severity.
     pub level: ImpactLevel,
-    /// Bad for what.
+    /// The affected aspect of the cluster.
     #[serde(rename = "type")]
     pub kind: ImpactType,
     /// One line, 1 to 256 characters.
@@ -62,38 +62,38 @@ pub struct Impact {
     pub description: String,
 }
 
-/// How bad something is.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ImpactLevel {
-    /// It cannot be told.
+    /// Not known.
     Unknown,
-    /// Not bad; good to know.
+    /// Information only; no harm expected.
     Info,
-    /// It may come to harm.
+    /// Harm is possible.
     Warning,
-    /// It does harm.
+    /// Harm is done.
     Error,
-    /// It does harm that does not pass by itself.
+    /// Harm is done and does not end without intervention.
     Critical,
 }
 
-/// What something is bad for.
+/// An aspect of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ImpactType {
     /// Nothing.
     None,
-    /// It cannot be told.
+    /// Not known.
     Unknown,
-    /// The API may not answer.
+    /// The API may be unavailable.
     #[serde(rename = "API Availability")]
     ApiAvailability,
-    /// Less room for workloads.
+    /// Less capacity for workloads.
     #[serde(rename = "Cluster Capacity")]
     ClusterCapacity,
-    /// Applications may not answer.
+    /// Applications may be unavailable.
     #[serde(rename = "Application Availability")]
     ApplicationAvailability,
-    /// Applications do not answer.
+    /// Applications are down.
     #[serde(rename = "Application Outage")]
     ApplicationOutage,
     /// Data may be lost.
@@ -102,18 +102,18 @@ pub enum ImpactType {
     /// The update takes longer.
     #[serde(rename = "Update Speed")]
     UpdateSpeed,
-    /// The update does not go on.
+    /// The update makes no progress.
     #[serde(rename = "Update Stalled")]
     UpdateStalled,
 }
 
-/// What to do about it.
+/// The recommended action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remediation {
-    /// Address of a page that tells, at most 512 characters.
+    /// URL of a page with instructions, at most 512 characters.
     pub reference: String,
-    /// When it may be over by itself.
+    /// Estimated end without intervention.
     #[serde(with = "time::optional", default, skip_serializing_if = "Option::is_none")]
     pub estimated_finish: Option<Time>,
 }

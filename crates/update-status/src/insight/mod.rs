@@ -20,36 +20,36 @@ pub use pool::{
     MachineConfigPoolStatusInsight, PoolAssessment, PoolNodesSummaryType, PoolNodesUpdateSummary,
 };
 
-/// What an informer knows about one thing, in the envelope that the API keeps it in.
+/// One insight of an informer, in the API's envelope.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Wire<Option<Detail>>")]
 pub struct Insight {
     /// Unique among the insights of an informer.
     pub uid: String,
-    /// When what the insight says was first known to be so.
+    /// When the informer first had the insight with its present content.
     pub acquired_at: Time,
-    /// What it says.
+    /// The content.
     pub detail: Detail,
 }
 
-/// The union member of an insight; its name is the insight's `type`.
+/// The content of an insight: the union member, whose name is the insight's `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Detail {
-    /// How far the update of the control plane is, by its ClusterVersion.
+    /// The update progress of the control plane, according to its ClusterVersion.
     ClusterVersion(ClusterVersionStatusInsight),
-    /// Whether a cluster operator is updated, and whether it is well.
+    /// Whether a cluster operator is updated and healthy.
     ClusterOperator(ClusterOperatorStatusInsight),
-    /// How far the update of a pool of nodes is.
+    /// The update progress of a pool of nodes.
     MachineConfigPool(MachineConfigPoolStatusInsight),
-    /// How far the update of a node is.
+    /// The update progress of a node.
     Node(NodeStatusInsight),
-    /// Something that a cluster administrator may have to act on.
+    /// A problem that a cluster administrator may have to act on.
     Health(HealthInsight),
 }
 
 impl Detail {
-    /// The discriminator of the union.
+    /// Returns the discriminator of the union.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::ClusterVersion(_) => "ClusterVersion",
@@ -60,7 +60,7 @@ impl Detail {
         }
     }
 
-    /// Whether it is more than that a node waits, or has nothing to wait for.
+    /// Returns whether this is more than a node without problems that waits or is updated.
     pub fn is_remarkable(&self) -> bool {
         let Self::Node(insight) = self else { return true };
         let is_updating =
@@ -68,7 +68,7 @@ impl Detail {
         !insight.message.is_empty() || insight.conditions.iter().any(is_updating)
     }
 
-    /// Its conditions; health insights have none.
+    /// Returns the conditions; health insights have none.
     pub fn conditions(&self) -> &[InsightCondition] {
         match self {
             Self::ClusterVersion(insight) => &insight.conditions,
@@ -79,7 +79,7 @@ impl Detail {
         }
     }
 
-    /// Its conditions, to be changed.
+    /// Returns the conditions for modification.
     pub fn conditions_mut(&mut self) -> &mut [InsightCondition] {
         match self {
             Self::ClusterVersion(insight) => &mut insight.conditions,
@@ -91,7 +91,7 @@ impl Detail {
     }
 }
 
-/// The envelope as text has it: a discriminator, and one member named after it.
+/// The serialized envelope: a discriminator, and one member named after it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire<D> {
@@ -104,7 +104,7 @@ struct Wire<D> {
     detail: D,
 }
 
-/// An envelope whose type and member do not belong together.
+/// The error for an envelope without the member that its type names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("insight {uid} of type {kind} has no member of that type")]
 pub struct MissingMember {
@@ -131,86 +131,86 @@ impl Serialize for Insight {
     }
 }
 
-/// How far the update of the control plane is, by its ClusterVersion.
+/// The update progress of the control plane, according to its ClusterVersion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterVersionStatusInsight {
-    /// Conditions by type; known is `Updating`.
+    /// Conditions by type: `Updating`.
     #[serde(default)]
     pub conditions: Vec<InsightCondition>,
     /// The ClusterVersion.
     pub resource: ResourceRef,
-    /// The update in one word.
+    /// The state of the update.
     pub assessment: Assessment,
-    /// From where to where.
+    /// The versions before and after the update.
     pub versions: ControlPlaneUpdateVersions,
     /// Percentage, `0..=100`.
     pub completion: i32,
-    /// When the update began; `None` (the zero time, JSON `null`) when that is not known.
+    /// When the update started; `None` (the zero time, JSON `null`) when unknown.
     #[serde(with = "time::optional", default)]
     pub started_at: Option<Time>,
-    /// When it was complete.
+    /// When the update completed.
     #[serde(with = "time::optional", default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Time>,
-    /// When it may be complete.
+    /// The estimated time of completion.
     #[serde(with = "time::optional", default, skip_serializing_if = "Option::is_none")]
     pub estimated_completed_at: Option<Time>,
 }
 
-/// An update in one word.
+/// The state of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Assessment {
-    /// It cannot be told.
+    /// Not known.
     Unknown,
-    /// It is on its way.
+    /// In progress.
     Progressing,
-    /// It is done.
+    /// Completed.
     Completed,
-    /// It is on its way, and something is wrong.
+    /// In progress, with problems.
     Degraded,
 }
 
-/// From which version to which.
+/// The versions before and after an update.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlPlaneUpdateVersions {
-    /// The version before.
+    /// The version before the update.
     pub previous: Version,
-    /// The version to be reached.
+    /// The target version.
     pub target: Version,
 }
 
-/// A version and what is remarkable about it.
+/// A version and its metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     /// Such as `4.14.8`; empty when unknown.
     pub version: String,
-    /// Remarks.
+    /// The metadata entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metadata: Vec<VersionMetadata>,
 }
 
-/// One remark on a version.
+/// One metadata entry of a version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionMetadata {
-    /// Which.
+    /// The key.
     pub key: VersionMetadataKey,
-    /// Its value, for the keys that have one.
+    /// The value, for the keys that have one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub value: String,
 }
 
-/// What can be remarked of a version.
+/// A metadata key of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VersionMetadataKey {
-    /// The cluster was, or is being, installed with it.
+    /// The cluster was, or is being, installed with this version.
     Installation,
-    /// The update to it was never completed.
+    /// The update to this version never completed.
     Partial,
-    /// The architecture of its payload.
+    /// The architecture of the release payload.
     Architecture,
 }
 
-/// Which object an insight is about.
+/// A reference to the object that an insight is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceRef {
     /// API group; empty for the core group.
@@ -226,27 +226,27 @@ pub struct ResourceRef {
 }
 
 impl ResourceRef {
-    /// The object of this name among ClusterVersions.
+    /// References a ClusterVersion.
     pub fn cluster_version(name: &str) -> Self {
         Self::of("config.openshift.io", "clusterversions", name)
     }
 
-    /// The object of this name among ClusterOperators.
+    /// References a ClusterOperator.
     pub fn cluster_operator(name: &str) -> Self {
         Self::of("config.openshift.io", "clusteroperators", name)
     }
 
-    /// The node of this name.
+    /// References a node.
     pub fn node(name: &str) -> Self {
         Self::of("", "nodes", name)
     }
 
-    /// The pool of this name among MachineConfigPools.
+    /// References a MachineConfigPool.
     pub fn machine_config_pool(name: &str) -> Self {
         Self::of("machineconfiguration.openshift.io", "machineconfigpools", name)
     }
 
-    /// The alert of this name, as `oc` refers to it.
+    /// References an alert, with the same group and resource as `oc`.
     pub fn alert(name: &str) -> Self {
         Self::of("config.openshift.io", "alerts", name)
     }

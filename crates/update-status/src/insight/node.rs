@@ -1,18 +1,19 @@
-//! The node insight: how far the update of one node is.
+//! The node insight: the update progress of one node.
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::{InsightCondition, ResourceRef, ScopeType, time};
 
-/// What the condition `Available` of a node says that cannot run pods since it is on its way, which is as it should be.
+/// Message of the condition `Available` of a node that cannot run pods because of its own update, which is
+/// expected.
 pub const AWAY: &str = "The node is away for its update";
 
-/// How far the update of a node is.
+/// The update progress of a node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeStatusInsight {
-    /// Conditions by type; known are `Updating`, `Available` and `Degraded`.
+    /// Conditions by type: `Updating`, `Available` and `Degraded`.
     #[serde(default)]
     pub conditions: Vec<InsightCondition>,
     /// The node's name.
@@ -26,10 +27,10 @@ pub struct NodeStatusInsight {
     /// The version that it runs; empty when unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
-    /// How long its update may take yet; `None` when that cannot be told.
+    /// The estimated time to completion; `None` when there is no estimate.
     #[serde(with = "time::span", default, skip_serializing_if = "Option::is_none")]
     pub est_to_complete: Option<SignedDuration>,
-    /// What is remarkable about it.
+    /// A problem of the node, if there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
 }

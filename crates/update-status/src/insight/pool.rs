@@ -1,14 +1,14 @@
-//! The pool insight: how far the update of the nodes of a MachineConfigPool is.
+//! The pool insight: the update progress of the nodes of a MachineConfigPool.
 
 use serde::{Deserialize, Serialize};
 
 use super::{InsightCondition, ResourceRef, ScopeType};
 
-/// How far the update of the nodes of a MachineConfigPool is.
+/// The update progress of the nodes of a MachineConfigPool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineConfigPoolStatusInsight {
-    /// Conditions by type; known are `Updating` and `Healthy`.
+    /// Conditions by type: `Updating` and `Healthy`.
     #[serde(default)]
     pub conditions: Vec<InsightCondition>,
     /// The pool's name.
@@ -17,17 +17,18 @@ pub struct MachineConfigPoolStatusInsight {
     pub resource: ResourceRef,
     /// Whether it is the pool of the control plane.
     pub scope_type: ScopeType,
-    /// Its update in one word.
+    /// The state of its update.
     pub assessment: PoolAssessment,
     /// Percentage of its nodes that are updated, `0..=100`.
     pub completion: i32,
-    /// How many nodes there are of each sort, one entry for each [`PoolNodesSummaryType`].
+    /// Node counts, one entry for each [`PoolNodesSummaryType`].
     #[serde(default)]
     pub summaries: Vec<PoolNodesUpdateSummary>,
 }
 
 impl MachineConfigPoolStatusInsight {
-    /// How many nodes are updated, and of how many, by the message of the condition `Updating`: summaries end at a limit.
+    /// Returns the numbers of updated nodes and of all nodes, from the message of `Updating`. Unlike the
+    /// summaries, it has no upper limit.
     pub fn updated_of(&self) -> Option<(usize, usize)> {
         let updating = self.conditions.iter().find(|condition| condition.kind == "Updating")?;
         let (updated, total) = updating.message.strip_suffix(" nodes are updated")?.split_once(" of ")?;
@@ -35,51 +36,51 @@ impl MachineConfigPoolStatusInsight {
     }
 }
 
-/// The update of a pool in one word.
+/// The state of a pool's update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolAssessment {
-    /// No node has begun.
+    /// No node has started.
     Pending,
-    /// All nodes are there.
+    /// All nodes are updated.
     Completed,
-    /// The daemon of a node failed.
+    /// The machine-config daemon of a node failed.
     Degraded,
-    /// Nodes are left out, since the pool is paused.
+    /// Outdated nodes are excluded because the pool is paused.
     Excluded,
-    /// It is on its way.
+    /// The update is in progress.
     Progressing,
 }
 
-/// How many nodes of a sort there are.
+/// The number of nodes in one category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolNodesUpdateSummary {
-    /// Which sort.
+    /// The category.
     #[serde(rename = "type")]
     pub kind: PoolNodesSummaryType,
-    /// How many, [`Self::MOST`] at most.
+    /// The number of nodes, at most [`Self::MOST`].
     pub count: i32,
 }
 
 impl PoolNodesUpdateSummary {
-    /// Most nodes that the API lets one tell.
+    /// The highest count that the API allows.
     pub const MOST: usize = 4096;
 }
 
-/// A sort of nodes. A node can be of several.
+/// A category of nodes. A node can be in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PoolNodesSummaryType {
     /// All nodes of the pool.
     Total,
-    /// Pods can run on them.
+    /// Nodes that can run pods.
     Available,
-    /// They are on their way.
+    /// Nodes whose update is in progress.
     Progressing,
-    /// They are not of the version that the cluster goes to.
+    /// Nodes that are not in phase `Updated`.
     Outdated,
-    /// Their pods are being evicted.
+    /// Nodes whose pods are being evicted.
     Draining,
-    /// They are left out, since the pool is paused.
+    /// Nodes that are excluded because the pool is paused.
     Excluded,
-    /// Their daemon failed.
+    /// Nodes whose machine-config daemon failed.
     Degraded,
 }

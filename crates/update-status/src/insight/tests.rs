@@ -1,4 +1,4 @@
-//! Insights to JSON and back, in the API's words.
+//! Insights to JSON and back, with the API's field names.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn check(text: &Value) -> Insight {
 }
 
 #[test]
-fn a_cluster_version_insight_reads_and_writes_the_field_names_of_the_api() {
+fn a_cluster_version_insight_round_trips_with_the_api_field_names() {
     let insight = check(&json!({
         "uid": "cv-version", "acquiredAt": "2024-01-02T03:04:05Z", "type": "ClusterVersion",
         "clusterVersion": {
@@ -32,7 +32,7 @@ fn a_cluster_version_insight_reads_and_writes_the_field_names_of_the_api() {
 }
 
 #[test]
-fn a_cluster_operator_insight_reads_and_writes_the_field_names_of_the_api() {
+fn a_cluster_operator_insight_round_trips_with_the_api_field_names() {
     check(&json!({
         "uid": "co-etcd", "acquiredAt": "2024-01-02T03:04:05Z", "type": "ClusterOperator",
         "clusterOperator": {
@@ -43,7 +43,7 @@ fn a_cluster_operator_insight_reads_and_writes_the_field_names_of_the_api() {
 }
 
 #[test]
-fn a_node_insight_reads_and_writes_the_field_names_of_the_api_in_their_order() {
+fn a_node_insight_round_trips_with_the_api_field_names_in_order() {
     let text = r#"{"uid":"node-a","acquiredAt":"2024-01-02T03:04:05Z","type":"Node","node":{"conditions":[{"type":"Available","status":"False","lastTransitionTime":null,"reason":"Not ready","message":"m"}],"name":"a","resource":{"resource":"nodes","name":"a"},"poolResource":{"group":"machineconfiguration.openshift.io","resource":"machineconfigpools","name":"infra"},"scopeType":"WorkerPool","version":"4.18.3","estToComplete":"1h10m0s","message":"m"}}"#;
     let insight: Insight = serde_json::from_str(text).unwrap();
     assert_eq!(serde_json::to_string(&insight).unwrap(), text);
@@ -57,7 +57,7 @@ fn a_node_insight_reads_and_writes_the_field_names_of_the_api_in_their_order() {
 }
 
 #[test]
-fn a_health_insight_reads_and_writes_the_field_names_of_the_api() {
+fn a_health_insight_round_trips_with_the_api_field_names() {
     check(&json!({
         "uid": "abc", "acquiredAt": "2024-01-02T03:04:05Z", "type": "Health",
         "health": {
@@ -70,7 +70,7 @@ fn a_health_insight_reads_and_writes_the_field_names_of_the_api() {
 }
 
 #[test]
-fn a_type_without_its_member_is_an_error() {
+fn rejects_an_insight_without_the_member_of_its_type() {
     for kind in ["Health", "Node", ""] {
         let text = json!({"uid": "x", "acquiredAt": "2024-01-02T03:04:05Z", "type": kind});
         let error = serde_json::from_value::<Insight>(text).unwrap_err().to_string();

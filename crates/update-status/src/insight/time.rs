@@ -1,5 +1,5 @@
-//! Times and spans of the API in serde. A `metav1.Time` is RFC 3339 text in UTC and whole seconds, and the zero time is
-//! `null`; a `metav1.Duration` is text such as `1h10m0s`.
+//! Serde helpers for times and durations of the API. A `metav1.Time` is an RFC 3339 text in UTC with whole
+//! seconds, and `null` is the zero time; a `metav1.Duration` is a text such as `1h10m0s`.
 
 use serde::{Deserializer, Serializer};
 use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
@@ -8,7 +8,7 @@ fn read<E: serde::de::Error>(text: &str) -> Result<Time, E> {
     parse_rfc3339(text).ok_or_else(|| E::custom(format_args!("not an RFC 3339 time: {text:?}")))
 }
 
-/// A time that must be there.
+/// A required time.
 pub(super) mod required {
     use super::{Deserializer, Serializer, Time, read, rfc3339};
     use serde::Deserialize as _;
@@ -22,7 +22,7 @@ pub(super) mod required {
     }
 }
 
-/// A time that may be `null`, which is the zero time.
+/// A time that may be `null`, the zero time.
 pub(super) mod optional {
     use super::{Deserializer, Serializer, Time, read, rfc3339};
     use serde::Deserialize as _;
@@ -40,7 +40,7 @@ pub(super) mod optional {
     }
 }
 
-/// A span that may be left out.
+/// An optional duration.
 pub(super) mod span {
     use jiff::SignedDuration;
     use serde::Deserialize as _;
@@ -69,7 +69,7 @@ pub(super) mod span {
         Ok(Some(read))
     }
 
-    /// As Go prints it: no unit above the first that is not zero, and every one below.
+    /// Formats like Go: from the first nonzero unit down to seconds.
     fn in_words(span: SignedDuration) -> String {
         let (hours, minutes, seconds) = (span.as_hours(), span.as_mins() % 60, span.as_secs() % 60);
         match (hours, minutes) {

@@ -1,10 +1,10 @@
-//! When to look at things again though nothing about them changed.
+//! Times at which objects must be reassessed even if nothing changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use windtunnel_core::clock::Time;
 
-/// One moment for each name at most.
+/// At most one time per name.
 #[derive(Debug, Default)]
 pub(super) struct Alarms {
     by_name: BTreeMap<String, Time>,
@@ -12,7 +12,7 @@ pub(super) struct Alarms {
 }
 
 impl Alarms {
-    /// Looks at `name` again at this moment, or not at all.
+    /// Sets the time for `name`, or clears it.
     pub(super) fn set(&mut self, name: &str, at: Option<Time>) {
         if let Some(earlier) = self.by_name.remove(name) {
             self.by_time.remove(&(earlier, name.to_owned()));
@@ -23,12 +23,12 @@ impl Alarms {
         }
     }
 
-    /// The first of all moments.
+    /// Returns the earliest time.
     pub(super) fn next(&self) -> Option<Time> {
         self.by_time.first().map(|(at, _)| *at)
     }
 
-    /// The names whose moment has come; they are forgotten.
+    /// Removes and returns the names whose time has come.
     pub(super) fn due(&mut self, now: Time) -> Vec<String> {
         let mut names = Vec::new();
         while self.next().is_some_and(|at| at <= now)
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_moment_that_was_set_counts() {
+    fn the_last_time_set_for_a_name_counts() {
         let at = |text: &str| Some(format!("2024-01-01T{text}:00Z").parse::<Time>().unwrap());
         let mut alarms = Alarms::default();
         alarms.set("a", at("01:00"));

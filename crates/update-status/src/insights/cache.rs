@@ -1,10 +1,10 @@
-//! What a watch has shown so far of the objects of one kind.
+//! The objects of one kind, as received from a watch.
 
 use std::collections::BTreeMap;
 
 use kube::runtime::watcher::Event;
 
-/// Objects by name. A list that is under way replaces them when it is complete, not before.
+/// Objects by name. A new list replaces them when it is complete.
 #[derive(Debug)]
 pub(super) struct Cache<T> {
     objects: BTreeMap<String, T>,
@@ -18,19 +18,19 @@ impl<T> Default for Cache<T> {
     }
 }
 
-/// What of the known objects an event changed.
+/// The effect of an event on the cached objects.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Nothing that is remembered.
+    /// No change.
     Nothing,
-    /// The object of this name came, went or is another.
+    /// The object with this name was created, changed or deleted.
     One(String),
-    /// Any.
+    /// Any objects.
     Any,
 }
 
 impl<T: PartialEq> Cache<T> {
-    /// Takes in what the watch of named objects tells.
+    /// Applies an event of a watch with named objects.
     pub(super) fn take(&mut self, event: Event<(String, T)>) -> Change {
         match event {
             Event::Init => self.listing.clear(),
@@ -56,17 +56,15 @@ impl<T: PartialEq> Cache<T> {
         Change::Nothing
     }
 
-    /// Whether a list was ever complete.
+    /// Returns whether a list was ever completed.
     pub(super) fn is_synced(&self) -> bool {
         self.synced
     }
 
-    /// The objects by name.
     pub(super) fn objects(&self) -> &BTreeMap<String, T> {
         &self.objects
     }
 
-    /// One object.
     pub(super) fn get(&self, name: &str) -> Option<&T> {
         self.objects.get(name)
     }
@@ -99,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_shows_what_is_known_changes_nothing() {
+    fn an_event_without_a_difference_is_no_change() {
         let mut cache = Cache::default();
         let mut apply = |number: u32| cache.take(Event::Apply(("a".to_owned(), number)));
         let changed = || Change::One("a".to_owned());

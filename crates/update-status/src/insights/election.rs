@@ -1,6 +1,7 @@
-//! Which of several processes leads: the one that holds a Lease, by the rules of client-go's leader election.
+//! Leader election between several processes: the leader holds a Lease, by the rules of client-go.
 //!
-//! Clocks of processes need not agree: whoever waits counts from when it saw the Lease change, by its own timers.
+//! The clocks of the processes need not agree: a candidate measures the age of the Lease from its last
+//! observed change, with its own timers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,51 +15,51 @@ use windtunnel_core::clock::Clock;
 
 use super::observer::{Note, Observer, words};
 
-/// The Lease of update status controllers, the upstream one included.
+/// The Lease of update status controllers, the same as that of the upstream controller.
 pub const LEASE: &str = "update-status-controller-lock";
 
-/// How long a request may take that gives the Lease back: whoever ends waits for it.
+/// Time limit for the request that releases the Lease, since it delays the exit of the process.
 const RELEASE_MAX: Duration = Duration::from_secs(5);
 
-/// For how long the Lease is held, and how it is renewed.
+/// The durations of a Lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// How long others wait after the last sign of life before they take the Lease (`leaseDurationSeconds`).
+    /// How long candidates wait after the last renewal before they take the Lease (`leaseDurationSeconds`).
     pub lease: Duration,
-    /// How long the holder tries to renew it before it gives up; less than `lease`.
+    /// How long the holder tries to renew the Lease before it gives up; less than `lease`.
     pub renew: Duration,
     /// The pause between two attempts; less than `renew`.
     pub retry: Duration,
 }
 
 impl Default for Terms {
-    /// Those of OpenShift's controllers (`LeaderElectionDefaulting` of library-go), which outlast a minute without an
-    /// API server.
+    /// The durations of OpenShift's controllers (`LeaderElectionDefaulting` of library-go), which tolerate an
+    /// API server outage of a minute.
     fn default() -> Self {
         let [lease, renew, retry] = [137, 107, 26].map(Duration::from_secs);
         Self { lease, renew, retry }
     }
 }
 
-/// The Lease as it was seen, and when it became so.
+/// The Lease as last observed, and when it changed.
 #[derive(Debug)]
 struct Seen {
     spec: LeaseSpec,
     at: Instant,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     /// This process holds the Lease.
     Ours,
-    /// Another one does.
+    /// Another process holds the Lease.
     Theirs,
-    /// Somebody wrote it at the same moment.
+    /// Another process wrote the Lease at the same time.
     Disturbed,
 }
 
-/// A process that wants to lead.
+/// A candidate for leadership.
 pub struct Election {
     leases: Api<Lease>,
     identity: String,
@@ -70,7 +71,7 @@ pub struct Election {
 }
 
 impl Election {
-    /// A candidate for the Lease in `namespace`. `identity` must be its own among all candidates.
+    /// Creates a candidate for the Lease in `namespace`. `identity` must be unique among all candidates.
     pub fn new(
         client: Client,
         namespace: &str,
@@ -83,14 +84,14 @@ impl Election {
         Self { leases, identity, terms, clock, observer, seen: None, leads: false }
     }
 
-    /// Waits until this process leads.
+    /// Waits until this process is the leader.
     pub async fn won(&mut self) {
         while !self.try_once().await {
             sleep(self.terms.retry).await;
         }
     }
 
-    /// Renews the Lease for as long as that works: returns when this process leads no longer.
+    /// Renews the Lease until that fails. Returns when this process is no longer the leader.
     pub async fn lost(&mut self) {
         let mut renewed = Instant::now();
         while self.leads && renewed.elapsed() < self.terms.renew {
@@ -103,7 +104,7 @@ impl Election {
         self.set_leads(false);
     }
 
-    /// Gives the Lease back if it is held, so that the next one need not wait.
+    /// Releases the Lease if it is held, so that the next leader need not wait.
     pub async fn release(&mut self) {
         if !std::mem::take(&mut self.leads) {
             return;
@@ -117,14 +118,14 @@ impl Election {
             let lease = Lease { spec: Some(spec), ..lease };
             self.leases.replace(LEASE, &PostParams::default(), &lease).await.map(drop)
         };
-        // It runs out by itself where this fails.
+        // If this fails, the Lease expires.
         if let Ok(Err(error)) = timeout(RELEASE_MAX, release).await {
             self.failed(&error);
         }
         self.observer.note(Note::Leads(false));
     }
 
-    /// Takes or renews the Lease, if it is free or held by this process; whether it is held then.
+    /// Takes or renews the Lease if it is free or held by this process. Returns whether it is held then.
     pub async fn try_once(&mut self) -> bool {
         match timeout(self.terms.renew, self.attempt()).await {
             Ok(Ok(attempt)) => {
@@ -174,20 +175,20 @@ impl Election {
             return Ok(Attempt::Theirs);
         }
         let spec = self.spec(lease.spec.as_ref(), &self.identity, self.terms.lease);
-        // With its resource version: of two who try at the same moment one is refused.
+        // Includes the resource version: of two simultaneous attempts, the API server rejects one.
         let lease = Lease { spec: Some(spec), ..lease };
         let replaced = self.leases.replace(LEASE, &PostParams::default(), &lease).await;
         self.answered(replaced)
     }
 
-    /// Whether whoever holds the Lease, by what was seen of it, may still be alive.
+    /// Returns whether another holder may still be alive, judging by the observed Lease.
     fn is_held(&self) -> bool {
         let Some(Seen { spec, at }) = &self.seen else { return false };
         let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
         !holder(Some(spec)).is_empty() && at.elapsed() < Duration::from_secs(seconds.unwrap_or_default())
     }
 
-    /// Another process that was faster is no error.
+    /// A conflict with a faster process is no error.
     fn answered(&mut self, answer: kube::Result<Lease>) -> Result<Attempt, kube::Error> {
         match answer {
             Ok(lease) => {
@@ -199,7 +200,7 @@ impl Election {
         }
     }
 
-    /// What the Lease holds when `holder` has it, where it was `before`.
+    /// Returns the Lease's spec for `holder`; `before` is its previous spec.
     fn spec(&self, before: Option<&LeaseSpec>, holder: &str, duration: Duration) -> LeaseSpec {
         let now = MicroTime(self.clock.now());
         let before = before.cloned().unwrap_or_default();

@@ -1,18 +1,18 @@
-//! What is known of the one object of a name, whose watch tells its metadata alone.
+//! The content of one named object whose watch delivers only metadata.
 //!
-//! Insights are published into large objects that are written often. With each answer and each event an API server would
-//! send the whole of them, to one who wrote them and knows what they hold. So resource versions are followed, and an object
-//! is read only where somebody else wrote it.
+//! Insights are published in large objects with frequent writes. With full watches and responses, the API
+//! server would send the whole object each time to the controller that has just written it. So the controller
+//! follows resource versions, and reads an object only if somebody else wrote it.
 
 use kube::runtime::watcher::Event;
 
 use super::cache::{Cache, Change};
 
-/// An object, as far as it is known.
+/// One object and its last known content.
 #[derive(Debug)]
 pub(super) struct Mirror<T> {
     name: &'static str,
-    /// `metadata.resourceVersion` as the watch tells it, by name.
+    /// `metadata.resourceVersion` from the watch, by name.
     versions: Cache<String>,
     content: Option<Content<T>>,
 }
@@ -24,13 +24,12 @@ struct Content<T> {
 }
 
 impl<T> Mirror<T> {
-    /// Of the object of this name nothing is known yet.
     pub(super) fn new(name: &'static str) -> Self {
         Self { name, versions: Cache::default(), content: None }
     }
 
-    /// Takes in the name and the resource version that the watch tells. Gives whether that is news: what this controller
-    /// wrote itself is none, and nothing from before it.
+    /// Applies an event with the name and resource version. Returns whether it is news: the controller's own
+    /// writes are not, nor is anything older.
     pub(super) fn watched(&mut self, event: Event<(String, String)>) -> bool {
         if let (Event::Apply((_, version)), Some(content)) = (&event, &self.content)
             && is_older(version, &content.version)
@@ -44,17 +43,17 @@ impl<T> Mirror<T> {
         changed && self.content.is_none() | self.wants_reading()
     }
 
-    /// Whether a list was complete, so that it is known whether the object exists.
+    /// Returns whether a list was completed, so that the object's existence is known.
     pub(super) fn is_listed(&self) -> bool {
         self.versions.is_synced()
     }
 
-    /// Whether it is known what the object holds, or that there is none.
+    /// Returns whether the object's content is known, or that it does not exist.
     pub(super) fn is_synced(&self) -> bool {
         self.is_listed() && !self.wants_reading()
     }
 
-    /// Whether the object is another than the one that is known.
+    /// Returns whether the object differs from the known one and must be read.
     pub(super) fn wants_reading(&self) -> bool {
         self.versions.get(self.name).is_some_and(|version| match &self.content {
             Some(content) => *version != content.version && !is_older(version, &content.version),
@@ -62,7 +61,7 @@ impl<T> Mirror<T> {
         })
     }
 
-    /// Takes in the object of a resource version as it was read or written; `None`: there is none.
+    /// Stores the object with its resource version after reading or creating it; `None` if it does not exist.
     pub(super) fn holds(&mut self, object: Option<(String, T)>) {
         let name = self.name.to_owned();
         let event = match &object {
@@ -73,13 +72,13 @@ impl<T> Mirror<T> {
         self.content = object.map(|(version, held)| Content { version, held });
     }
 
-    /// Its resource version, and what it holds.
+    /// Returns its resource version and content.
     pub(super) fn get(&self) -> Option<(&str, &T)> {
         let content = self.content.as_ref()?;
         Some((&content.version, &content.held))
     }
 
-    /// What it holds, to be changed as it was written; its resource version is `version` now.
+    /// Sets the resource version after a write, and returns the content for updating.
     pub(super) fn written(&mut self, version: String) -> Option<&mut T> {
         self.versions.take(Event::Apply((self.name.to_owned(), version.clone())));
         let content = self.content.as_mut()?;
@@ -87,7 +86,7 @@ impl<T> Mirror<T> {
         Some(&mut content.held)
     }
 
-    /// What it holds is not sure any more: it has to be read.
+    /// Discards the content, so that it is read again.
     pub(super) fn lose(&mut self) {
         self.content = None;
     }
@@ -97,7 +96,7 @@ impl<T> Mirror<T> {
     }
 }
 
-/// Whether one resource version is older than another, as far as they can be compared.
+/// Returns whether a resource version is older than another, if both are numbers.
 fn is_older(version: &str, than: &str) -> bool {
     matches!((version.parse::<u64>(), than.parse::<u64>()), (Ok(a), Ok(b)) if a < b)
 }

@@ -1,9 +1,9 @@
-//! The update status controller: what the objects of a cluster say about its update, as insights of the update status
-//! API, kept up to date in a ConfigMap.
+//! The update status controller: derives insights of the update status API from a cluster's objects, and
+//! publishes them in a ConfigMap and the UpdateStatus.
 //!
-//! [`assess`] is pure: objects in, insights out. `state` and `nodes` keep what the controller has seen; an `informer` knows
-//! the insights and tells what must be written. [`run`] wires them to a `kube::Client`; it does not know whether the
-//! cluster is simulated.
+//! [`assess`] is pure: objects in, insights out. `state` and `nodes` hold what the controller has observed;
+//! an `informer` holds the insights and computes what must be written. [`run`] connects them to a
+//! `kube::Client`; it does not know whether the cluster is simulated.
 
 mod alarms;
 pub mod assess;

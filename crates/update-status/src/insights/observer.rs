@@ -1,6 +1,6 @@
-//! What the controller tells of itself, for those who measure and log it.
+//! Notifications about the controller, for metrics and logs.
 
-/// One thing that the controller did or met.
+/// An action or an error of the controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
     /// A watch that failed works again.
@@ -13,46 +13,46 @@ pub enum Note<'a> {
         /// The plural of the resource.
         resource: &'a str,
     },
-    /// A watch failed; it goes on after a pause.
+    /// A watch failed; it resumes after a pause.
     WatchFailed {
         /// The plural of the resource.
         resource: &'a str,
-        /// Why.
+        /// The error.
         why: &'a str,
     },
-    /// How many insights of a type an informer knows.
+    /// The number of insights of one type from one informer.
     Known {
         /// The informer.
         informer: &'a str,
         /// The type.
         kind: &'a str,
-        /// How many; may be none.
+        /// The number; may be zero.
         count: usize,
     },
     /// Insights were written.
     Published {
-        /// The kind that they were written to.
+        /// The kind they were written to.
         to: &'a str,
     },
-    /// Everything that is known has been assessed and published.
+    /// All insights are up to date and published.
     Settled,
-    /// Something could not be assessed or published; it is tried again after a pause.
+    /// Assessing or publishing failed; the controller retries after a pause.
     Failed {
-        /// Why.
+        /// The error.
         why: &'a str,
     },
-    /// This process leads, or does so no longer.
+    /// This process became, or is no longer, the leader.
     Leads(bool),
-    /// The Lease is held by this process, or was seen to be held by another one.
+    /// This process holds the Lease, or has seen that another one holds it.
     LeaseSeen,
     /// The Lease could not be read or written.
     LeaseFailed {
-        /// Why.
+        /// The error.
         why: &'a str,
     },
 }
 
-/// What went wrong with a request, in the words of the API server if these are any.
+/// Returns the message of the API server, or the error's own if there is none.
 pub(super) fn words(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
@@ -60,13 +60,13 @@ pub(super) fn words(error: &kube::Error) -> String {
     }
 }
 
-/// Who wants to know how the controller is.
+/// Receives notifications from the controller.
 pub trait Observer: Send + Sync {
-    /// Takes a note. Must not block: the controller waits for it.
+    /// Receives a notification. Must not block, since the controller waits for it.
     fn note(&self, note: Note<'_>);
 }
 
-/// Nobody.
+/// Ignores all notifications.
 impl Observer for () {
     fn note(&self, _: Note<'_>) {}
 }

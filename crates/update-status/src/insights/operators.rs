@@ -1,7 +1,6 @@
-//! What decides about the insights of cluster operators, and which of them are out of date.
+//! The objects that insights on cluster operators depend on, and which insights are out of date.
 //!
-//! An operator that changes costs the work of one operator. All are looked at again when the release changes that they are on
-//! their way to.
+//! A changed operator costs the assessment of one operator. A new target version reassesses all of them.
 
 use std::collections::BTreeSet;
 
@@ -15,22 +14,22 @@ use super::informer::Informer;
 use super::uid;
 use crate::insight::{Detail, Insight};
 
-/// Cluster operators, and what else their insights depend on.
+/// Cluster operators, and everything else that their insights depend on.
 #[derive(Debug, Default)]
 pub(super) struct Operators {
     known: Cache<Operator>,
-    /// The version that they are on their way to; `None` without a ClusterVersion.
+    /// Their target version; `None` without a ClusterVersion.
     version: Option<String>,
-    /// The image of the machine-config operator's Deployment, if that is known.
+    /// The image in the machine-config operator's Deployment, if known.
     image: Option<String>,
-    /// Operators to look at again.
+    /// Operators to reassess.
     stale: BTreeSet<String>,
-    /// Whether that is all of them.
+    /// Whether to reassess all operators.
     all_stale: bool,
 }
 
 impl Operators {
-    /// Takes in what the watch of ClusterOperators tells. Whether anything is another now.
+    /// Applies an event of the watch of ClusterOperators. Returns whether anything changed.
     pub(super) fn take(&mut self, event: Event<(String, Operator)>) -> bool {
         match self.known.take(event) {
             Change::Nothing => return false,
@@ -40,22 +39,21 @@ impl Operators {
         true
     }
 
-    /// Whether all are known, so that what is not there is not there.
+    /// Returns whether all operators are known, so that a missing one does not exist.
     pub(super) fn is_synced(&self) -> bool {
         self.known.is_synced()
     }
 
-    /// Whatever ClusterOperators there are.
     pub(super) fn all(&self) -> impl Iterator<Item = &Operator> {
         self.known.objects().values()
     }
 
-    /// Those that came with a release payload.
+    /// Returns the operators of the release payload.
     pub(super) fn of_payload(&self) -> impl Iterator<Item = &Operator> {
         self.all().filter(|operator| operator.is_of_payload)
     }
 
-    /// Takes in which version operators are on their way to, and the image of the machine-config operator's Deployment.
+    /// Sets the operators' target version, and the image in the machine-config operator's Deployment.
     pub(super) fn goal(&mut self, version: Option<&str>, image: Option<&str>) {
         if self.version.as_deref() != version || self.image.as_deref() != image {
             self.version = version.map(str::to_owned);
@@ -64,10 +62,10 @@ impl Operators {
         }
     }
 
-    /// Tells `informer` what became of the operators that are out of date.
+    /// Updates the insights in `informer` on operators that are out of date.
     ///
     /// # Errors
-    /// An insight that cannot be written as YAML.
+    /// An insight cannot be serialized as YAML.
     pub(super) fn assess(&mut self, informer: &mut Informer, now: Time) -> Result<(), YamlError> {
         let stale = std::mem::take(&mut self.stale);
         if std::mem::take(&mut self.all_stale) {
@@ -84,7 +82,8 @@ impl Operators {
         outcome
     }
 
-    /// The insight on an operator of the payload. That on the machine-config operator needs to know its image.
+    /// Returns the insight on an operator of the payload; for the machine-config operator, only once its
+    /// image is known.
     fn insight(&self, operator: &Operator, now: Time) -> Option<Insight> {
         if !operator.is_of_payload {
             return None;
@@ -96,7 +95,6 @@ impl Operators {
     }
 }
 
-/// Whether an insight is on an operator.
 pub(super) fn is_of_operator(detail: &Detail) -> bool {
     matches!(detail, Detail::ClusterOperator(_))
 }
@@ -113,7 +111,7 @@ mod tests {
         (name.to_owned(), Operator::read(&json!({"metadata": metadata, "status": status})))
     }
 
-    /// Minutes at which the insights on `a` and `b` became what they are.
+    /// The minutes at which the insights on `a` and `b` got their present content.
     fn acquired(informer: &Informer) -> [Option<i8>; 2] {
         ["co-a", "co-b"].map(|uid| {
             let at = informer.get(uid)?.acquired_at;
@@ -122,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_that_changes_is_assessed_and_all_when_the_goal_does() {
+    fn reassesses_the_changed_operator_or_all_on_a_new_target() {
         let (mut operators, mut informer) = (Operators::default(), Informer::new("cpi"));
         let at = |minute: u32| format!("2024-01-01T00:{minute:02}:00Z").parse::<Time>().unwrap();
         operators.goal(Some("1"), None);

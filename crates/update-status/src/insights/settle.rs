@@ -1,9 +1,9 @@
-//! What of an insight stays as it was.
+//! Keeps the times of unchanged insights.
 
 use crate::insight::Insight;
 
-/// `fresh` without the noise: where only times moved since `earlier`, the earlier insight as it was; and a condition
-/// whose status is still the same keeps its transition time (`metav1.Condition.lastTransitionTime`).
+/// Returns `fresh` with the times of `earlier` that still apply: the transition time of a condition with the
+/// same status (`metav1.Condition.lastTransitionTime`), and the acquisition time of an unchanged insight.
 pub(super) fn settle(mut fresh: Insight, earlier: &Insight) -> Insight {
     for condition in fresh.detail.conditions_mut() {
         let same = earlier.detail.conditions().iter().find(|old| old.kind == condition.kind);
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn times_move_only_with_what_they_are_the_times_of() {
+    fn times_change_only_with_the_content_they_belong_to() {
         let (first, second) = ("2024-01-01T01:00:00Z", "2024-01-01T02:00:00Z");
         let earlier = insight("True", "10%", first);
         assert_eq!(settle(insight("True", "10%", second), &earlier), earlier);

@@ -1,4 +1,4 @@
-//! The one object `UpdateStatus`: whether the cluster has it, and what must be written for it to tell what is known.
+//! The singleton `UpdateStatus`: whether the cluster has it, and what must be written to bring it up to date.
 
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
@@ -11,42 +11,44 @@ use super::update_status::{self, ROOM};
 use crate::insight::Insight;
 use crate::insight::published::UPDATE_STATUS as NAME;
 
-/// The CustomResourceDefinition without which there is none.
+/// The CustomResourceDefinition of the kind.
 pub(super) const UPDATE_STATUS_CRD: &str = "updatestatuses.update.openshift.io";
 
-/// Where it is in the object.
+/// The path of the status in the object.
 const STATUS: &str = "/status";
 
-/// Where less room than this is refused as well, it is not the size.
+/// If less than this is rejected as well, size is not the reason.
 const ROOM_MIN: usize = 8 * 1024;
 
 /// A write that is due.
 #[derive(Debug, PartialEq)]
 pub(super) enum StatusWrite {
-    /// The object is not there.
+    /// Creates the missing object.
     Create,
-    /// A JSON patch of its status, refused where somebody else wrote it meanwhile.
+    /// A JSON patch of the status, rejected if somebody else has written the object meanwhile.
     Patch(Vec<Value>),
 }
 
-/// The object, as far as it was seen.
+/// The object as last observed.
 #[derive(Debug)]
 pub(super) struct Singleton {
-    /// Whether the kind is served, by the name of its definition.
+    /// Whether the kind is served, by the name of its CRD.
     definitions: Cache<bool>,
-    /// Its status.
+    /// The status.
     seen: Mirror<Value>,
-    /// Whether it could not be watched.
+    /// Whether the watch failed.
     failed: bool,
-    /// Whether its status is known as it was written. API servers leave out what their definition does not know.
+    /// Whether the known status is what was written rather than what was read. API servers prune fields that
+    /// the CRD does not define.
     is_guessed: bool,
-    /// The state of the informers that it was seen to tell.
+    /// The revisions of the informers that the object is up to date with.
     told: Option<[u64; 2]>,
-    /// How many bytes its status may have; less where the API server refused more.
+    /// The size limit of the status in bytes. It shrinks when the API server rejects a write.
     room: usize,
-    /// The resource version whose patch was refused, and what informers knew then, until it was read again.
+    /// The resource version of a rejected patch, and the informers' revisions at that time, until the object
+    /// is read again.
     refused: Option<(String, [u64; 2])>,
-    /// Whether no room was small enough.
+    /// Whether even the smallest size was rejected.
     is_given_up: bool,
 }
 
@@ -67,7 +69,7 @@ impl Default for Singleton {
 }
 
 impl Singleton {
-    /// Takes in what the watch of its definition tells: whether it is served.
+    /// Applies an event of the watch of the CRD: whether the kind is served.
     pub(super) fn definition(&mut self, event: Event<(String, bool)>) {
         if self.definitions.take(event) != Change::Nothing {
             (self.room, self.told, self.is_given_up) = (ROOM, None, false);
@@ -77,26 +79,27 @@ impl Singleton {
         }
     }
 
-    /// Takes in what the watch of objects tells: their resource versions.
+    /// Applies an event of the watch of objects: their resource versions.
     pub(super) fn object(&mut self, event: Event<(String, String)>) {
-        // Whoever may not look is told nothing but that a list begins.
+        // Without permission to list, the only event is the start of a list.
         self.failed &= matches!(event, Event::Init);
         if self.seen.watched(event) {
             self.told = None;
         }
     }
 
-    /// Whether it has to be read: somebody else wrote it.
+    /// Returns whether the object must be read because somebody else wrote it.
     pub(super) fn wants_reading(&self) -> bool {
         self.is_served() && !self.failed && self.seen.wants_reading()
     }
 
-    /// Takes in its resource version and status as they were read; `None`: it is not there.
+    /// Stores the resource version and status after reading; `None` if the object does not exist.
     pub(super) fn read(&mut self, object: Option<(String, Value)>) {
         let version = object.as_ref().map(|(version, _)| version.clone());
         self.seen.holds(object);
         (self.is_guessed, self.told) = (false, None);
-        // What others wrote meanwhile may have been the reason for a refusal, and not the size.
+        // If somebody else wrote the object meanwhile, that may be why the write was rejected, rather than
+        // its size.
         match self.refused.take() {
             Some((refused, _)) if version != Some(refused.clone()) => {}
             Some((_, revisions)) if self.room / 2 < ROOM_MIN => self.give_up(revisions),
@@ -105,37 +108,36 @@ impl Singleton {
         }
     }
 
-    /// Somebody else wrote it.
+    /// Notes that somebody else wrote the object.
     pub(super) fn lose(&mut self) {
         self.seen.lose();
     }
 
-    /// The watch of objects failed. What is known otherwise does not wait for it.
+    /// Notes that the watch of objects failed. Other insights do not wait for it.
     pub(super) fn failed(&mut self) {
         self.failed = true;
     }
 
-    /// Whether the cluster has such objects.
     pub(super) fn is_served(&self) -> bool {
         self.definitions.get(UPDATE_STATUS_CRD) == Some(&true)
     }
 
-    /// Whether it is known that it is there, or not.
+    /// Returns whether its content or its absence is known.
     pub(super) fn is_synced(&self) -> bool {
         self.definitions.is_synced() && (!self.is_served() || self.failed || self.seen.is_synced())
     }
 
-    /// The insights that it has of an informer, if it is there.
+    /// Returns its insights of an informer; `None` if it does not exist.
     pub(super) fn insights(&self, informer: &str) -> Option<Vec<Insight>> {
         self.seen.get().map(|(_, status)| update_status::insights(status, informer))
     }
 
-    /// Whether it may not tell what is known.
+    /// Returns whether the object may be out of date.
     pub(super) fn is_stale(&self, revisions: [u64; 2]) -> bool {
         self.is_served() && self.seen.is_synced() && self.told != Some(revisions)
     }
 
-    /// What has to be written for it to tell what `informers` know, whose state is `revisions`.
+    /// Returns the write that publishes the insights of `informers` at these revisions.
     pub(super) fn write(
         &mut self,
         informers: [&Informer; 2],
@@ -149,12 +151,13 @@ impl Singleton {
             self.told = Some(revisions);
             return None;
         }
-        // Whoever else wrote it meanwhile is not overwritten.
+        // Rejects the patch if somebody else wrote the object meanwhile.
         operations.insert(0, json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version}));
         Some(StatusWrite::Patch(operations))
     }
 
-    /// These operations were done. It is of this resource version now, and tells what informers in this state know.
+    /// Applies the written operations to the known status, and notes its resource version and the informers'
+    /// revisions.
     pub(super) fn written(&mut self, version: String, operations: Vec<Value>, revisions: [u64; 2]) {
         (self.is_guessed, self.told, self.is_given_up) = (true, Some(revisions), false);
         if let Some(status) = self.seen.written(version) {
@@ -169,15 +172,16 @@ impl Singleton {
         }
     }
 
-    /// The API server refused a write as too large, or as something that its definition does not allow, unless what was to be
-    /// changed is not there. With less in it, it may do; if not, it is left alone until something else is known, by `revisions`.
+    /// Handles a write that the API server rejected as too large or invalid. If the status was only guessed,
+    /// the patch may not have fit it, so it is just read again. Otherwise a smaller status may be accepted;
+    /// if not, the object is left alone until the informers' `revisions` change.
     pub(super) fn refused(&mut self, revisions: [u64; 2]) {
         match self.seen.get() {
             Some((version, _)) => {
                 self.refused = (!self.is_guessed).then(|| (version.to_owned(), revisions));
                 self.lose();
             }
-            // Nothing could be left out of an object without insights.
+            // An object without insights cannot become smaller.
             None => self.give_up(revisions),
         }
     }
@@ -186,7 +190,6 @@ impl Singleton {
         (self.room, self.told, self.is_given_up) = (ROOM, Some(revisions), true);
     }
 
-    /// Whether it is left alone.
     pub(super) fn is_given_up(&self) -> bool {
         self.is_served() && self.is_given_up
     }
@@ -198,7 +201,7 @@ mod tests {
 
     const KNOWN: [u64; 2] = [1, 1];
 
-    /// One that was read at version 1.
+    /// A singleton that was read at version 1.
     fn read() -> Singleton {
         let mut singleton = Singleton::default();
         singleton.definition(Event::Init);
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_refused_as_it_was_read_takes_room() {
+    fn a_rejection_shrinks_the_limit_only_if_the_object_is_unchanged() {
         let mut singleton = read();
         singleton.refused(KNOWN);
         assert!(singleton.wants_reading());
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_alone_is_tried_again_with_all_its_room_once_something_else_is_known() {
+    fn retries_with_the_full_limit_after_new_insights() {
         let mut singleton = read();
         let tries = (1..=100).find(|_| {
             singleton.refused(KNOWN);

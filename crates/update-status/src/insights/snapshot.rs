@@ -1,4 +1,4 @@
-//! Insights without a controller: those of objects that somebody read, and those that somebody published.
+//! Insights without a running controller: from given objects, or from published ones.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use crate::insight::{Detail, Insight};
 /// Insights by their data keys in the ConfigMap.
 pub type Insights = BTreeMap<String, Insight>;
 
-/// The kinds that insights are made from.
+/// The kinds that insights are derived from.
 pub const KINDS: &[&Resource] = &[
     &CLUSTER_VERSIONS,
     &CLUSTER_OPERATORS,
@@ -37,11 +37,11 @@ pub const KINDS: &[&Resource] = &[
     &NODES,
 ];
 
-/// What a controller that starts at this moment makes of a cluster of which `list` gives the objects of a kind.
-/// `kubernetes_minor` is that of the API server.
+/// Returns the insights of a controller that starts at `now` on these objects. `list` returns the objects of
+/// a kind, `kubernetes_minor` is that of the API server.
 ///
 /// # Errors
-/// An insight that cannot be written as YAML.
+/// An insight cannot be serialized as YAML.
 pub fn of_objects(
     list: impl Fn(&Resource) -> Vec<Object>,
     alerts: Vec<ActiveAlert>,
@@ -72,7 +72,7 @@ pub fn of_objects(
     Ok(state.insights_by_key())
 }
 
-/// Tells the objects of a kind as a watch does that lists them.
+/// Delivers the objects of a kind like a watch that lists them.
 fn each<T>(
     objects: impl Iterator<Item = Object>,
     read: impl Fn(&Value) -> T,
@@ -83,15 +83,16 @@ fn each<T>(
     tell(Event::InitDone);
 }
 
-/// The release that a MachineConfig is of.
+/// Returns the release version of a MachineConfig.
 fn release(machine_config: &Value) -> Option<String> {
     let annotations = machine_config["metadata"]["annotations"].as_object()?;
     let text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
     release_of(Some(&annotations.iter().filter_map(text).collect()))
 }
 
-/// The insights that are published in a ConfigMap, or where it has none, in an UpdateStatus. Keys that hold something else are left
-/// out. Insights that do not tell of the ClusterVersion tell nothing of an update: a ConfigMap that was just created is empty.
+/// Returns the insights published in a ConfigMap or, if it has none, in an UpdateStatus. Skips entries that
+/// are no insights. Returns `None` without an insight on the ClusterVersion, since a ConfigMap that was just
+/// created is empty.
 pub fn published(config_map: Option<&Value>, update_status: Option<&Value>) -> Option<Insights> {
     let read = |(key, text): (&str, &str)| Some((key.to_owned(), yaml::from_str(text).ok()?));
     let in_config_map: Option<Insights> = config_map.map(|map| documents(map).filter_map(read).collect());

@@ -1,17 +1,17 @@
-//! Names of insights: unique within an informer, and safe as part of a ConfigMap key.
+//! Uids of insights: unique within an informer, and valid as part of a ConfigMap key.
 
 use sha2::{Digest as _, Sha256};
 use windtunnel_core::text;
 
 use crate::insight::ResourceRef;
 
-/// Names of objects with more characters than this do not fit into a ConfigMap key (253) behind their prefixes.
+/// Longer object names do not fit into a ConfigMap key (253 characters) with their prefixes.
 const NAME_CHARACTERS_MAX: usize = 200;
 
-/// Most characters of a label of the DNS.
+/// Maximum length of a DNS label.
 const LABEL_MAX: usize = 63;
 
-/// The name of an insight about one object: `<prefix>-<object's name>`, or the hash of a name that is too long.
+/// Returns the uid of an insight on one object: `<prefix>-<object's name>`, with a hash for unsuitable names.
 pub(super) fn of_object(prefix: &str, name: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.len() <= NAME_CHARACTERS_MAX && name.chars().all(safe) {
@@ -21,7 +21,7 @@ pub(super) fn of_object(prefix: &str, name: &str) -> String {
     }
 }
 
-/// The name of the status insight on an object; `None` where its kind has none.
+/// Returns the uid of the status insight on an object; `None` for kinds without one.
 pub(super) fn of_resource(resource: &ResourceRef) -> Option<String> {
     let prefix = match resource.resource.as_str() {
         "clusterversions" => "cv",
@@ -33,8 +33,8 @@ pub(super) fn of_resource(resource: &ResourceRef) -> Option<String> {
     Some(of_object(prefix, &resource.name))
 }
 
-/// A uid as the API of UpdateStatus takes it: at most 63 lower-case letters, digits and dashes. What has to change for that is
-/// told apart by a hash.
+/// Returns a uid in the form that the API of UpdateStatus requires: at most 63 lower-case letters, digits and
+/// dashes. Other uids are hashed.
 pub(super) fn dns_label(uid: &str) -> String {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_end = |c: Option<char>| c.is_some_and(|c| c != '-');
@@ -46,15 +46,16 @@ pub(super) fn dns_label(uid: &str) -> String {
     format!("{}-{}", kind.get(..8).unwrap_or(kind), hex([uid]))
 }
 
-/// The name of a health insight: a hash over its cause, the object that it is about, and what else tells it apart, so that
-/// its words and its start may change while it stays the same insight. Hex, where the upstream controller has base64,
-/// whose `+` and `/` the API server refuses in keys.
+/// Returns the uid of a health insight: a hash of its cause, the affected object, and the text that tells it
+/// apart, so that its texts and start may change. In hex, unlike the base64 of the upstream controller, whose
+/// `+` and `/` the API server rejects in keys.
 pub(super) fn of_health(cause: &str, resource: Option<&ResourceRef>, apart: &str) -> String {
     let about = resource.into_iter().flat_map(|r| [&r.group, &r.resource, &r.namespace, &r.name]);
     hex(std::iter::once(cause).chain(about.map(String::as_str)).chain(std::iter::once(apart)))
 }
 
-/// 128 bits of SHA-256 over the parts, each ended by a byte that stands in no text, as lower-case hex.
+/// Returns 128 bits of SHA-256 over the parts as lower-case hex. Each part ends with a byte that UTF-8 text
+/// cannot contain.
 fn hex<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_objects_are_kept_unless_they_do_not_fit_into_a_key() {
+    fn keeps_object_names_that_fit_into_a_key() {
         assert_eq!(of_object("cv", "version"), "cv-version");
         for odd in ["a/b".to_owned(), "x".repeat(253)] {
             let uid = of_object("cv", &odd);
@@ -82,8 +83,9 @@ mod tests {
     }
 
     #[test]
-    fn a_health_insight_has_a_name_that_any_key_and_any_label_may_hold() {
-        // What the upstream controller called an insight of this name stopped it: HJK+jQB/RaiEBmT/qWNi4A.
+    fn a_health_insight_uid_is_valid_in_keys_and_labels() {
+        // With upstream's uid for this insight, HJK+jQB/RaiEBmT/qWNi4A, the upstream controller could not
+        // publish it.
         let resource = ResourceRef::cluster_version("v0");
         let uid = of_health("Forced health insight", Some(&resource), "");
         assert!(
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn uids_with_dots_or_of_any_length_are_labels_in_the_api() {
+    fn converts_invalid_uids_to_distinct_dns_labels() {
         for same in ["cv-version", "node-worker-0", "0123456789abcdef"] {
             assert_eq!(dns_label(same), same);
         }
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_hash_do_not_run_together() {
+    fn a_hash_separates_its_parts() {
         assert_ne!(hex(["ab", "c"]), hex(["a", "bc"]));
         assert_eq!(hex(["ab", "c"]).len(), 32);
     }

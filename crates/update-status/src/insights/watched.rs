@@ -1,4 +1,4 @@
-//! An object as a watch tells it: its metadata, and all else as JSON.
+//! An object of a watch: its metadata, and everything else as JSON.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,13 +9,13 @@ use kube::core::DynamicResourceScope;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// An object of any kind. `DynamicObject` holds the same, but is read by way of a copy of everything (`serde(flatten)`), and what
-/// watches tell is most of what this controller reads.
+/// An object of any kind. `DynamicObject` holds the same, but its deserialization copies everything
+/// (`serde(flatten)`), and objects of watches are most of the controller's input.
 #[derive(Debug, Clone)]
 pub(super) struct Watched {
     /// `metadata`.
     pub(super) metadata: ObjectMeta,
-    /// All fields but `metadata`, `apiVersion` and `kind`.
+    /// All fields except `metadata`, `apiVersion` and `kind`.
     pub(super) data: Value,
 }
 
@@ -92,7 +92,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_object_is_its_metadata_and_the_rest() {
+    fn splits_an_object_into_metadata_and_data() {
         let text = r#"{"kind":"A","apiVersion":"b/v1","metadata":{"name":"c"},"spec":{"d":[1]},"e":null}"#;
         let object: Watched = serde_json::from_str(text).unwrap();
         assert_eq!(object.metadata.name.as_deref(), Some("c"));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_told() {
+    fn rejects_a_value_that_is_no_object() {
         let error = serde_json::from_str::<Watched>("[]").unwrap_err().to_string();
         assert!(error.contains("expected an object of the API"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! What the controller watches, and what it takes from each object.
+//! The watches of the controller, and the fields that it takes from each object.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,32 +26,32 @@ use super::watched::Watched;
 use super::woken::Woken;
 use crate::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
 
-/// What a source of alerts tells: at each change, or each time that it was asked, all that are pending or fire, as
-/// `/api/v1/alerts` of Prometheus has them; or why nobody could tell.
+/// A source of alerts. Each item has all pending and firing alerts, as in Prometheus' `/api/v1/alerts`, after
+/// a change or a poll; or the reason why they are unknown.
 pub type Alerts = BoxStream<'static, Result<Vec<ActiveAlert>, String>>;
 
-/// What alerts are called where resources are told apart by their plurals.
+/// The key of alerts among the plurals of resources.
 pub(super) const ALERTS: &str = "alerts";
 
-/// Where the cluster-version operator runs, and the pods that fetch payloads for it.
+/// The namespace of the cluster-version operator, and of the pods that fetch payloads for it.
 pub(super) const CLUSTER_VERSION_NAMESPACE: &str = "openshift-cluster-version";
-/// What the names of these begin with.
+/// The name prefix of the pods that fetch payloads.
 const VERSION_POD: &str = "version-";
 
-/// Where the machine-config operator runs.
+/// The namespace of the machine-config operator.
 pub(super) const OPERATOR_NAMESPACE: &str = "openshift-machine-config-operator";
 
-/// What one of the watches told.
+/// An event of one of the watches.
 pub(super) enum Told {
     ClusterVersion(Event<(String, Object)>),
     Crd(Event<(String, Value)>),
     Operator(Box<Event<(String, Operator)>>),
     /// The image of the machine-config operator.
     OperatorImage(Event<(String, Option<String>)>),
-    /// What the pods of the cluster-version operator's namespace suffer from, where they fetch payloads.
+    /// The problems of pods in the cluster-version operator's namespace that fetch payloads.
     VersionPod(Event<(String, Option<String>)>),
     Alerts(Result<Vec<ActiveAlert>, String>),
-    /// The releases that MachineConfigs are of.
+    /// The release versions of MachineConfigs.
     MachineConfig(Event<(String, Option<String>)>),
     Pool(Event<(String, Pool)>),
     Node(Event<(String, Node)>),
@@ -61,24 +61,24 @@ pub(super) enum Told {
     UpdateStatusCrd(Event<(String, bool)>),
     /// Its resource version.
     UpdateStatus(Event<(String, String)>),
-    /// A watch failed; it goes on after a pause of its own.
+    /// A watch failed; it resumes after its own pause.
     Failure(Failure),
     /// A watch that failed works again; the plural of its resource.
     Recovery(String),
 }
 
-/// A watch that failed.
+/// The failure of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// The plural of its resource.
+    /// The plural of the resource.
     pub(super) resource: String,
-    /// Why.
     pub(super) why: String,
-    /// Whether it will fail until somebody changes the cluster: the kind is not served, or not to be seen.
+    /// Whether only a change of the cluster can end the failure: the kind is not served, or reading it is
+    /// forbidden.
     pub(super) is_lasting: bool,
 }
 
-/// All watches as one stream, in which that of UpdateStatus objects comes and goes with their definition.
+/// All watches as one stream. The watch of UpdateStatus objects starts and ends with their CRD.
 pub(super) struct Watches {
     client: Client,
     observer: Arc<dyn Observer>,
@@ -87,13 +87,13 @@ pub(super) struct Watches {
 }
 
 impl Watches {
-    /// All but those of UpdateStatus objects.
+    /// Starts all watches except that of UpdateStatus objects.
     pub(super) fn new(client: &Client, alerts: Option<Alerts>, observer: &Arc<dyn Observer>) -> Self {
         let fixed = watches(client, alerts, observer);
         Self { client: client.clone(), observer: Arc::clone(observer), fixed, update_status: None }
     }
 
-    /// Watches UpdateStatus objects, or does so no longer.
+    /// Starts or stops the watch of UpdateStatus objects.
     pub(super) fn watch_update_status(&mut self, is_served: bool) {
         if is_served == self.update_status.is_some() {
             return;
@@ -122,8 +122,9 @@ impl Stream for Watches {
     }
 }
 
-/// All watches that there always are as one stream. Of several events that are there at once, those of the CRD come first, then those of
-/// ClusterVersions, and so on: the same order in every run, and what nodes depend on comes before nodes.
+/// Returns all permanent watches as one stream. Of simultaneous events, those of the CRDs come first, then
+/// those of ClusterVersions, and so on: the same order in every run, and nodes come after the objects that
+/// they depend on.
 fn watches(
     client: &Client,
     alerts: Option<Alerts>,
@@ -143,7 +144,7 @@ fn watches(
     let pods: Api<Watched> =
         Api::namespaced_with(client.clone(), CLUSTER_VERSION_NAMESPACE, &api_resource(&resources::PODS));
     let pods = watcher(pods, all());
-    // What is in MachineConfigs is large, and nobody here reads it.
+    // MachineConfigs are large, and the controller needs only their metadata.
     let machine_configs: Api<PartialObjectMeta<DynamicObject>> =
         Api::all_with(client.clone(), &api_resource(&resources::MACHINE_CONFIGS));
     let machine_configs = watcher(machine_configs, all());
@@ -185,7 +186,7 @@ fn watches(
     watches.into_iter().rev().reduce(first_before).unwrap_or_else(|| futures::stream::empty().boxed())
 }
 
-/// A watch of the one object of this name.
+/// Restricts a watch to the object with this name.
 fn named(name: &str) -> watcher::Config {
     watcher::Config::default().fields(&format!("metadata.name={name}"))
 }
@@ -203,7 +204,7 @@ fn told<K: 'static>(
             if matches!(event, Event::Init) && std::mem::replace(&mut listed, true) {
                 observer.note(Note::WatchRestarted { resource: &resource });
             }
-            // A list that begins has not succeeded yet.
+            // The start of a list is no success yet.
             let recovers = !matches!(event, Event::Init) && std::mem::take(&mut failed);
             let recovery = recovers.then(|| {
                 observer.note(Note::WatchRecovered { resource: &resource });
@@ -254,7 +255,7 @@ pub(super) fn api_resource(resource: &Resource) -> ApiResource {
     }
 }
 
-/// Name and JSON of an object, of its metadata only what assessments read.
+/// Returns name and JSON of an object, with only the metadata that assessments read.
 fn json_of(object: Watched) -> (String, Value) {
     let name = object.metadata.name.unwrap_or_default();
     let mut value = object.data;
@@ -271,19 +272,19 @@ fn named_as<T>(object: Watched, read: impl FnOnce(&Value) -> T) -> (String, T) {
     (name, read(&value))
 }
 
-/// Whether the kind of a CustomResourceDefinition is served in the version that is written here.
+/// Returns whether a CustomResourceDefinition serves the version that the controller writes.
 fn is_served(crd: &Value) -> bool {
     let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
     let is_ours = |found: &Value| found["name"] == *resources::UPDATE_STATUSES.version;
     is_true(crd, "Established") && versions.into_iter().any(|found| is_ours(found) && found["served"] == true)
 }
 
-/// Resource version and status of an UpdateStatus.
+/// Returns resource version and status of an UpdateStatus.
 pub(super) fn status_of(mut object: Watched) -> (String, Value) {
     (resource_version(object.metadata), object.data["status"].take())
 }
 
-/// What keeps a pod that fetches a payload from running, in its own words.
+/// Returns why a pod that fetches a payload is waiting, with the reason and message of its container.
 pub(super) fn trouble_of(pod: &Value) -> Option<String> {
     let name = pod["metadata"]["name"].as_str().filter(|name| name.starts_with(VERSION_POD))?;
     let lists = ["initContainerStatuses", "containerStatuses"].map(|list| pod["status"][list].as_array());
@@ -304,14 +305,14 @@ fn release(machine_config: PartialObjectMeta<DynamicObject>) -> (String, Option<
     (metadata.name.unwrap_or_default(), release_of(metadata.annotations.as_ref()))
 }
 
-/// Resource version and data of a ConfigMap.
+/// Returns resource version and data of a ConfigMap.
 pub(super) fn data_of(config_map: ConfigMap) -> (String, Data) {
     let binary = config_map.binary_data.unwrap_or_default().values().map(|bytes| bytes.0.len()).sum();
     let texts = config_map.data.unwrap_or_default();
     (resource_version(config_map.metadata), Data { texts, binary })
 }
 
-/// Name and resource version.
+/// Returns name and resource version.
 fn version<K>(object: PartialObjectMeta<K>) -> (String, String) {
     let mut metadata = object.metadata;
     (metadata.name.take().unwrap_or_default(), resource_version(metadata))

@@ -1,5 +1,5 @@
-//! A stream that is asked only when it has something to tell: of a dozen watches in one task mostly one has, and to ask a
-//! watch takes long.
+//! A stream adapter that polls a stream only after its wake-up. Of a dozen watches in one task usually one is
+//! ready, and polling a watch is slow.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use std::task::{Context, Poll};
 use futures::task::{ArcWake, AtomicWaker, waker};
 use futures::{Stream, StreamExt as _};
 
-/// A stream that is not polled again before it has woken somebody.
+/// A stream that is not polled again before it wakes its task.
 pub(super) struct Woken<S> {
     stream: S,
     signal: Arc<Signal>,
 }
 
 struct Signal {
-    /// Whether the stream asked to be polled since it last was.
+    /// Whether the stream has requested a poll since the last one.
     is_due: AtomicBool,
-    /// Who polls it.
+    /// The task that polls the adapter.
     task: AtomicWaker,
 }
 
@@ -30,7 +30,7 @@ impl ArcWake for Signal {
 }
 
 impl<S> Woken<S> {
-    /// The same stream, due from the start.
+    /// Wraps a stream; the first poll reaches it in any case.
     pub(super) fn new(stream: S) -> Self {
         Self { stream, signal: Arc::new(Signal { is_due: AtomicBool::new(true), task: AtomicWaker::new() }) }
     }
@@ -40,7 +40,7 @@ impl<S: Stream + Unpin> Stream for Woken<S> {
     type Item = S::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
-        // First, so that whatever becomes due from here on wakes whoever asks now.
+        // Registers first, so that every later wake-up reaches the current task.
         self.signal.task.register(context.waker());
         if !self.signal.is_due.swap(false, Ordering::AcqRel) {
             return Poll::Pending;
@@ -48,7 +48,7 @@ impl<S: Stream + Unpin> Stream for Woken<S> {
         let waker = waker(Arc::clone(&self.signal));
         let told = self.stream.poll_next_unpin(&mut Context::from_waker(&waker));
         if told.is_ready() {
-            // There may be more, of which it tells nobody before it is asked.
+            // The stream may have more items, for which it does not wake the task.
             self.signal.is_due.store(true, Ordering::Release);
         }
         told
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_stream_is_polled_when_it_woke_somebody_and_nothing_is_lost() {
+    async fn polls_a_stream_only_after_a_wake_up_and_loses_nothing() {
         let polls = Arc::new(AtomicUsize::new(0));
         let (sender, mut receiver) = mpsc::unbounded();
         let counted = Arc::clone(&polls);
@@ -84,7 +84,7 @@ mod tests {
             [woken.next().now_or_never(), woken.next().now_or_never()],
             [Some(Some(1)), Some(Some(2))]
         );
-        // The task that asks last is the one that is woken, though the stream was polled for another.
+        // The last polling task is woken, even though the stream was polled from another one.
         assert_eq!(woken.next().now_or_never(), None);
         let waiting = tokio::spawn(async move { woken.next().await });
         tokio::task::yield_now().await;

@@ -1,17 +1,17 @@
-//! Alerts as they are asked for: what Prometheus answers to `/api/v1/alerts`, or why there is no answer.
+//! The response of Prometheus to `/api/v1/alerts`, or the reason why there is none.
 
 use serde_json::{Value, json};
 use windtunnel_core::alert::Alert;
 use windtunnel_core::clock::Time;
 
-/// The answer of Prometheus or Thanos.
+/// The response of Prometheus or Thanos.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Alerts {
-    /// Its JSON: `{data: {alerts: [{labels, annotations, state, activeAt}]}}`.
+    /// The JSON body: `{data: {alerts: [{labels, annotations, state, activeAt}]}}`.
     Answer(Value),
-    /// There is none, and why.
+    /// The request failed, with the reason.
     Unfetched(String),
-    /// It is no JSON, and what is wrong with it.
+    /// The body is not JSON, with the parse error.
     Unreadable(String),
 }
 
@@ -23,7 +23,7 @@ impl Default for Alerts {
 }
 
 impl Alerts {
-    /// An answer with these alerts, each with the moment since when it holds.
+    /// Builds a response with these alerts, each with the time since which it is active.
     pub fn of<'a>(alerts: impl IntoIterator<Item = (Time, &'a Alert)>) -> Self {
         let alert = |(since, alert): (Time, &Alert)| {
             let Alert { labels, annotations, state } = alert;
@@ -38,7 +38,7 @@ impl Alerts {
         Self::Answer(json!({ "status": "success", "data": { "alerts": alerts } }))
     }
 
-    /// Reads an answer.
+    /// Parses a response body.
     pub fn read(body: &[u8]) -> Self {
         match serde_json::from_slice(body) {
             Ok(value) => Self::Answer(value),
@@ -46,7 +46,7 @@ impl Alerts {
         }
     }
 
-    /// The alerts, in their order.
+    /// Returns the alerts in the order of the response.
     pub(super) fn list(&self) -> &[Value] {
         match self {
             Self::Answer(answer) => answer["data"]["alerts"].as_array().map_or(&[], Vec::as_slice),
@@ -54,14 +54,14 @@ impl Alerts {
         }
     }
 
-    /// What `oc` prints before everything else when it goes on without alerts.
+    /// Returns the line that `oc` prints first when it continues without alerts.
     pub(super) fn complaint(&self) -> Option<String> {
         match self {
             Self::Answer(_) => None,
             Self::Unfetched(why) => {
                 Some(format!("Unable to fetch alerts, ignoring alerts in 'Update Health':  {why}\n"))
             }
-            // The `%w` is the client's: it prints the format instead of using it.
+            // The `%w` is a bug of the client: it prints the format verb instead of applying it.
             Self::Unreadable(why) => {
                 Some(format!("Ignoring alerts in 'Update Health'. Error unmarshaling alerts: %w {why}\n"))
             }
@@ -69,7 +69,8 @@ impl Alerts {
     }
 }
 
-/// What is wrong, in the words of Go's `encoding/json` where the body ends early or begins as no JSON does.
+/// Returns the parse error, worded like Go's `encoding/json` if the body ends early or starts with an invalid
+/// character.
 fn why(body: &[u8], error: &serde_json::Error) -> String {
     let first = body.iter().copied().find(|byte| !byte.is_ascii_whitespace());
     match first {
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_that_is_no_json_is_told_as_go_tells_it() {
+    fn reports_invalid_json_in_the_words_of_go() {
         for (body, expected) in [
             ("", "unexpected end of JSON input"),
             ("{\"data\": ", "unexpected end of JSON input"),

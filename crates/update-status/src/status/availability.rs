@@ -1,4 +1,4 @@
-//! Why pods cannot run on a node, as `oc adm upgrade status` collects it.
+//! The reasons why a node cannot run pods, collected like `oc adm upgrade status`.
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -9,30 +9,30 @@ use windtunnel_core::text::go_quote::quote;
 use super::go_time::{MINUTE, ZERO_TIME, moment, since};
 use super::membership::annotation;
 
-/// One thing that keeps pods off a node.
+/// A reason why a node cannot run pods.
 #[derive(Debug)]
 pub(super) struct Lack<'a> {
-    /// In the words of the table.
+    /// The text in the table.
     pub what: &'static str,
-    /// Since when; [`ZERO_TIME`] where that is not known.
+    /// When it started; [`ZERO_TIME`] if unknown.
     pub since: Time,
-    /// What its condition says.
+    /// The message of the condition.
     message: &'a str,
-    /// Its condition, if it is from one.
+    /// The condition, unless the reason is not a condition.
     condition: Option<&'static Watched>,
 }
 
-/// A condition of nodes that must have one status.
+/// A node condition with its expected status.
 #[derive(Debug)]
 struct Watched {
     kind: &'static str,
-    /// The status with which all is well.
+    /// The status of a healthy node.
     well: &'static str,
-    /// In the words of the table.
+    /// The text in the table.
     what: &'static str,
-    /// In those of health.
+    /// The text in the health section.
     sentence: &'static str,
-    /// It is serious from then on.
+    /// The problem is serious after this time.
     patience: SignedDuration,
 }
 
@@ -65,18 +65,19 @@ impl Lack<'_> {
         Self { what, since: ZERO_TIME, message: "", condition: None }
     }
 
-    /// Whether an administrator should look. Cordons and what the daemon does pass by themselves.
+    /// Returns whether an administrator should look. Cordons and the work of the machine-config daemon are
+    /// temporary.
     pub(super) fn is_serious(&self, wall: Time) -> bool {
         self.condition.is_some_and(|condition| since(wall, self.since) >= condition.patience)
     }
 
-    /// What is wrong with the node of this name.
+    /// Returns the problem of the node with this name, in one line.
     pub(super) fn summary(&self, node: &str) -> String {
         self.condition
             .map_or_else(|| self.what.to_owned(), |condition| format!("Node {node} {}", condition.sentence))
     }
 
-    /// What tells of it.
+    /// Returns the details of the problem.
     pub(super) fn description(&self) -> String {
         let Some(Watched { kind, well, what, .. }) = self.condition else { return self.what.to_owned() };
         let message = quote(self.message);
@@ -84,14 +85,16 @@ impl Lack<'_> {
     }
 }
 
-/// Words on each of several lacks, in a line.
+/// Joins one text for each reason into a line.
 pub(super) fn joined<'a>(lacks: &[Lack<'a>], words: impl Fn(&Lack<'a>) -> String) -> String {
     lacks.iter().map(words).collect::<Vec<_>>().join(" | ")
 }
 
-/// All that keeps pods off a node of this pool, conditions first, in their order; nothing where pods can run.
+/// Returns all reasons why a node of this pool cannot run pods, conditions first, in their order; empty if it
+/// can.
 pub(super) fn lacks<'a>(node: &'a Object, pool: &Object) -> Vec<Lack<'a>> {
-    // A layered pool has an image for all of its nodes; in any other pool, an image of its own hides everything else.
+    // `oc` reports no reason if the node's desired image differs from the pool's: a layered pool has an
+    // image, any other pool has none.
     let image = annotation(node, "desiredImage");
     let hides = match layered_image(pool) {
         Some(newest) => image != newest,
@@ -127,7 +130,7 @@ fn layered_image(pool: &Object) -> Option<&str> {
     Some(annotation(pool, "newestImageEquivalentConfig")).filter(|image| !image.is_empty())
 }
 
-/// Whether the daemon is through with all that is desired.
+/// Returns whether the daemon has applied the desired configuration and image.
 fn is_done(node: &Object) -> bool {
     let [current, desired] = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
     let images = ["currentImage", "desiredImage"]

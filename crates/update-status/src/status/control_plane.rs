@@ -1,4 +1,4 @@
-//! The block `= Control Plane =`.
+//! The section `= Control Plane =`.
 
 use std::fmt::Write as _;
 
@@ -13,22 +13,22 @@ use super::history::History;
 use super::operators::Census;
 use super::refusal::Refusal;
 
-/// The control plane's update at one moment.
+/// The update of the control plane at one moment.
 #[derive(Debug)]
 pub(super) struct ControlPlane<'a> {
     history: History<'a>,
     operators: Census<'a>,
-    /// When it was completed, or now; the year 1 without a history.
+    /// When the update completed, or now; the year 1 without a history.
     completion: Time,
-    /// How long it goes on, or went on.
+    /// The duration of the update so far, or in total.
     updating_for: SignedDuration,
-    /// What is left of it, by the estimate.
+    /// The estimated remaining time.
     remaining: SignedDuration,
 }
 
 impl<'a> ControlPlane<'a> {
     /// # Errors
-    /// The history is such that `oc` crashes.
+    /// `oc` crashes on the history of the ClusterVersion.
     pub(super) fn assess(inputs: &'a Inputs, now: Time) -> Result<Self, Refusal> {
         let history = History::of(&inputs.cluster_version);
         if history.lacks_completion_time() {
@@ -47,17 +47,17 @@ impl<'a> ControlPlane<'a> {
         Ok(Self { history, operators, completion, updating_for, remaining })
     }
 
-    /// The operators that count.
+    /// Returns the operators of the payload.
     pub(super) fn operators(&self) -> impl Iterator<Item = &'a Object> {
         self.operators.all.iter().copied()
     }
 
-    /// Whether the operators are through, whatever the history tells.
+    /// Returns whether all operators are updated, regardless of the history.
     pub(super) fn is_completed(&self) -> bool {
         self.operators.all_updated()
     }
 
-    /// The block, title included.
+    /// Renders the section with its title.
     pub(super) fn block(&self) -> String {
         let mut text = "= Control Plane =\n".to_owned();
         if self.is_completed() {
@@ -86,8 +86,8 @@ impl<'a> ControlPlane<'a> {
         text
     }
 
-    /// The table of updating operators with the blank line and the title before it; nothing when none is updating or
-    /// all are updated.
+    /// Renders the table of updating operators with its title and a blank line before it; empty if no
+    /// operator is updating.
     pub(super) fn updating_operators(&self, now: Time) -> String {
         if self.operators.updating.is_empty() {
             return String::new();
@@ -117,7 +117,7 @@ impl<'a> ControlPlane<'a> {
         short(round(self.updating_for, unit))
     }
 
-    /// The estimate with its blank and parentheses; nothing when it is exactly zero.
+    /// Returns the estimate in parentheses after a blank; empty if it is exactly zero.
     fn estimate(&self) -> String {
         if self.remaining.is_zero() {
             return String::new();
@@ -136,7 +136,7 @@ impl<'a> ControlPlane<'a> {
     }
 }
 
-/// A share from 0 to 1 in whole percent, halves to the even one (C's `%.0f`).
+/// Formats a fraction from 0 to 1 as whole percent, rounding halves to even (C's `%.0f`).
 fn percent(share: f64) -> String {
     format!("{:.0}", share * 100.0)
 }
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_of_a_percent_go_to_the_even_number() {
+    fn rounds_half_percents_to_even() {
         let shown = [1.0, 3.0, 5.0, 7.0].map(|eighths: f64| percent(eighths / 8.0));
         assert_eq!(shown, ["12", "38", "62", "88"]);
     }

@@ -1,25 +1,27 @@
-//! How long an update will still take, guessed from the share of operators that are updated.
+//! Estimates the remaining time of an update from the fraction of updated operators.
 
 use jiff::SignedDuration;
 
 use super::go_time::{MINUTE, round};
 
-/// Spans from this size on are shown in whole minutes; an update later than this against its estimate is stalled.
+/// Durations above this are shown in whole minutes. An update whose estimated delay is above this is stalled.
 pub(crate) const TEN_MINUTES: SignedDuration = SignedDuration::from_mins(10);
 
-/// Progress is extrapolated only once it was observed for longer than this.
+/// Progress is extrapolated only if it was observed for longer than this.
 const TOO_EARLY: SignedDuration = SignedDuration::from_mins(5);
 
-/// Estimates are stretched by this much, to be wrong on the pleasant side.
+/// Safety factor of estimates, so that they are rather too long than too short.
 const OVERESTIMATE: f64 = 1.2;
 
-/// The longest estimate, in seconds: what fits into nanoseconds in 64 bits.
+/// The longest estimate, in seconds, that fits into 64-bit nanoseconds.
 const LONGEST: f64 = 9e9;
 
-/// The time that remains, negative when it should have been over; whole seconds, above ten minutes whole minutes.
+/// Returns the estimated remaining time, negative if the update is late; in whole seconds, above ten minutes
+/// in whole minutes.
 ///
-/// `baseline` is how long an earlier update took, `to_last_progress` the span from the start to the last progress seen,
-/// `updating_for` the span since the start, `share` the updated part of the operators, from 0 to below 1.
+/// `baseline` is the duration of an earlier update, `to_last_progress` the time from the start to the last
+/// observed progress, `updating_for` the time since the start, `share` the fraction of updated operators,
+/// from 0 to 1.
 pub(crate) fn remaining(
     baseline: SignedDuration,
     to_last_progress: SignedDuration,
@@ -37,10 +39,10 @@ pub(crate) fn remaining(
     if estimate > TEN_MINUTES { round(estimate, MINUTE) } else { estimate }
 }
 
-/// Which share of an update's time is over when this share of the operators is updated: the client's polynomials, with
-/// their jumps at 0.25 and 0.9.
+/// Returns the fraction of an update's time that has passed when fraction `x` of the operators is updated:
+/// the client's polynomials, with their jumps at 0.25 and 0.9.
 fn share_of_time(x: f64) -> f64 {
-    // Powers in this order of multiplication, since every rounding of a double can show in the seconds.
+    // Multiplies in the client's order, since a different rounding can change the displayed seconds.
     let x2 = x * x;
     let x3 = x * x2;
     let x4 = x2 * x2;
@@ -65,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn before_anything_was_observed_the_baseline_counts() {
+    fn uses_the_baseline_before_progress_was_observed() {
         check("60m", "30m", "30m", 0.0, "36m");
         check("80m", "4m", "10m", 0.05, "1h24m");
         check("60m", "300s", "300s", 1.0 / 33.0, "1h6m");
@@ -73,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn observed_progress_is_extrapolated() {
+    fn extrapolates_observed_progress() {
         check("60m", "30m", "30m", 0.2, "1h9m");
         check("60m", "30m", "35m", 0.2, "1h3m");
         check("60m", "30m", "30m", 0.75, "50m");
@@ -83,13 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn an_update_later_than_its_estimate_has_less_than_nothing_left() {
+    fn a_late_update_has_a_negative_remaining_time() {
         check("60m", "40m", "60m", 32.0 / 33.0, "-2m13s");
         check("60m", "40m", "90m", 32.0 / 33.0, "-27m13s");
     }
 
     #[test]
-    fn the_share_of_time_jumps_at_a_quarter_and_at_nine_tenths() {
+    fn the_time_fraction_jumps_at_a_quarter_and_at_nine_tenths() {
         for (updated, total, expected) in [
             (1.0, 33.0, ".04536"),
             (8.0, 33.0, ".38178"),

@@ -1,16 +1,16 @@
-//! Go's `sort.Slice`: a pattern-defeating quicksort, as deterministic as it is unstable. Where elements tie, the order in
-//! which `oc` shows them is whatever this algorithm leaves, so nothing but this algorithm gives it.
+//! Go's `sort.Slice`: a pattern-defeating quicksort, deterministic but unstable. The order in which `oc`
+//! shows equal elements depends on the details of this algorithm, so only the same algorithm reproduces it.
 
-/// Ranges up to this length are sorted by insertion, which keeps ties in order.
+/// Ranges up to this length are sorted by insertion, which is stable.
 const SHORT: usize = 12;
-/// Ranges from this length on are worth moving a few elements, and a better pivot.
+/// Ranges from this length on get a better pivot, and moving a few elements is worthwhile.
 const LONG: usize = 50;
-/// So many elements out of place are put right before a range counts as unsorted.
+/// Maximum number of misplaced elements that partial insertion sort moves before it gives up.
 const MENDS: usize = 5;
-/// Comparisons in the choice of a pivot; when each of them was the wrong way round, the range looks descending.
+/// Number of comparisons in the choice of a pivot. If all of them swap, the range looks descending.
 const ALL_SWAPPED: usize = 12;
 
-/// Sorts as `sort.Slice` does: `less` says whether the first stands before the second.
+/// Sorts like `sort.Slice`; `less` returns whether the first element comes before the second.
 pub(super) fn unstable<T>(items: &mut [T], less: impl Fn(&T, &T) -> bool) {
     let len = items.len();
     Sorter { items, less }.sort(0, len, bit_length(len));
@@ -20,7 +20,7 @@ fn bit_length(number: usize) -> u32 {
     usize::BITS - number.leading_zeros()
 }
 
-/// How a range looked when its pivot was chosen.
+/// The apparent order of a range, from the choice of its pivot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Looks {
     Mixed,
@@ -38,7 +38,7 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
         (self.less)(&self.items[one], &self.items[other])
     }
 
-    /// Sorts `from..to`; `limit` bad pivots are allowed before it falls back on a heap.
+    /// Sorts `from..to`, and falls back to heap sort after `limit` unbalanced partitions.
     fn sort(&mut self, mut from: usize, mut to: usize, mut limit: u32) {
         let (mut balanced, mut partitioned) = (true, true);
         loop {
@@ -62,7 +62,7 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
             if balanced && partitioned && looks == Looks::Ascending && self.mend(from, to) {
                 return;
             }
-            // Nothing is smaller than this pivot, so what equals it is in place already.
+            // Nothing in the range is less than this pivot, so its equals need no further sorting.
             if from > 0 && !self.less(from - 1, pivot) {
                 from = self.partition_equal(from, to, pivot);
                 continue;
@@ -87,7 +87,7 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
         }
     }
 
-    /// Moves an element left while it is less than its neighbour, at most down to `lowest`.
+    /// Moves an element left while it is less than its neighbour, but not past `lowest`.
     fn sink(&mut self, mut index: usize, lowest: usize) {
         while index > lowest && self.less(index, index - 1) {
             self.items.swap(index, index - 1);
@@ -123,7 +123,7 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
         }
     }
 
-    /// Swaps three elements in the middle with any others, by draws that depend on the length alone.
+    /// Swaps three elements in the middle with pseudo-random ones. The swaps depend only on the length.
     fn break_patterns(&mut self, from: usize, to: usize) {
         let len = to - from;
         let mask = (1_u64 << bit_length(len)) - 1;
@@ -157,7 +157,7 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
         (pivot, looks)
     }
 
-    /// The index of the median of three elements; counts how often two of them stood the wrong way round.
+    /// Returns the index of the median of three elements, and counts the swaps.
     fn median(&self, [mut a, mut b, mut c]: [usize; 3], swaps: &mut usize) -> usize {
         let mut order = |one: &mut usize, other: &mut usize| {
             if self.less(*other, *one) {
@@ -171,7 +171,7 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
         b
     }
 
-    /// Puts a few elements into their places; whether the range is sorted then.
+    /// Moves a few misplaced elements. Returns whether the range is sorted then.
     fn mend(&mut self, from: usize, to: usize) -> bool {
         let mut index = from + 1;
         for _ in 0..MENDS {
@@ -186,7 +186,8 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
             }
             self.items.swap(index, index - 1);
             if index - from >= 2 {
-                // Down to the beginning of everything, not of the range: what stands before is not greater.
+                // Like Go, down to the start of the slice. Elements before the range are not greater, so this
+                // stops there.
                 self.sink(index - 1, 0);
             }
             if to - index >= 2 {
@@ -206,7 +207,7 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
         }
     }
 
-    /// Divides a range into what equals the pivot and what is greater; gives where the latter begins.
+    /// Partitions a range into elements equal to the pivot and greater ones. Returns the start of the latter.
     fn partition_equal(&mut self, from: usize, to: usize, pivot: usize) -> usize {
         self.items.swap(from, pivot);
         let (mut low, mut high) = (from + 1, to - 1);
@@ -226,8 +227,8 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
         }
     }
 
-    /// Divides a range into what is less than the pivot and the rest; gives where the pivot is then, and whether nothing
-    /// had to be moved.
+    /// Partitions a range into elements less than the pivot and the others. Returns the pivot's final index,
+    /// and whether the range was already partitioned.
     fn partition(&mut self, from: usize, to: usize, pivot: usize) -> (usize, bool) {
         self.items.swap(from, pivot);
         let (mut low, mut high) = (from + 1, to - 1);
@@ -255,7 +256,7 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
 mod tests {
     use super::*;
 
-    /// Numbers below `bound` that look drawn.
+    /// Pseudo-random numbers below `bound`.
     fn numbers(len: usize, bound: u64) -> Vec<(u64, usize)> {
         let mut state = 88_172_645_463_325_252_u64;
         let mut draw = || {
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_pattern_it_is_sorted_in_the_end() {
+    fn sorts_every_pattern() {
         for len in [0, 1, 2, 12, 13, 49, 50, 51, 200, 1000, 5000] {
             for bound in [1, 2, 3, 10, 1000, u64::MAX] {
                 check_sorts(numbers(len, bound));
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn twelve_ties_stay_in_order_and_many_do_not() {
+    fn is_stable_up_to_twelve_elements_and_unstable_beyond() {
         let order = |len: usize| {
             let mut items = numbers(len, 3);
             unstable(&mut items, |one, other| one.0 < other.0);
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn without_bad_pivots_left_a_heap_sorts() {
+    fn falls_back_to_heap_sort_without_pivots_left() {
         let mut items: Vec<u64> = numbers(100, 50).into_iter().map(|(key, _)| key).collect();
         Sorter { items: &mut items, less: |one: &u64, other: &u64| one < other }.sort(0, 100, 0);
         assert!(items.is_sorted());

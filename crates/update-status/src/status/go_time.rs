@@ -1,24 +1,22 @@
-//! Spans and moments as the Go client computes and prints them: whole nanoseconds in 64 bits.
+//! Durations and times, computed and printed like the Go client: whole nanoseconds in 64 bits.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use windtunnel_core::clock::{Time, parse_rfc3339};
 
-/// Go's zero `time.Time`, which stands for times that an object does not have: the first moment of the year 1.
+/// Go's zero `time.Time`, the first moment of the year 1, which represents missing times.
 pub(super) const ZERO_TIME: Time = Timestamp::constant(-62_135_596_800, 0);
 
-/// One second.
 pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
-/// One minute.
 pub(super) const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
-/// The moment in a field; [`ZERO_TIME`] where there is none.
+/// Parses the time in a field; [`ZERO_TIME`] if it is missing or invalid.
 pub(super) fn moment(value: &Value, field: &str) -> Time {
     value[field].as_str().and_then(parse_rfc3339).unwrap_or(ZERO_TIME)
 }
 
-/// `later - earlier`, at most what a Go `time.Duration` can hold (some 292 years).
+/// Returns `later - earlier`, limited to the range of a Go `time.Duration` (some 292 years).
 pub(super) fn since(later: Time, earlier: Time) -> SignedDuration {
     from_nanos(later.duration_since(earlier).as_nanos())
 }
@@ -28,23 +26,23 @@ fn from_nanos(nanos: i128) -> SignedDuration {
     SignedDuration::from_nanos(i64::try_from(nanos).unwrap_or(limit))
 }
 
-/// The nearest multiple of a unit, halves away from zero (Go's `Duration.Round`).
+/// Rounds to the nearest multiple of a unit, halves away from zero (Go's `Duration.Round`).
 pub(super) fn round(span: SignedDuration, unit: SignedDuration) -> SignedDuration {
     let (nanos, unit) = (span.as_nanos(), unit.as_nanos());
     let half = unit / 2 * nanos.signum();
     from_nanos((nanos + half) / unit * unit)
 }
 
-/// The multiple of a unit next to the span on the side of zero (Go's `Duration.Truncate`).
+/// Rounds towards zero to a multiple of a unit (Go's `Duration.Truncate`).
 pub(super) fn truncate(span: SignedDuration, unit: SignedDuration) -> SignedDuration {
     let (nanos, unit) = (span.as_nanos(), unit.as_nanos());
     from_nanos(nanos / unit * unit)
 }
 
-/// A span as the status shows it: `now`, `45s`, `10m`, `1h10m`, `25h1m1s`.
+/// Formats a duration as the status shows it: `now`, `45s`, `10m`, `1h10m`, `25h1m1s`.
 ///
-/// Fractions are cut from Go's text as text, without a look at the unit, so `368.975µs` reads as 368 seconds. That is
-/// how the client behaves, and it is visible.
+/// Like the client, this cuts the fraction and the unit after it from Go's text, whatever the unit, so
+/// `368.975µs` is printed as 368 seconds.
 pub(super) fn short(span: SignedDuration) -> String {
     let text = canonical(span);
     if text == "0s" {
@@ -62,7 +60,7 @@ pub(super) fn short(span: SignedDuration) -> String {
     }
 }
 
-/// A span as Go's `Duration.String` writes it.
+/// Formats a duration like Go's `Duration.String`.
 fn canonical(span: SignedDuration) -> String {
     let nanos = span.as_nanos();
     let (sign, size) = (if nanos < 0 { "-" } else { "" }, nanos.unsigned_abs());
@@ -85,7 +83,7 @@ fn canonical(span: SignedDuration) -> String {
     format!("{sign}{text}")
 }
 
-/// `whole.fraction` without trailing zeros, the fraction having `digits` of them.
+/// Formats `whole.fraction` without trailing zeros. The fraction has `digits` digits.
 fn decimal(whole: u128, fraction: u128, digits: usize) -> String {
     if fraction == 0 {
         return whole.to_string();
@@ -94,7 +92,8 @@ fn decimal(whole: u128, fraction: u128, digits: usize) -> String {
     text.trim_end_matches('0').to_owned()
 }
 
-/// Seconds in the beginning of a [`canonical`] text whose last number, which lost its unit, is taken for seconds.
+/// Parses the start of a [`canonical`] text into seconds. The last number, which has lost its unit, counts as
+/// seconds.
 fn as_seconds(text: &str) -> i64 {
     let (mut total, mut number) = (0_i64, 0_i64);
     for letter in text.chars() {
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_lose_their_empty_parts_and_fractions_of_a_second_turn_into_seconds() {
+    fn formats_durations_without_zero_parts_and_reads_fractions_as_seconds() {
         for (nanos, expected) in [
             (0, "now"),
             (1_500, "1s"),
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_from_the_year_1_is_as_long_as_go_can_say() {
+    fn a_duration_since_the_zero_time_is_limited_to_the_range_of_go() {
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         assert_eq!(short(since(now, ZERO_TIME)), "2562047h47m16s");
         assert_eq!(short(round(since(now, ZERO_TIME), SECOND)), "2562047h47m16s");
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_takes_halves_away_from_zero_and_truncation_goes_towards_it() {
+    fn rounds_halves_away_from_zero_and_truncates_towards_zero() {
         for (seconds, rounded, truncated) in
             [(89, 60, 60), (90, 120, 60), (-89, -60, -60), (-90, -120, -60), (29, 0, 0), (-31, -60, 0)]
         {

@@ -1,4 +1,5 @@
-//! What the history of a ClusterVersion tells: from where to where, since when, and how long the last update took.
+//! The history of a ClusterVersion: source and target of the update, its start, and the duration of earlier
+//! updates.
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -7,10 +8,10 @@ use windtunnel_core::clock::{Time, parse_rfc3339};
 
 use super::go_time::{moment, since};
 
-/// Stands for a version that no history entry tells.
+/// Placeholder for a version that is not in the history.
 const UNKNOWN: &str = "unknown";
 
-/// How long an update is thought to take where no earlier one tells.
+/// Assumed duration of an update if the history has no earlier one.
 const USUAL_UPDATE: SignedDuration = SignedDuration::from_hours(1);
 
 /// `status.history`, newest first.
@@ -22,43 +23,41 @@ impl<'a> History<'a> {
         Self(cluster_version.list("/status/history"))
     }
 
-    /// The version that the cluster goes to or is at.
+    /// Returns the target version of the current or last update.
     pub(super) fn current_version(self) -> Option<&'a str> {
         self.0.first().map(version)
     }
 
-    /// As [`Self::current_version`], in words.
     pub(super) fn current_version_or_unknown(self) -> &'a str {
         self.current_version().unwrap_or(UNKNOWN)
     }
 
-    /// When the current update began.
     pub(super) fn started(self) -> Option<Time> {
         self.0.first().map(|entry| moment(entry, "startedTime"))
     }
 
-    /// When the current update was completed, if it was.
+    /// Returns when the current update completed, if it did.
     pub(crate) fn completed(self) -> Option<Time> {
         self.0.first().and_then(completion)
     }
 
-    /// Whether the current update is completed, at no time that is told: more than `oc` can take.
+    /// Returns whether the current update is completed but has no completion time. `oc` crashes on this.
     pub(super) fn lacks_completion_time(self) -> bool {
         self.0.first().is_some_and(|entry| entry["state"] == "Completed") && self.completed().is_none()
     }
 
-    /// The version that the update before this one did not get to.
+    /// Returns the target of the previous update, if that update was not completed.
     pub(super) fn interrupted(self) -> Option<&'a str> {
         self.0.get(1).filter(|entry| entry["state"] == "Partial").map(version)
     }
 
-    /// The version of the last update that was completed before those two, in words.
+    /// Returns the version of the last completed update before the current and the previous one.
     pub(super) fn last_completed_before_previous(self) -> &'a str {
         let older = self.0.get(2..).unwrap_or_default();
         older.iter().find(|entry| entry["state"] == "Completed").map_or(UNKNOWN, version)
     }
 
-    /// Whether only the architecture changes: same version as before, another image.
+    /// Returns whether only the architecture changes: the same version as before with another image.
     pub(crate) fn is_multi_arch_migration(self) -> bool {
         match self.0 {
             [current, previous, ..] => {
@@ -68,7 +67,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// The line on where the update goes and where it comes from.
+    /// Returns the text of the line `Target Version:`.
     pub(super) fn target(self) -> String {
         match self.0 {
             [] => format!("{UNKNOWN} (from {UNKNOWN})"),
@@ -86,8 +85,8 @@ impl<'a> History<'a> {
         }
     }
 
-    /// How long the latest completed update took, the installation and the current update aside; an hour if there was
-    /// none.
+    /// Returns the duration of the latest completed update, not counting the installation and the current
+    /// update; one hour if there was none.
     pub(crate) fn baseline(self) -> SignedDuration {
         let earlier = self.0.split_last().and_then(|(_, updates)| updates.get(1..)).unwrap_or_default();
         let took = |entry| completion(entry).map(|at| since(at, moment(entry, "startedTime")));
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_tells_where_the_update_comes_from() {
+    fn the_target_line_names_the_previous_version() {
         check_target(&[], "unknown (from unknown)");
         check_target(&[("4.16.1", "Partial", "a")], "4.16.1 (a new install)");
         check_target(&[("4.16.2", "Partial", "b"), ("4.16.1", "Completed", "a")], "4.16.2 (from 4.16.1)");
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_version_with_another_image_is_a_change_of_architecture() {
+    fn the_same_version_with_another_image_is_an_architecture_migration() {
         check_target(
             &[("4.16.1", "Partial", "b"), ("4.16.1", "Completed", "a")],
             "4.16.1 to Multi-Architecture",
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_the_current_update_nor_the_installation_is_a_baseline() {
+    fn the_baseline_ignores_the_current_update_and_the_installation() {
         let (partial, done) = (("4.16.2", "Partial", "b"), ("4.16.1", "Completed", "a"));
         for (entries, minutes) in [
             (&[][..], 60),

@@ -1,19 +1,19 @@
-//! Which pool a node belongs to, and what the machine-config operator and its daemons noted.
+//! The pool of a node, and the annotations of the machine-config operator.
 
 use windtunnel_core::{Object, selector};
 
-/// Prefix of the annotations that the machine config operator and its daemons write.
+/// Prefix of the annotations of the machine-config operator and its daemons.
 const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io/";
 
-/// The value of one of these annotations; empty where there is none.
+/// Returns the value of an annotation with this prefix; empty if there is none.
 pub(super) fn annotation<'a>(object: &'a Object, name: &str) -> &'a str {
     let all = object["metadata"]["annotations"].as_object().into_iter().flatten();
     let mut found = all.filter(|(key, _)| key.strip_prefix(MACHINE_CONFIG) == Some(name));
     found.next().and_then(|(_, value)| value.as_str()).unwrap_or_default()
 }
 
-/// The pool of a node: `master` before custom pools before `worker`. Among several custom pools the first counts, where
-/// `oc` takes any.
+/// Returns the pool of a node: `master` before custom pools before `worker`. Of several custom pools the
+/// first counts; `oc` picks a random one.
 pub(super) fn pool_of<'a>(node: &Object, pools: impl IntoIterator<Item = &'a Object>) -> Option<&'a Object> {
     let rank = |pool: &Object| match pool.name() {
         "master" => 0,

@@ -1,9 +1,10 @@
-//! The text of `oc adm upgrade status`, made from a cluster's objects and a moment. Pure: no IO, no clock.
+//! The text of `oc adm upgrade status`, rendered from a cluster's objects at a given time. Pure: no IO, no
+//! clock.
 //!
-//! Follows the client `oc` at commit 6b8e30c5 to the byte: sections in the order in which they are printed are those of
-//! [`control_plane`], [`operators`], [`pools`] and [`health`]. What `oc` refuses, and what it crashes on, is a [`Refusal`].
-//! Two choices that `oc` leaves to chance are made here: of several custom pools that want a node the first has it, and
-//! `Excluded` stands before `Degraded` in the row of a pool.
+//! Follows the client `oc` at commit 6b8e30c5 byte for byte. The sections in printed order are those of
+//! [`control_plane`], [`operators`], [`pools`] and [`health`]. Errors and crashes of `oc` are a [`Refusal`].
+//! Two orders that are random in `oc` are fixed here: the first of several custom pools that select a node
+//! gets it, and `Excluded` comes before `Degraded` in the row of a pool.
 
 mod alerts;
 mod availability;
@@ -34,40 +35,41 @@ use control_plane::ControlPlane;
 use go_time::ZERO_TIME;
 pub use refusal::Refusal;
 
-/// The kinds that [`Inputs`] are gathered from.
+/// The kinds that [`Inputs`] consist of.
 pub const KINDS: &[&Resource] =
     &[&CLUSTER_VERSIONS, &CLUSTER_OPERATORS, &MACHINE_CONFIG_POOLS, &MACHINE_CONFIGS, &NODES, &DEPLOYMENTS];
 
-/// Where the Deployment of the machine-config operator is.
+/// Namespace of the machine-config operator's Deployment.
 pub const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
-/// Its name.
+/// Name of that Deployment.
 pub const MACHINE_CONFIG_OPERATOR: &str = "machine-config-operator";
 
-/// How tables are set.
+/// Layout of all tables.
 const TABLE: Columns = Columns { min_width: 0, padding: 3 };
 
-/// What the status is made from: the objects that `oc` reads, in the order in which the API lists them.
+/// The objects that `oc` reads to render the status, in the order of the API's lists.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     /// The ClusterVersion `version`.
     pub cluster_version: Object,
-    /// All ClusterOperators; those that no release payload brings are ignored.
+    /// All ClusterOperators; those outside the release payload are ignored.
     pub cluster_operators: Vec<Object>,
     /// All MachineConfigPools.
     pub machine_config_pools: Vec<Object>,
-    /// The MachineConfigs that the nodes' annotations name; one that is missing makes its nodes' version unknown.
+    /// The MachineConfigs named in the nodes' annotations. If one is missing, the version of its nodes is
+    /// unknown.
     pub machine_configs: Vec<Object>,
     /// All Nodes.
     pub nodes: Vec<Object>,
-    /// The Deployment `openshift-machine-config-operator/machine-config-operator`; without it the operator's image
-    /// counts as empty.
+    /// The Deployment `openshift-machine-config-operator/machine-config-operator`. If it is missing, the
+    /// operator's image counts as empty.
     pub machine_config_operator: Option<Object>,
-    /// What Prometheus says.
+    /// The response of Prometheus.
     pub alerts: Alerts,
 }
 
 impl Inputs {
-    /// The two kinds that the control plane block is made from; everything else empty.
+    /// Creates inputs with the two kinds that the control plane section needs; everything else is empty.
     pub fn new(cluster_version: Object, cluster_operators: Vec<Object>) -> Self {
         Self {
             cluster_version,
@@ -80,7 +82,7 @@ impl Inputs {
         }
     }
 
-    /// What `oc` reads of a cluster of which `list` gives the objects of a kind.
+    /// Gathers the inputs from a cluster; `list` returns the objects of a kind.
     ///
     /// # Errors
     /// There is no ClusterVersion.
@@ -102,7 +104,7 @@ impl Inputs {
         })
     }
 
-    /// Checks what `oc` does before it reads anything else; gives the condition `Progressing`.
+    /// Makes the checks that `oc` makes first, and returns the condition `Progressing`.
     ///
     /// # Errors
     /// There are no ClusterOperators, or there is no such condition.
@@ -113,8 +115,9 @@ impl Inputs {
         condition::of(&self.cluster_version, "Progressing").ok_or(Refusal::NoProgressing)
     }
 
-    /// The moment that `oc --mock-clusterversion` takes for now, since a dump has no clock: 368.975 µs after the
-    /// latest transition of a ClusterVersion or ClusterOperator condition. Without any, the year 1.
+    /// Returns the current time that `oc --mock-clusterversion` assumes, since a dump has no clock: 368.975
+    /// µs after the latest transition of a ClusterVersion or ClusterOperator condition; the year 1 if there
+    /// is none.
     pub fn mock_now(&self) -> Time {
         let objects = std::iter::once(&self.cluster_version).chain(&self.cluster_operators);
         objects
@@ -127,27 +130,27 @@ impl Inputs {
     }
 }
 
-/// What `oc` adds to the latest transition in its mock mode.
+/// The delay that `oc` adds to the latest transition in mock mode.
 const MOCK_DELAY: SignedDuration = SignedDuration::from_nanos(368_975);
 
-/// When the status is asked for.
+/// The time of the status request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// The moment to which all spans are counted.
+    /// The time that all durations are relative to.
     pub now: Time,
-    /// What the wall clock shows. Whether a node has been in trouble for long is judged by it, which differs from `now`
-    /// where `oc` looks at a dump.
+    /// The wall clock time. `oc` uses it to decide how long a node has had a problem; it differs from `now`
+    /// only in mock mode.
     pub wall: Time,
 }
 
 impl Moment {
-    /// A moment of a cluster whose clock is the only one.
+    /// The same time for both clocks, as in a live cluster.
     pub fn at(now: Time) -> Self {
         Self { now, wall: now }
     }
 }
 
-/// Which sections are shown in detail: the flag `--details`.
+/// The sections shown in detail: the flag `--details`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Details {
     /// Summaries only.
@@ -164,17 +167,17 @@ pub enum Details {
 }
 
 impl Details {
-    /// All names of the flag's values, in the order in which `oc` lists them.
+    /// The names of the flag's values, in the order in which `oc` lists them.
     pub const NAMES: &[&str] = &["none", "all", "nodes", "health", "operators"];
 
     const ALL: [Self; 5] = [Self::None, Self::All, Self::Nodes, Self::Health, Self::Operators];
 
-    /// The value of this name.
+    /// Returns the value with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().zip(Self::ALL).find_map(|(known, details)| (*known == name).then_some(details))
     }
 
-    /// Its name.
+    /// Returns the name of the value.
     pub fn name(self) -> &'static str {
         let index = Self::ALL.iter().position(|details| *details == self);
         index.map_or("", |index| Self::NAMES[index])
@@ -193,29 +196,29 @@ impl Details {
     }
 }
 
-/// The whole text for a cluster at rest.
+/// The whole text for a cluster that is not updating.
 const NOT_UPDATING: &str = "The cluster is not updating.\n";
 
-/// What `oc adm upgrade status` prints to standard output.
+/// The standard output of `oc adm upgrade status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The line, with its end, on alerts that it goes on without; printed first.
+    /// The line, with its line break, that says why alerts are ignored; printed first.
     pub complaint: Option<String>,
     /// Everything else.
     pub text: String,
 }
 
 impl Report {
-    /// Whether there is nothing to report, for which no alerts are asked for either.
+    /// Returns whether the cluster is not updating. `oc` requests no alerts then.
     pub fn is_quiet(&self) -> bool {
         self.text == NOT_UPDATING
     }
 }
 
-/// Makes the status of a cluster. `at` is when it is asked for, `details` which sections are shown in full.
+/// Renders the status of a cluster at the time `at`, with the sections of `details` shown in full.
 ///
 /// # Errors
-/// `oc` refuses such a cluster before it prints anything, or crashes.
+/// `oc` fails on such a cluster before it prints anything, or crashes.
 pub fn render(inputs: &Inputs, at: Moment, details: Details) -> Result<Report, Refusal> {
     let progressing = inputs.check()?;
     let pools = nodes::by_pool(inputs)?;

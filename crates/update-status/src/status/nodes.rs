@@ -1,4 +1,4 @@
-//! Nodes, as `oc adm upgrade status` judges them: where each is on its way, and what is wrong with it.
+//! Assesses nodes like `oc adm upgrade status`: the update phase of each node, and its problems.
 
 use std::collections::BTreeMap;
 
@@ -12,67 +12,67 @@ use super::membership::{annotation, pool_of};
 use super::refusal::Refusal;
 use crate::node_phase::Phase;
 
-/// Names of at least so many bytes are replaced in messages.
+/// Names at least this long, in bytes, are replaced with `<node>` in messages.
 const LONG_NAME: usize = 8;
 
-/// The annotation that names the MachineConfig which a node is to have.
+/// The annotation with the name of the MachineConfig that the node should get.
 const DESIRED_CONFIG: &str = "machineconfiguration.openshift.io/desiredConfig";
 
-/// How a node is, in one word, in the order of the table.
+/// The state of a node, in the order of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Assessment {
-    /// Its daemon failed.
+    /// The machine-config daemon failed.
     Degraded,
-    /// Pods cannot run on it, though it is not on its way.
+    /// The node cannot run pods, although its update is not in progress.
     Unavailable,
-    /// It is on its way.
+    /// The update is in progress.
     Progressing,
-    /// It is left out.
+    /// It is outdated, and its pool is paused.
     Excluded,
-    /// It waits.
+    /// The update has not started.
     Outdated,
-    /// It is there.
+    /// The node is updated.
     Completed,
 }
 
-/// One node at one moment.
+/// The status of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is counted for itself")]
 pub struct NodeStatus {
-    /// Its name.
+    /// The node's name.
     pub name: String,
-    /// In one word.
+    /// The state shown in the table.
     pub assessment: Assessment,
-    /// Where it is.
+    /// The update phase.
     pub phase: Phase,
-    /// The OpenShift version that it has; empty where that is unknown.
+    /// The OpenShift version that the node runs; empty if unknown.
     pub version: String,
-    /// How long it still takes: `+10m`, `+5m`, `-` for nothing, `?` for not known.
+    /// Estimated remaining time: `+10m`, `+5m`, `-` for none, `?` for unknown.
     pub estimate: &'static str,
-    /// What is wrong with it; empty: nothing.
+    /// The problem of the node; empty if there is none.
     pub message: String,
-    /// Whether pods cannot run on it or its daemon is at work.
+    /// Whether the node cannot run pods or its machine-config daemon is working.
     pub is_unavailable: bool,
-    /// Whether its daemon failed.
+    /// Whether the machine-config daemon failed.
     pub is_degraded: bool,
-    /// Whether it is on its way.
+    /// Whether the update is in progress.
     pub is_updating: bool,
-    /// Whether it is of the version that the cluster goes to.
+    /// Whether the node runs the target version.
     pub is_updated: bool,
 }
 
-/// What nodes are measured by.
+/// The update target that nodes are compared with.
 #[derive(Debug)]
 pub struct Target<'a> {
     version: Option<&'a str>,
-    /// Whether only the architecture changes, with which the version does not tell.
+    /// Whether only the architecture changes, not the version.
     migrates: bool,
-    /// Versions of MachineConfigs by their names.
+    /// Release versions of MachineConfigs by name.
     versions: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Target<'a> {
-    /// Where a cluster goes to by its ClusterVersion, and the versions of its MachineConfigs.
+    /// Reads the target from a ClusterVersion, and the release versions from MachineConfigs.
     pub fn of(cluster_version: &'a Object, machine_configs: impl IntoIterator<Item = &'a Object>) -> Self {
         let history = History::of(cluster_version);
         let versions = machine_configs
@@ -91,7 +91,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Judges a node of `pool`.
+/// Assesses a node of `pool`.
 pub fn assess(node: &Object, pool: &Object, target: &Target<'_>) -> NodeStatus {
     let [current, desired] = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
     let wanted = pool.text("/spec/configuration/name");
@@ -131,7 +131,7 @@ pub fn assess(node: &Object, pool: &Object, target: &Target<'_>) -> NodeStatus {
     without_name(status)
 }
 
-/// The same, with a message that does not name the node.
+/// Replaces the node's name in its message.
 pub(super) fn without_name(mut status: NodeStatus) -> NodeStatus {
     if status.name.len() >= LONG_NAME {
         status.message = status.message.replace(&status.name, "<node>");
@@ -155,7 +155,7 @@ fn phase(node: &Object, pool: &Object, is_updating: bool, is_updated: bool) -> P
     }
 }
 
-/// Of a node that is on its way.
+/// Valid only for a node whose update is in progress.
 fn is_draining(node: &Object) -> bool {
     let [wish, applied] = ["desiredDrain", "lastAppliedDrain"].map(|name| annotation(node, name));
     let verb = wish.split('-').next().unwrap_or_default();
@@ -164,7 +164,7 @@ fn is_draining(node: &Object) -> bool {
         && (wish != applied && verb == "drain" || annotation(node, "state") == "Done")
 }
 
-/// What a phase comes to where nothing is wrong.
+/// Returns the assessment of a node without problems in this phase.
 pub(super) fn assessment(phase: Phase) -> Assessment {
     match phase {
         Phase::Draining | Phase::Updating | Phase::Rebooting => Assessment::Progressing,
@@ -174,7 +174,7 @@ pub(super) fn assessment(phase: Phase) -> Assessment {
     }
 }
 
-/// How long a node in a phase takes where nothing is wrong.
+/// Returns the estimate for a node without problems in this phase.
 pub(super) fn estimate(phase: Phase) -> &'static str {
     match phase {
         Phase::Draining => "+10m",
@@ -184,7 +184,7 @@ pub(super) fn estimate(phase: Phase) -> &'static str {
     }
 }
 
-/// Judges a node of whichever of `pools` it belongs to; `None` where it belongs to none.
+/// Assesses a node in the pool it belongs to; `None` if it belongs to none of `pools`.
 pub fn find<'a>(
     node: &Object,
     pools: impl IntoIterator<Item = &'a Object>,
@@ -193,8 +193,8 @@ pub fn find<'a>(
     pool_of(node, pools).map(|pool| assess(node, pool, target))
 }
 
-/// Judges a node by what informers know of the cluster; `None` where no pool wants it, or there is no ClusterVersion.
-/// Only the MachineConfigs that it names are looked up.
+/// Assesses a node with the objects of `view`; `None` if no pool selects the node or there is no
+/// ClusterVersion. Reads only the two MachineConfigs that the node's annotations name.
 pub fn in_view(node: &Object, view: &View) -> Option<NodeStatus> {
     let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version")?;
     let named = ["currentConfig", "desiredConfig"].map(|name| annotation(node, name));
@@ -202,13 +202,14 @@ pub fn in_view(node: &Object, view: &View) -> Option<NodeStatus> {
     find(node, view.list(&MACHINE_CONFIG_POOLS), &Target::of(cluster_version, configs))
 }
 
-/// Whether a node that became another may be in another phase, or in another pool: annotations tell the one, labels the other.
+/// Returns whether this change of a node can change its phase (set by annotations) or its pool (set by
+/// labels).
 pub fn moves(old: &Object, new: &Object) -> bool {
     ["annotations", "labels"].iter().any(|field| old["metadata"][*field] != new["metadata"][*field])
 }
 
-/// Whether a change of an object that is no node may change how nodes are judged: where the cluster goes to, what a pool
-/// wants, or the version of a MachineConfig. `old` is `None` where it came, `new` where it went.
+/// Returns whether this change of another object can change the assessment of nodes: the update target, a
+/// pool's spec, or a MachineConfig. `old` is `None` for a created object, `new` for a deleted one.
 pub fn moves_all(key: &Key, old: Option<&Object>, new: Option<&Object>) -> bool {
     let differs =
         |field: &str| old.zip(new).is_some_and(|(old, new)| old.pointer(field) != new.pointer(field));
@@ -219,18 +220,17 @@ pub fn moves_all(key: &Key, old: Option<&Object>, new: Option<&Object>) -> bool 
     key.is(&MACHINE_CONFIGS) || key.is(&MACHINE_CONFIG_POOLS) && (comes_or_goes || differs("/spec"))
 }
 
-/// A pool and its nodes.
 #[derive(Debug)]
 pub(super) struct Pool<'a> {
     pub pool: &'a Object,
-    /// In the order in which the API lists them.
+    /// In the order of the API's list.
     pub nodes: Vec<(&'a Object, NodeStatus)>,
 }
 
-/// The nodes of each pool, in the order in which the API lists the pools.
+/// Groups the nodes by pool, with the pools in the order of the API's list.
 ///
 /// # Errors
-/// What `oc` cannot sort nodes by.
+/// The pools are such that `oc` fails or crashes.
 pub(super) fn by_pool(inputs: &Inputs) -> Result<Vec<Pool<'_>>, Refusal> {
     let all = &inputs.machine_config_pools;
     check_pools(all, !inputs.nodes.is_empty())?;

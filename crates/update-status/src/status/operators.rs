@@ -1,4 +1,4 @@
-//! The cluster operators as the status counts them, and the table of those that are updating.
+//! The cluster operators that the status counts, and the table of updating operators.
 
 use std::fmt::Write as _;
 
@@ -10,31 +10,31 @@ use windtunnel_core::text::truncate;
 use super::go_time::{ZERO_TIME, moment, short, since};
 use super::{Inputs, TABLE};
 
-/// Annotations with these beginnings tell that a release payload brings the operator; others do not count.
+/// Annotation prefixes of operators that are part of a release payload; other operators do not count.
 const FROM_PAYLOAD: [&str; 2] = ["exclude.release.openshift.io/", "include.release.openshift.io/"];
 
-/// The operator whose image must be the one that runs before it counts as updated.
+/// The operator that counts as updated only if it also reports the image of its Deployment.
 const MACHINE_CONFIG: &str = "machine-config";
 
-/// Longest reason shown, in characters.
+/// Maximum length of a displayed reason, in characters.
 const REASON_WIDTH: usize = 20;
 
-/// The operators of the payload, counted.
+/// Counts of the payload's operators by state.
 #[derive(Debug)]
 pub(super) struct Census<'a> {
-    /// All of them, as listed.
+    /// All of them, in listed order.
     pub all: Vec<&'a Object>,
-    /// Those at the desired version.
+    /// The operators at the desired version.
     pub updated: usize,
-    /// Those not updated that say `Progressing=True`, as listed.
+    /// Outdated operators with `Progressing=True`, in listed order.
     pub updating: Vec<&'a Object>,
-    /// Those not updated that say `Progressing=False`.
+    /// Outdated operators with `Progressing=False`.
     pub waiting: usize,
     pub unavailable: usize,
-    /// Those available that say `Degraded=True`.
+    /// Available operators with `Degraded=True`.
     pub degraded: usize,
-    /// The latest transition of a `Progressing` condition; if only the machine-config operator is left and at work, the
-    /// one of its own.
+    /// The latest `Progressing` transition; that of the machine-config operator if only it is outdated and
+    /// progressing.
     pub last_progress: Time,
 }
 
@@ -79,18 +79,17 @@ impl<'a> Census<'a> {
         }
     }
 
-    /// Whether nothing is left to update.
     pub(super) fn all_updated(&self) -> bool {
         self.updated == self.all.len()
     }
 
-    /// The updated part of the operators, from 0 to 1; 1 when there are none.
+    /// Returns the fraction of updated operators, from 0 to 1; 1 when there are no operators.
     pub(super) fn share(&self) -> f64 {
         let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         if self.all.is_empty() { 1.0 } else { number(self.updated) / number(self.all.len()) }
     }
 
-    /// The words on how many are well, unavailable and degraded.
+    /// Returns the text of the line `Operator Health:`.
     pub(super) fn health(&self) -> String {
         let mut text = format!("{} Healthy", self.all.len() - self.unavailable - self.degraded);
         for (count, what) in [(self.unavailable, "Unavailable"), (self.degraded, "Available but degraded")] {
@@ -101,16 +100,16 @@ impl<'a> Census<'a> {
         text
     }
 
-    /// The table of updating operators, each since when and why.
+    /// Returns the table of updating operators.
     pub(super) fn table(&self, now: Time) -> String {
         let mut rows = "NAME\tSINCE\tREASON\tMESSAGE\n".to_owned();
         for operator in &self.updating {
             let progressing = condition(operator, "Progressing").unwrap_or(&Value::Null);
             let text = |field: &str| progressing[field].as_str().unwrap_or_default();
             let reason = if text("reason").is_empty() { "-" } else { text("reason") };
-            // To the nanosecond, not cut to seconds as elsewhere.
+            // Keeps nanoseconds, unlike the other displayed durations, as `oc` does.
             let since = short(since(now, moment(progressing, "lastTransitionTime")));
-            // Every further line of a message stands under its first.
+            // Aligns the continuation lines of a message with its first line.
             let message = text("message").replace('\n', "\n\t\t\t");
             let _ =
                 writeln!(rows, "{}\t{since}\t{}\t{message}", operator.name(), truncate(reason, REASON_WIDTH));
@@ -135,7 +134,7 @@ fn is_updated(operator: &Object, desired: &str, mco_image: &str) -> bool {
     !runs_another_image && versions.any(|entry| entry == ("operator", desired))
 }
 
-/// The image of the machine-config operator that the cluster was told to run; empty where that is not known.
+/// Returns the image of the machine-config operator in its Deployment; empty if unknown.
 fn mco_image(inputs: &Inputs) -> &str {
     let deployment = inputs.machine_config_operator.as_ref();
     let containers = deployment.map_or(&[][..], |object| object.list("/spec/template/spec/containers"));
@@ -143,7 +142,7 @@ fn mco_image(inputs: &Inputs) -> &str {
     container.and_then(|found| found["image"].as_str()).unwrap_or_default()
 }
 
-/// The last condition of this type, the one that counts where a type stands twice.
+/// Returns the last condition of this type: the one that counts if there are several.
 pub(super) fn condition<'a>(operator: &'a Object, kind: &str) -> Option<&'a Value> {
     operator.list("/status/conditions").iter().rfind(|condition| condition["type"] == kind)
 }

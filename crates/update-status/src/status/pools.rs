@@ -1,4 +1,4 @@
-//! The sections on nodes: those of the control plane, worker pools, and the nodes of each of these.
+//! The sections on nodes: the control plane, the worker pools, and the nodes of each pool.
 
 use std::fmt::Write as _;
 
@@ -6,19 +6,19 @@ use super::nodes::{NodeStatus, Pool};
 use super::{Details, TABLE};
 use crate::node_phase::Phase;
 
-/// So many rows are shown before those are left out with which all is well.
+/// Maximum number of rows, beyond which nodes without problems are omitted.
 const ROWS: usize = 10;
 
-/// How many nodes of each sort there are.
+/// Node counts by category.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub total: usize,
-    /// In phase `Updated`.
+    /// Nodes in phase `Updated`.
     pub through: usize,
-    /// Of the version that the cluster goes to.
+    /// Nodes that run the target version.
     pub updated: usize,
     pub available: usize,
-    /// On their way, and not degraded.
+    /// In progress, and not degraded.
     pub progressing: usize,
     pub draining: usize,
     pub pending: usize,
@@ -44,7 +44,7 @@ impl Tally {
         tally
     }
 
-    /// What is left without these.
+    /// Returns the counts of the remaining nodes.
     fn without(self, shown: Self) -> Self {
         Self {
             total: self.total.saturating_sub(shown.total),
@@ -59,7 +59,6 @@ impl Tally {
         }
     }
 
-    /// A pool of these in one word.
     fn assessment(self) -> &'static str {
         if self.through == self.total {
             "Completed"
@@ -75,14 +74,13 @@ impl Tally {
     }
 }
 
-/// The nodes of a pool, as they are shown.
+/// The nodes of a pool as displayed.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// The pool.
     pub name: String,
-    /// All of its nodes, also those that are not known one by one.
+    /// Counts of all nodes, including those not in `nodes`.
     pub tally: Tally,
-    /// Those that are known, in the order of the table.
+    /// The known nodes, in the order of the table.
     nodes: Vec<NodeStatus>,
 }
 
@@ -97,7 +95,8 @@ impl Group {
         Self::new(pool.pool.name().to_owned(), Tally::of(&nodes), nodes)
     }
 
-    /// The pool of which insights tell these numbers and these nodes. Where one by one all nodes are known, they are counted.
+    /// Builds a group from published insights. If all nodes have an insight, counts them instead of using
+    /// `tally`.
     pub(super) fn told(name: String, tally: Tally, nodes: Vec<NodeStatus>) -> Self {
         let tally = if nodes.len() == tally.total { Tally::of(&nodes) } else { tally };
         Self::new(name, tally, nodes)
@@ -108,18 +107,17 @@ impl Group {
     }
 }
 
-/// Whether a worker pool has nodes that are not of the version that the cluster goes to.
+/// Returns whether a worker pool has nodes that are not in phase `Updated`.
 pub(super) fn any_outdated(groups: &[Group]) -> bool {
     let mut workers = groups.iter().filter(|group| !group.is_control_plane());
     workers.any(|group| group.tally.through != group.tally.total)
 }
 
-/// The pools as they are shown.
 pub(super) fn groups(pools: &[Pool<'_>]) -> Vec<Group> {
     pools.iter().map(Group::of).collect()
 }
 
-/// All sections on nodes.
+/// Renders all sections on nodes.
 pub(super) fn sections(groups: &[Group], details: Details) -> String {
     let mut text = String::new();
     let (masters, workers): (Vec<_>, Vec<_>) = groups.iter().partition(|group| group.is_control_plane());
@@ -146,7 +144,7 @@ pub(super) fn sections(groups: &[Group], details: Details) -> String {
     text
 }
 
-/// The row of a worker pool.
+/// Renders the row of a worker pool.
 fn summary(group: &Group) -> String {
     let Group { name, tally, .. } = group;
     if tally.total == 0 {
@@ -168,7 +166,7 @@ fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-/// The table of nodes, and what it leaves out.
+/// Renders the table of nodes, with a summary of the omitted nodes.
 fn table(group: &Group, details: Details) -> String {
     let mut rows = "NAME\tASSESSMENT\tPHASE\tVERSION\tEST\tMESSAGE\n".to_owned();
     let mut shown: Vec<&NodeStatus> = Vec::new();

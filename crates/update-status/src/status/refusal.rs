@@ -1,6 +1,6 @@
-//! Why there is no status.
+//! Errors that prevent a status.
 
-/// What a status cannot be made from.
+/// The reason why no status can be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The cluster has no ClusterVersion `version`.
@@ -8,7 +8,7 @@ pub enum Refusal {
         "no cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version"
     )]
     NoClusterVersion,
-    /// It has no ClusterOperators.
+    /// The cluster has no ClusterOperators.
     #[error(
         "no cluster operator information available - you must be connected to an OpenShift version 4 server"
     )]
@@ -16,10 +16,10 @@ pub enum Refusal {
     /// The ClusterVersion has no condition `Progressing`.
     #[error("no current Progressing info, see `oc describe clusterversion` for more details.")]
     NoProgressing,
-    /// The node selector of a MachineConfigPool is none.
+    /// The node selector of a MachineConfigPool is invalid.
     #[error("failed to get label selector from the pool: {pool}")]
     PoolSelector {
-        /// Its name.
+        /// The pool's name.
         pool: String,
     },
     /// There are nodes but no MachineConfigPool `master`; `oc` crashes.
@@ -27,7 +27,7 @@ pub enum Refusal {
         "there are nodes but no MachineConfigPool `master`, without which `oc adm upgrade status` crashes"
     )]
     NoMasterPool,
-    /// A node is of no pool but `worker`, if at all, and there is no such pool; `oc` crashes.
+    /// No pool selects a node, and there is no pool `worker` to fall back to; `oc` crashes.
     #[error(
         "node {node} is of no MachineConfigPool, and there is none named `worker`, without which `oc adm upgrade status` crashes"
     )]
@@ -35,7 +35,7 @@ pub enum Refusal {
         /// The name of the node.
         node: String,
     },
-    /// The update is completed, but not at any time; `oc` crashes.
+    /// The current update is completed but has no completion time; `oc` crashes.
     #[error(
         "the newest entry of ClusterVersion status.history is Completed but has no completionTime, without which `oc adm upgrade status` crashes"
     )]
@@ -43,7 +43,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Whether these are our words, since `oc` crashes instead of telling.
+    /// Returns whether `oc` crashes here, so that the message is ours.
     pub fn is_crash(&self) -> bool {
         matches!(self, Self::NoMasterPool | Self::NoWorkerPool { .. } | Self::NoCompletionTime)
     }

@@ -1,4 +1,4 @@
-//! The status of small clusters, made in the tests: YAML in, text out.
+//! The status of small clusters: YAML in, text out.
 
 use serde_json::Value;
 use windtunnel_core::yaml;
@@ -7,7 +7,7 @@ use super::*;
 
 const NOW: &str = "2024-01-01T01:00:00Z";
 
-/// A ClusterVersion that updates from 4.16.1 to 4.16.2 since an hour before [`NOW`].
+/// A ClusterVersion that has been updating from 4.16.1 to 4.16.2 since an hour before [`NOW`].
 const UPDATING: &str = "
 status:
   desired: {version: 4.16.2}
@@ -23,7 +23,7 @@ fn object(text: &str) -> Object {
     Object::new(yaml::from_str::<Value>(text).unwrap())
 }
 
-/// An operator of the payload at a version, with the status of `Progressing` and more conditions.
+/// A payload operator at a version, with this status of `Progressing` and additional conditions.
 fn operator(name: &str, version: &str, progressing: &str, more: &str) -> Object {
     object(&format!(
         "
@@ -43,7 +43,7 @@ fn text(inputs: &Inputs, details: Details) -> String {
     render(inputs, Moment::at(NOW.parse().unwrap()), details).unwrap().text
 }
 
-/// The text up to update health.
+/// The text up to the section on update health.
 fn progress(inputs: &Inputs, details: Details) -> String {
     let text = text(inputs, details);
     text.split_once("\n= Update Health =\n").map_or(text.clone(), |(progress, _)| progress.to_owned())
@@ -59,7 +59,7 @@ fn check_refused(inputs: &Inputs, expected: &str) {
 }
 
 #[test]
-fn an_update_in_progress_is_told_in_lines_with_labels() {
+fn an_update_in_progress_is_printed_as_labelled_lines() {
     let operators = vec![
         operator("dns", "4.16.2", "False", AVAILABLE),
         operator("etcd", "4.16.1", "True", AVAILABLE),
@@ -90,7 +90,7 @@ etcd   30m     -
 }
 
 #[test]
-fn a_message_of_several_lines_stands_under_its_title() {
+fn continuation_lines_of_a_message_are_aligned_with_its_column() {
     let talking = operator(
         "etcd",
         "4.16.1",
@@ -109,7 +109,7 @@ etcd   2562047h47m16s   AReasonOfTwentyOn...   one
 }
 
 #[test]
-fn operators_that_no_payload_brings_do_not_count() {
+fn operators_outside_the_payload_do_not_count() {
     let stranger = object("{metadata: {name: mine}, status: {versions: [], conditions: []}}");
     let done = operator("dns", "4.16.2", "False", AVAILABLE);
     check(
@@ -120,7 +120,7 @@ fn operators_that_no_payload_brings_do_not_count() {
 }
 
 #[test]
-fn the_machine_config_operator_is_updated_only_when_its_image_runs() {
+fn the_machine_config_operator_is_updated_only_with_the_image_of_its_deployment() {
     let mut mco = operator("machine-config", "4.16.2", "True", AVAILABLE).to_value();
     let versions =
         yaml::from_str("[{name: operator, version: 4.16.2}, {name: operator-image, version: new}]");
@@ -137,7 +137,7 @@ fn the_machine_config_operator_is_updated_only_when_its_image_runs() {
 }
 
 #[test]
-fn a_cluster_at_rest_is_not_updating_until_a_worker_is_behind() {
+fn a_cluster_without_progressing_is_updating_only_if_a_worker_is_outdated() {
     let mut resting = object(UPDATING).to_value();
     resting["status"]["conditions"][0]["status"] = "False".into();
     let mut inputs = Inputs::new(Object::new(resting), vec![operator("dns", "4.16.2", "False", AVAILABLE)]);
@@ -162,14 +162,14 @@ fn a_cluster_at_rest_is_not_updating_until_a_worker_is_behind() {
 }
 
 #[test]
-fn a_dump_is_looked_at_just_after_its_latest_condition() {
+fn mock_now_is_just_after_the_latest_condition_transition() {
     let inputs = Inputs::new(object(UPDATING), vec![operator("dns", "4.16.2", "False", AVAILABLE)]);
     assert_eq!(inputs.mock_now().to_string(), "2024-01-01T00:30:00.000368975Z");
     assert_eq!(Inputs::new(object("{}"), Vec::new()).mock_now(), ZERO_TIME);
 }
 
 #[test]
-fn an_operator_without_anything_in_it_makes_a_text_too() {
+fn renders_a_status_for_an_empty_operator() {
     let progressing = "status: {conditions: [{type: Progressing, status: 'True'}]}";
     check(
         &Inputs::new(object(progressing), vec![object("{}")]),
@@ -179,7 +179,7 @@ fn an_operator_without_anything_in_it_makes_a_text_too() {
 }
 
 #[test]
-fn what_oc_refuses_or_crashes_on_is_told() {
+fn reports_an_error_where_oc_fails_or_crashes() {
     let dns = || vec![operator("dns", "4.16.1", "True", AVAILABLE)];
     check_refused(
         &Inputs::new(object("{}"), Vec::new()),
@@ -214,7 +214,7 @@ fn what_oc_refuses_or_crashes_on_is_told() {
 }
 
 #[test]
-fn inputs_are_gathered_by_their_kinds() {
+fn gathers_inputs_by_kind() {
     let deployment =
         |namespace: &str, name: &str| object(&format!("metadata: {{namespace: {namespace}, name: {name}}}"));
     let list = |resource: &Resource| match &*resource.kind {

@@ -1,4 +1,4 @@
-//! Takes away what a run made in a cluster, and nothing else.
+//! Removes the objects of a run from a cluster, and nothing else.
 
 mod scope;
 
@@ -15,41 +15,42 @@ use self::scope::{Scope, Traces};
 use super::stamp::RUN;
 use super::wire::Wire;
 
-/// How often it is looked what is left, and the pause between: two minutes in all.
+/// The maximum number of rounds and the pause between them: two minutes in total.
 const ROUNDS: u32 = 240;
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often a kind is tried that cannot be listed.
+/// The maximum number of rounds for a kind that cannot be listed.
 const UNSEEN_ROUNDS: u32 = 10;
 
-/// A kind, and whether all of it can be deleted at once.
+/// A kind, and whether it supports `deletecollection`.
 struct Kind {
     resource: Resource,
     collection: bool,
 }
 
-/// What came of it.
+/// The result of a sweep.
 #[derive(Debug, Default)]
 pub(crate) struct Swept {
-    /// How many objects went.
+    /// The number of removed objects.
     pub(crate) removed: usize,
-    /// Kinds that could not be listed, each with why.
+    /// Kinds that could not be listed, each with the reason.
     pub(crate) unseen: Vec<String>,
 }
 
-/// What one look at everything found: what was there, and what could not be looked at.
+/// The result of one round: remaining objects, and kinds that could not be listed.
 #[derive(Default)]
 struct Look {
     found: Vec<String>,
     unseen: Vec<String>,
-    /// The uids of what owns pods, or what owns those.
+    /// The uids of owners of pods, and of their owners.
     owners: BTreeSet<String>,
 }
 
-/// Removes everything of a run but its Lease. `controllers`: others empty and finalize namespaces. A kind that cannot be
-/// listed, whose conversion webhook is away for instance, keeps nothing else from being removed.
+/// Removes all objects of a run except its Lease. With `controllers`, the cluster's namespace controller
+/// empties and finalizes namespaces. A kind that cannot be listed, for example because its conversion webhook
+/// is missing, does not stop the removal of others.
 ///
 /// # Errors
-/// What is left, or why it cannot be told.
+/// The remaining objects, or the reason why they are unknown.
 #[expect(clippy::disallowed_methods, reason = "real servers take their time on the wall")]
 pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<Swept, String> {
     let kinds = kinds(wire, controllers)?;
@@ -77,7 +78,7 @@ pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<Sw
     Err(format!("these objects of run {run} do not go: {}", last.found.join(", ")))
 }
 
-/// Looks once at everything and deletes what is there of the run, whose namespaces are these.
+/// Does one round: lists all kinds and deletes the objects of the run, whose namespaces these are.
 fn look(wire: &Arc<Wire>, kinds: &[Kind], scope: &Scope<'_>, namespaces: &[Value]) -> Look {
     let mut seen = Look::default();
     for kind in kinds {
@@ -89,7 +90,8 @@ fn look(wire: &Arc<Wire>, kinds: &[Kind], scope: &Scope<'_>, namespaces: &[Value
                 continue;
             }
         };
-        // The namespace controller looks for objects of every kind: kinds that go meanwhile make it begin anew.
+        // The namespace controller lists objects of every kind; removing kinds meanwhile makes it start
+        // again.
         let waits = scope.controllers
             && is(resource, &CUSTOM_RESOURCE_DEFINITIONS)
             && seen.found.iter().any(|name| name.starts_with("namespaces "));
@@ -113,7 +115,7 @@ fn look(wire: &Arc<Wire>, kinds: &[Kind], scope: &Scope<'_>, namespaces: &[Value
     seen
 }
 
-/// Deletes objects of a kind, namespace by namespace where that can be done at once.
+/// Deletes objects of a kind, as a collection per namespace if possible.
 fn delete(wire: &Arc<Wire>, kind: &Kind, found: &[&Value], scope: &Scope<'_>) {
     let mut by_namespace: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for object in found {
@@ -123,8 +125,8 @@ fn delete(wire: &Arc<Wire>, kind: &Kind, found: &[&Value], scope: &Scope<'_>) {
         if !scope.goes_with_its_namespace(&kind.resource, &namespace) {
             delete_in(wire, kind, &namespace, &objects, scope);
         }
-        // Those who would take finalizers away are gone, except for that of definitions, which the API server itself
-        // takes.
+        // The controllers that would remove finalizers are gone. The API server itself removes that of
+        // definitions.
         let held = |object: &&&Value| {
             !is(&kind.resource, &CUSTOM_RESOURCE_DEFINITIONS)
                 && object["metadata"]["finalizers"]
@@ -138,12 +140,12 @@ fn delete(wire: &Arc<Wire>, kind: &Kind, found: &[&Value], scope: &Scope<'_>) {
     }
 }
 
-/// Deletes objects of a kind in one namespace. What does not go is there when it is looked again.
+/// Deletes objects of a kind in one namespace. The next round repeats failed deletions.
 fn delete_in(wire: &Arc<Wire>, kind: &Kind, namespace: &str, objects: &[&Value], scope: &Scope<'_>) {
     let options = json!({
         "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "propagationPolicy": "Background",
     });
-    // A pod that is on its way waits for a kubelet that has ended with the run.
+    // A terminating pod waits for a kubelet that ended with the run.
     let is_pods = is(&kind.resource, &PODS);
     let to_delete: Vec<&&Value> = objects
         .iter()
@@ -163,7 +165,7 @@ fn delete_in(wire: &Arc<Wire>, kind: &Kind, namespace: &str, objects: &[&Value],
     }
 }
 
-/// Lets a namespace go that is empty and on its way.
+/// Finalizes a namespace that is empty and terminating.
 fn finalize(wire: &Arc<Wire>, namespace: &Value) {
     let own = NAMESPACES.path("", &text(namespace, "name"));
     if let Ok(mut now) = wire.get(&own).checked()
@@ -174,14 +176,15 @@ fn finalize(wire: &Arc<Wire>, namespace: &Value) {
     }
 }
 
-/// All kinds whose objects can be listed and deleted, definitions last. Namespaces come first where `controllers` empty them, and
-/// nothing is made in them any more; else after what is in them.
+/// Returns all kinds that can be listed and deleted, definitions last. With `controllers`, which empty
+/// namespaces, namespaces come first, so that nothing new is created in them; otherwise they come after their
+/// content.
 fn kinds(wire: &Arc<Wire>, controllers: bool) -> Result<Vec<Kind>, String> {
     let get = |path: &str| wire.get(path).checked().map_err(|refusal| refusal.message);
     let mut roots = vec![("/api/v1".to_owned(), String::new(), "v1".to_owned())];
     for group in get("/apis")?["groups"].as_array().into_iter().flatten() {
         let name = group["name"].as_str().unwrap_or_default();
-        // The preferred one stands first; some kinds are served in another one alone.
+        // The preferred version comes first; some kinds exist only in another one.
         for version in group["versions"].as_array().into_iter().flatten() {
             let version = version["version"].as_str().unwrap_or_default().to_owned();
             roots.push((format!("/apis/{name}/{version}"), name.to_owned(), version));
@@ -189,7 +192,7 @@ fn kinds(wire: &Arc<Wire>, controllers: bool) -> Result<Vec<Kind>, String> {
     }
     let mut kinds: Vec<Kind> = Vec::new();
     for (root, group, version) in roots {
-        // An API server behind this one may be away; nothing of it is ours.
+        // An aggregated API server may be unavailable; it has no objects of a run.
         let Ok(served) = get(&root) else { continue };
         for found in served["resources"].as_array().into_iter().flatten() {
             let can =
@@ -220,7 +223,7 @@ fn list(wire: &Arc<Wire>, path: &str) -> Result<Vec<Value>, String> {
             Value::Array(items) => items,
             _ => Vec::new(),
         }),
-        // The kind went with its definition.
+        // The kind was removed with its definition.
         Err(refusal) if matches!(refusal.code, 404 | 405) => Ok(Vec::new()),
         Err(refusal) => Err(refusal.message),
     }
@@ -240,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_is_found_that_its_group_serves_in_another_version_than_the_preferred_one() {
+    fn finds_kinds_that_only_a_non_preferred_version_serves() {
         let group = json!({ "groups": [{
             "name": "g", "versions": [{ "version": "v1" }, { "version": "v1alpha1" }],
             "preferredVersion": { "version": "v1" },

@@ -1,5 +1,5 @@
-//! What belongs to a run: objects with its label, what is in its namespaces or on its nodes, and the pods that controllers of the
-//! cluster make for its workloads.
+//! The objects that belong to a run: those with its label, in its namespaces or on its nodes, and pods that
+//! controllers of the cluster create for its workloads.
 
 use std::collections::BTreeSet;
 
@@ -14,23 +14,23 @@ use super::super::runs;
 use super::super::stamp::RUN;
 use super::{is, text};
 
-/// What belongs to a run, as far as one look has found.
+/// The objects of a run, as far as one round has found them.
 pub(super) struct Scope<'s> {
     pub(super) run: &'s str,
-    /// Whether others empty and finalize namespaces.
+    /// Whether the cluster's namespace controller empties and finalizes namespaces.
     pub(super) controllers: bool,
-    /// The namespaces that the run made.
+    /// The namespaces that the run created.
     pub(super) namespaces: BTreeSet<String>,
-    /// What was found before and may be deleted by now.
+    /// Objects from earlier rounds that may be deleted by now.
     pub(super) traces: &'s Traces,
 }
 
-/// What controllers of the cluster make for objects of the run is found by these.
+/// References by which to find objects that controllers created for the run.
 #[derive(Default)]
 pub(super) struct Traces {
     /// The names of its nodes.
     pub(super) nodes: BTreeSet<String>,
-    /// The uids of what may own something.
+    /// The uids of possible owners.
     pub(super) owners: BTreeSet<String>,
 }
 
@@ -39,9 +39,9 @@ impl Scope<'_> {
         format!("?labelSelector={RUN}%3D{}", self.run)
     }
 
-    /// What narrows a list of a kind down to what may belong to the run.
+    /// Returns the query that reduces a list of a kind to what may belong to the run.
     pub(super) fn query(&self, resource: &Resource) -> String {
-        // Without a namespace controller, what others made in the run's namespaces has to go as well.
+        // Without a namespace controller, objects of others in the run's namespaces must be deleted as well.
         let by_namespace = resource.namespaced && !self.controllers && !self.namespaces.is_empty();
         if by_namespace || is_made_by_controllers(resource) { String::new() } else { self.selector() }
     }
@@ -62,21 +62,21 @@ impl Scope<'_> {
         (is_ours || is_on_node() || is_owned()) && !is_lease
     }
 
-    /// Whether objects of a kind in a namespace go with it, and nobody else has to delete them. No kubelet ends the pods of
-    /// simulated nodes any more: the namespace controller would wait for them.
+    /// Returns whether the namespace controller deletes objects of a kind with their namespace. It does not
+    /// delete pods of simulated nodes: it would wait for kubelets that do not run any more.
     pub(super) fn goes_with_its_namespace(&self, resource: &Resource, namespace: &str) -> bool {
         self.controllers && self.namespaces.contains(namespace) && !is(resource, &PODS)
     }
 }
 
-/// Whether objects of a kind own pods, or what owns those.
+/// Returns whether objects of a kind own pods, or owners of pods.
 pub(super) fn owns_pods(resource: &Resource) -> bool {
     [&DEPLOYMENTS, &REPLICA_SETS, &DAEMON_SETS, &STATEFUL_SETS, &CRON_JOBS, &JOBS]
         .into_iter()
         .any(|other| is(resource, other))
 }
 
-/// Whether controllers make objects of a kind for others, and do not mark them.
+/// Returns whether controllers create objects of a kind, without marks of the run.
 pub(super) fn is_made_by_controllers(resource: &Resource) -> bool {
     [&PODS, &REPLICA_SETS, &JOBS, &CONTROLLER_REVISIONS].into_iter().any(|other| is(resource, other))
 }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pods_that_real_controllers_made_for_a_run_belong_to_it_and_those_of_others_do_not() {
+    fn includes_pods_that_real_controllers_created_for_the_run() {
         let (node, owner) = ("worker-0".to_owned(), "u1".to_owned());
         let traces = Traces { nodes: [node].into(), owners: [owner].into() };
         let namespaces = ["ours".to_owned()].into();

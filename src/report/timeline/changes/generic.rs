@@ -1,17 +1,17 @@
-//! What changed where no kind has words of its own: the paths.
+//! Changes of objects without a description of their own: the changed paths.
 
 use serde_json::Value;
 use windtunnel_core::Object;
 
 use super::{Change, LAST_SYNCED, change};
 
-/// How many paths are named; of the others, only the number is.
+/// The maximum number of paths; the rest are counted.
 const PATHS_MAX: usize = 3;
 
-/// How deep paths go.
+/// The maximum depth of paths.
 const DEPTH: usize = 3;
 
-/// Paths that change with every write, or that are told elsewhere.
+/// Paths that change with every write, or that other lines report.
 const QUIET: &[&str] = &[
     "metadata.resourceVersion",
     "metadata.generation",
@@ -20,7 +20,7 @@ const QUIET: &[&str] = &[
     "status.conditions",
 ];
 
-/// `changed metadata.labels.a, spec.replicas`; `None` where nothing but [`QUIET`] paths did.
+/// Returns `changed metadata.labels.a, spec.replicas`; `None` if only [`QUIET`] paths changed.
 pub(super) fn of(before: &Object, after: &Object) -> Option<Change> {
     let mut paths = Vec::new();
     collect(before, after, String::new(), DEPTH, &mut paths);

@@ -1,4 +1,4 @@
-//! What a write changed, in words: from the object before and after it alone.
+//! Describes what a write changed, only from the object before and after it.
 
 mod generic;
 mod openshift;
@@ -13,15 +13,16 @@ use super::one_line;
 use crate::record::WriteEvent;
 use crate::report::insights::{self, Told};
 
-/// The annotation of nodes that becomes another one with each write of the ControllerConfig. It says nothing of the node.
+/// The annotation of nodes that changes with each write of the ControllerConfig; it contains nothing about
+/// the node.
 const LAST_SYNCED: &str = "machineconfiguration.openshift.io/lastSyncedControllerConfigResourceVersion";
 
-/// One thing that changed.
+/// A change of an object.
 #[derive(Debug)]
 pub(in crate::report) struct Change {
-    /// What of the object it is about; changes of one subject follow each other.
+    /// The changed part of the object; the timeline can merge consecutive changes of one subject.
     pub(in crate::report) subject: String,
-    /// What changed, in one line.
+    /// The change, in one line.
     pub(in crate::report) text: String,
 }
 
@@ -29,7 +30,7 @@ fn change(subject: impl Into<String>, text: impl Into<String>) -> Change {
     Change { subject: subject.into(), text: text.into() }
 }
 
-/// All that a write changed, as far as people want to know; empty for a write that changed nothing of interest.
+/// Returns the interesting changes of a write; empty if there are none.
 pub(in crate::report) fn of(write: &WriteEvent) -> Vec<Change> {
     if write.key.plural == resources::EVENTS.plural {
         return Vec::new();
@@ -38,7 +39,7 @@ pub(in crate::report) fn of(write: &WriteEvent) -> Vec<Change> {
         return vec![change("refusal", format!("refused {}: {}", write.code, one_line(&write.message)))];
     }
     let (before, after) = match (&write.before, &write.after) {
-        // What came of a binding or an eviction is told by the write that follows.
+        // The write that follows a binding or an eviction shows its effect.
         (_, None) if write.verb == "create" => return Vec::new(),
         (_, None) => return vec![change("life", "deleted")],
         (before, Some(after)) => (before.as_ref(), after),
@@ -66,7 +67,7 @@ pub(in crate::report) fn of(write: &WriteEvent) -> Vec<Change> {
     found
 }
 
-/// What is told in words of its own for a kind.
+/// Returns changes in the terms of the object's kind.
 fn specific(write: &WriteEvent, before: Option<&Object>, after: &Object) -> Vec<Change> {
     let key = &write.key;
     if key.is(&resources::PODS) {
@@ -91,7 +92,7 @@ fn specific(write: &WriteEvent, before: Option<&Object>, after: &Object) -> Vec<
             found.push(change("schema", format!("schema replaced (generation {})", after.generation())));
         }
     } else if key.is(&resources::DEPLOYMENTS) {
-        // Its other conditions come and go with every rollout.
+        // Its other conditions change with every rollout.
         let available = condition_changes(before, after).into_iter();
         found.extend(image_changes(before, after));
         found.extend(replicas_change(before, after));
@@ -108,7 +109,7 @@ fn specific(write: &WriteEvent, before: Option<&Object>, after: &Object) -> Vec<
     found
 }
 
-/// A text field that changed to something, as `what value`.
+/// Returns the new value of a changed text field, as `what value`.
 fn text_change(
     before: Option<&Object>,
     after: &Object,
@@ -129,7 +130,7 @@ fn pod_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     vec![change("status", status)]
 }
 
-/// Conditions whose status, reason or message changed, and those that are gone.
+/// Returns conditions with a changed status, reason or message, and removed conditions.
 fn condition_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     let read = |object: &Object| object.list("/status/conditions").iter().map(Condition::read).collect();
     let old: Vec<Condition> = before.map(read).unwrap_or_default();
@@ -146,7 +147,8 @@ fn condition_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     found
 }
 
-/// `Progressing=True ClusterOperatorsUpdating "message"`; empty reason and message are left out.
+/// Formats a condition as `Progressing=True ClusterOperatorsUpdating "message"`; leaves out an empty reason
+/// or message.
 fn condition_text(condition: &Condition) -> String {
     let mut text = format!("{}={}", condition.kind, condition.status);
     if !condition.reason.is_empty() {
@@ -159,7 +161,7 @@ fn condition_text(condition: &Condition) -> String {
     text
 }
 
-/// Images of containers that changed.
+/// Returns changed images of containers.
 fn image_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     const CONTAINERS: &str = "/spec/template/spec/containers";
     let old = before.map_or(&[] as &[Value], |before| before.list(CONTAINERS));
@@ -174,7 +176,7 @@ fn image_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     found
 }
 
-/// How many pods a Deployment wants, where that changed.
+/// Returns the changed number of replicas of a Deployment.
 fn replicas_change(before: Option<&Object>, after: &Object) -> Option<Change> {
     let replicas = |object: &Object| object.number("/spec/replicas");
     let wanted = replicas(after)?;
@@ -182,7 +184,7 @@ fn replicas_change(before: Option<&Object>, after: &Object) -> Option<Change> {
         .then(|| change("replicas", format!("replicas {wanted}")))
 }
 
-/// A pull specification with its digest cut to a recognisable length.
+/// Returns a pull specification with a shortened digest.
 fn short_image(image: &str) -> String {
     const SHOWN: usize = 12;
     match image.split_once("@sha256:") {
@@ -194,7 +196,8 @@ fn short_image(image: &str) -> String {
     }
 }
 
-/// What the UpdateStatus tells of the control plane and of each pool in one word; its insights are those of the ConfigMap.
+/// Returns changed conditions of the UpdateStatus, and the changed `Updating` status and reason of the
+/// control plane and of each pool. Its insights repeat those of the ConfigMap.
 fn update_status_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     let mut found = condition_changes(before, after);
     let updating = |object: Option<&Object>, pool: Option<&str>| {
@@ -219,7 +222,8 @@ fn update_status_changes(before: Option<&Object>, after: &Object) -> Vec<Change>
     found
 }
 
-/// Insights that came, went or say something else; times and ids do not count. New ones that tell of nothing are counted.
+/// Returns new, changed and removed insights; changed times and ids are ignored, and new insights without
+/// news are counted.
 fn insight_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     let find = |key: &str| before.and_then(|before| before["data"].get(key)).and_then(Value::as_str);
     let (mut found, mut quiet) = (Vec::new(), 0);

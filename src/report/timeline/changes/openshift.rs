@@ -1,4 +1,5 @@
-//! What is told of cluster versions and cluster operators, and of what the machine-config daemon does to nodes.
+//! Changes of ClusterVersions, ClusterOperators and MachineConfigNodes, and of nodes by the machine-config
+//! daemon.
 
 use serde_json::Value;
 use windtunnel_core::Object;
@@ -22,7 +23,7 @@ pub(super) fn of_cluster_version(before: Option<&Object>, after: &Object) -> Vec
     found
 }
 
-/// `requested 4.14.8`, `requested <image>`, with `by force`; `request cleared`.
+/// Returns `requested 4.14.8` or `requested <image>`, with `by force` if forced, or `request cleared`.
 fn request_change(before: Option<&Object>, after: &Object) -> Option<Change> {
     let old = before.and_then(|before| before.pointer("/spec/desiredUpdate")).unwrap_or(&Value::Null);
     let new = after.pointer("/spec/desiredUpdate").unwrap_or(&Value::Null);
@@ -37,7 +38,7 @@ fn request_change(before: Option<&Object>, after: &Object) -> Option<Change> {
     Some(change("request", format!("requested {target}{force}")))
 }
 
-/// Entries of the history that are new or have another state; an entry is known by its start and its version.
+/// Returns history entries that are new or have a new state. Start, version and image identify an entry.
 fn history_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     const HISTORY: &str = "/status/history";
     let old = before.map_or(&[] as &[Value], |before| before.list(HISTORY));
@@ -53,8 +54,8 @@ fn history_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     found
 }
 
-/// `version operator=4.14.8` for each version that an operator newly reports; with its own version, those of its
-/// operands go without saying.
+/// Returns `version operator=4.14.8` for each version that an operator newly reports. A new version of its
+/// own implies those of its operands.
 pub(super) fn of_cluster_operator(before: Option<&Object>, after: &Object) -> Vec<Change> {
     const VERSIONS: &str = "/status/versions";
     let old = before.map_or(&[] as &[Value], |before| before.list(VERSIONS));
@@ -71,7 +72,7 @@ pub(super) fn of_cluster_operator(before: Option<&Object>, after: &Object) -> Ve
     found
 }
 
-/// Cordons, and what the machine-config daemon notes on a node.
+/// Returns cordons, and annotations of the machine-config daemon.
 pub(super) fn of_node(before: Option<&Object>, after: &Object) -> Vec<Change> {
     const PREFIX: &str = "machineconfiguration.openshift.io/";
     let mut found = Vec::new();
@@ -91,8 +92,8 @@ pub(super) fn of_node(before: Option<&Object>, after: &Object) -> Vec<Change> {
     found
 }
 
-/// Phases that a node enters and those that it is through with, and when it needs an update; that all of them are over when
-/// it is updated goes without saying.
+/// Returns phases that a node enters or completes, and the start of a required update. `Updated=True` implies
+/// that all phases are over.
 pub(super) fn of_machine_config_node(before: Option<&Object>, after: &Object) -> Vec<Change> {
     let says =
         |change: &Change| !change.text.contains("=False ") || change.text.starts_with("Updated=False ");

@@ -69,7 +69,7 @@ impl Case {
             let value = fill(value, &env);
             env.insert(name.clone(), value);
         }
-        let mut server = ApiServer::builder().kubernetes_minor(36).build(now);
+        let mut server = ApiServer::builder().kubernetes(36).build(now);
         server.accept_token(ADMIN, Identity::admin());
         Self { server, now, env, definitions: Vec::new(), problems: Vec::new() }
     }

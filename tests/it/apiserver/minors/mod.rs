@@ -92,7 +92,7 @@ fn the_minor_can_change_under_a_running_server() {
 fn ratcheting_on_status_is_carried_by_distributions_on_1_31() {
     for (backports, accepted) in [(false, false), (true, true)] {
         let mut server =
-            ApiServer::builder().kubernetes_minor(31).status_ratcheting_backports(backports).build(now());
+            ApiServer::builder().kubernetes(31).status_ratcheting_backports(backports).build(now());
         define(&mut server, definition(&["new"], false));
         let object =
             json!({ "apiVersion": "example.io/v1", "kind": "Version", "metadata": { "name": "version" } });

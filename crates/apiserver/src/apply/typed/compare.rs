@@ -1,4 +1,4 @@
-//! What changed from one value to another, field by field, in one walk (`Compare`).
+//! Compares two values field by field, in one walk (`Compare`).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::apply::element;
 use crate::apply::set::{FieldSet, Node};
 use crate::apply::shape::{Form, ListMerge, Shape};
 
-/// The difference between two values. No field is in more than one of the sets.
+/// The difference between two values. The sets are disjoint.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
     pub(crate) added: FieldSet,
@@ -23,7 +23,7 @@ impl Comparison {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
 
-    /// Without these fields and all below them.
+    /// The difference without these fields and everything below them.
     pub(crate) fn without(mut self, fields: &FieldSet) -> Self {
         for set in [&mut self.added, &mut self.modified, &mut self.removed] {
             set.subtract_with_children(fields);
@@ -31,7 +31,7 @@ impl Comparison {
         self
     }
 
-    /// What has another value now, or one at last.
+    /// The modified and the added fields.
     pub(crate) fn changed(&self) -> FieldSet {
         let mut changed = self.added.clone();
         changed.add(self.modified.clone());
@@ -39,7 +39,7 @@ impl Comparison {
     }
 }
 
-/// Compares two values of a shape.
+/// Compares two values of one shape.
 pub(crate) fn compare(old: &Value, new: &Value, shape: Shape<'_>) -> Comparison {
     let difference = walk(Some(old), Some(new), shape);
     Comparison {
@@ -49,7 +49,7 @@ pub(crate) fn compare(old: &Value, new: &Value, shape: Shape<'_>) -> Comparison 
     }
 }
 
-/// The difference at one place and below.
+/// The difference at a place and below it.
 #[derive(Default)]
 struct Difference {
     added: Node,
@@ -58,7 +58,7 @@ struct Difference {
 }
 
 impl Difference {
-    /// Takes over what differs under a path element.
+    /// Adds the difference below a path element.
     fn take(&mut self, element: impl Fn() -> String, inner: Self) {
         for (node, inner) in [
             (&mut self.added, inner.added),
@@ -71,7 +71,7 @@ impl Difference {
         }
     }
 
-    /// The difference of values that are compared as a whole.
+    /// The difference of atomic values.
     fn leaf(old: Option<&Value>, new: Option<&Value>) -> Self {
         let mut difference = Self::default();
         match (old, new) {
@@ -86,7 +86,7 @@ impl Difference {
 fn walk(old: Option<&Value>, new: Option<&Value>, shape: Shape<'_>) -> Difference {
     let some = |value: Option<&Value>| value.is_some_and(|value| !value.is_null());
     let form = shape.form(if some(new) { new } else { old });
-    // Without a schema a value may become one of another type: then what was goes, field by field.
+    // Without a schema a value may change its type. Then the fields of the old value are removed one by one.
     let before = shape.form(if some(old) { old } else { new });
     match (before, form) {
         (Form::Map { .. }, Form::Scalar(_) | Form::List(..)) => {
@@ -131,7 +131,7 @@ fn members(old: Option<&Value>, new: Option<&Value>, shape: Shape<'_>) -> Differ
     difference
 }
 
-/// The elements of a list that have one path element, before and after.
+/// The old and new list elements with the same path element.
 type Pair<'a> = (Vec<&'a Value>, Vec<&'a Value>);
 
 fn elements(old: Option<&Value>, new: Option<&Value>, merge: ListMerge<'_>, shape: Shape<'_>) -> Difference {
@@ -153,7 +153,7 @@ fn elements(old: Option<&Value>, new: Option<&Value>, merge: ListMerge<'_>, shap
     for (element, (old, new)) in pairs {
         let inner = match (old.as_slice(), new.as_slice()) {
             ([] | [_], [] | [_]) => walk(old.first().copied(), new.first().copied(), shape),
-            // Elements that stand several times are one thing; what is in them belongs to nobody.
+            // Elements with the same path element count as one, and their fields have no owners.
             ([_, _, ..], [_, _, ..]) => {
                 let mut inner = Difference::default();
                 inner.modified.member = old != new;

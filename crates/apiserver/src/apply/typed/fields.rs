@@ -1,4 +1,4 @@
-//! The fields that a value sets (`ToFieldSet`).
+//! The fields that a value contains (`ToFieldSet`).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::apply::element;
 use crate::apply::set::{FieldSet, Node, Tree};
 use crate::apply::shape::{Form, ListMerge, Member, Shape};
 
-/// All fields and elements that a value mentions.
+/// Returns all fields and elements of a value.
 pub(crate) fn fields(value: &Value, shape: Shape<'_>) -> FieldSet {
     FieldSet(node(value, shape).below)
 }
@@ -44,7 +44,7 @@ fn elements(items: &[Value], merge: ListMerge<'_>, shape: Shape<'_>) -> Tree {
     let mut found: BTreeMap<String, Option<&Value>> = BTreeMap::new();
     for item in items {
         if let Ok(element) = element_of(item, merge) {
-            // Of elements that stand twice only that they are there can be owned.
+            // Of duplicate elements only their presence can be owned.
             found.entry(element).and_modify(|item| *item = None).or_insert(Some(item));
         }
     }

@@ -1,4 +1,4 @@
-//! Merging what is applied into what is there (`Merge`). Nothing is removed by it.
+//! Merges the applied configuration into the live object (`Merge`). It removes nothing.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,10 +9,9 @@ use super::{element_of, is_blank, shape_under};
 use crate::apply::element;
 use crate::apply::shape::{Form, ListMerge, Shape};
 
-/// `live` with all that `config` says. Lists keep their order where `config` does not say another.
+/// Returns `live` with everything in `config`. Lists keep their order, unless `config` has another.
 ///
-/// # Errors
-/// Lists whose elements cannot be told apart.
+/// # Errors Lists with invalid or duplicate elements.
 pub(crate) fn merge(live: &Value, config: &Value, shape: Shape<'_>) -> Result<Value, Vec<Problem>> {
     let mut problems = Vec::new();
     let merged = walk(Some(live), Some(config), shape, "", &mut problems);
@@ -31,7 +30,7 @@ fn walk(
     match form {
         Form::Scalar(_) | Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true } => whole(),
         _ if is_blank(live) && is_blank(config) => whole(),
-        // What nobody applies now stays as it is.
+        // Fields that are not applied stay unchanged.
         _ if config.is_none() => whole(),
         Form::List(merge, shape) => elements(live, config, merge, shape, path, problems),
         Form::Map { .. } => members(live, config, shape, path, problems),
@@ -58,10 +57,10 @@ fn members(
     (!merged.is_empty()).then_some(Value::Object(merged))
 }
 
-/// Elements of a list by their path elements, in order.
+/// Elements of a list in order, and by path element.
 struct Indexed<'a> {
     order: VecDeque<(String, &'a Value)>,
-    /// `None` where several have the same path element: such are not merged.
+    /// `None` for duplicate path elements, which are not merged.
     by_element: BTreeMap<String, Option<&'a Value>>,
 }
 
@@ -113,7 +112,7 @@ fn elements(
         return None;
     }
     let mut merged = Vec::with_capacity(live.order.len().max(config.order.len()));
-    // What both have, in the order of the one that applies; those in between go where they stood.
+    // Elements of both lists, in the order of `config`. Elements of `live` keep their place between them.
     let mut shared: VecDeque<String> = config
         .order
         .iter()

@@ -1,4 +1,4 @@
-//! What can be done with a value whose shape is known: check it, list its fields, compare, merge and remove.
+//! Operations on values with a known shape: validate, list fields, compare, merge and remove.
 //!
 //! The rules are those of `structured-merge-diff`, the library of the real server.
 
@@ -23,8 +23,7 @@ use super::shape::{ListMerge, Member, Shape};
 
 /// The path element of an element of a list that is a set or a map.
 ///
-/// # Errors
-/// Why it can have none.
+/// # Errors The reason why it has none.
 fn element_of(item: &Value, merge: ListMerge<'_>) -> Result<String, String> {
     match merge {
         ListMerge::Map(keys) => element::of_map(item, keys),
@@ -33,7 +32,7 @@ fn element_of(item: &Value, merge: ListMerge<'_>) -> Result<String, String> {
     }
 }
 
-/// The shape under a name; what the schema does not know has none of its own.
+/// The shape of a member; a member that is not in the schema has a deduced shape.
 fn shape_under<'a>(shape: Shape<'a>, name: &str) -> Shape<'a> {
     match shape.member(name) {
         Member::Declared(shape) | Member::Key(shape) => shape,
@@ -41,7 +40,7 @@ fn shape_under<'a>(shape: Shape<'a>, name: &str) -> Shape<'a> {
     }
 }
 
-/// Whether there is nothing in it.
+/// Whether a value is absent or has no members.
 fn is_blank(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Object(map)) => map.is_empty(),

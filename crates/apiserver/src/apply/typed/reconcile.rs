@@ -1,4 +1,4 @@
-//! Sets of fields that were made under another schema (`ReconcileFieldSetWithSchema`).
+//! Adapts sets of fields to a changed schema (`ReconcileFieldSetWithSchema`).
 
 use serde_json::Value;
 
@@ -6,12 +6,12 @@ use crate::apply::element;
 use crate::apply::set::{FieldSet, Tree};
 use crate::apply::shape::{Form, ListMerge, Member, Shape};
 
-/// Who owned something within a map or list that is taken as a whole now owns the whole.
+/// Replaces ownership within a map or list that has become atomic by ownership of the whole.
 pub(crate) fn reconcile(set: &mut FieldSet, shape: Shape<'_>) {
     walk(&mut set.0, shape);
 }
 
-/// Whether [`reconcile`] would leave a set as it is.
+/// Whether [`reconcile`] would not change a set.
 pub(crate) fn is_reconciled(tree: &Tree, shape: Shape<'_>) -> bool {
     let owned_in_part = tree.iter().filter_map(|(key, node)| Some((key, node.as_object()?)));
     owned_in_part.filter(|(_, node)| !node.is_empty()).all(|(key, node)| {
@@ -30,7 +30,7 @@ fn walk(tree: &mut Tree, shape: Shape<'_>) {
     }
 }
 
-/// The shape under a path element, if the schema knows it.
+/// The shape at a path element, if it is in the schema.
 fn below<'a>(shape: Shape<'a>, key: &str) -> Option<Shape<'a>> {
     match element::name(key) {
         Some(name) => match shape.member(name) {
@@ -44,7 +44,7 @@ fn below<'a>(shape: Shape<'a>, key: &str) -> Option<Shape<'a>> {
     }
 }
 
-/// Whether a place is owned as a whole.
+/// Whether a place is atomic.
 fn is_whole(shape: Shape<'_>) -> bool {
     matches!(shape.form(None), Form::List(ListMerge::Atomic, _) | Form::Map { atomic: true })
 }

@@ -1,4 +1,4 @@
-//! Taking fields out of a value (`RemoveItems`).
+//! Removes fields from a value (`RemoveItems`).
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,8 @@ use crate::apply::element;
 use crate::apply::set::{FieldSet, Node, Tree, child, children, is_member};
 use crate::apply::shape::{Form, ListMerge, Member, Shape};
 
-/// The value without these fields and elements. A map or a list that loses its last one becomes null.
+/// Returns the value without these fields and elements. A map or list that loses its last member becomes
+/// null.
 pub(crate) fn remove(value: &Value, gone: &FieldSet, shape: Shape<'_>) -> Value {
     walk(value, &gone.0, shape)
 }
@@ -44,8 +45,8 @@ fn kept(item: &Value, gone: &Tree, merge: ListMerge<'_>, shape: Shape<'_>) -> Op
     }
 }
 
-/// The set with all fields of structs that lead to its members (`EnsureNamedFieldsAreMembers`): who owned all that was
-/// in a struct may take the struct away as well.
+/// Adds all struct fields that lead to the members of a set (`EnsureNamedFieldsAreMembers`): the owner of
+/// everything in a struct may remove the struct as well.
 pub(crate) fn with_named_fields(set: &FieldSet, shape: Shape<'_>) -> FieldSet {
     FieldSet(named(&set.0, Some(shape)))
 }

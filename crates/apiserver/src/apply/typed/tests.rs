@@ -1,4 +1,4 @@
-//! Comparing, merging and removing against a schema of every kind of list and map.
+//! Tests of comparing, merging and removing, with a schema that has every kind of list and map.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn the_fields_of_a_value_are_its_leaves_and_the_elements_of_its_lists() {
 }
 
 #[test]
-fn a_comparison_tells_what_was_added_modified_and_removed() {
+fn a_comparison_has_added_modified_and_removed_fields() {
     let check = |old: Value, new: Value, added: Value, modified: Value, removed: Value| {
         let found = with_shape(|shape| compare(&old, &new, shape));
         let sets = [found.added, found.modified, found.removed].map(FieldSet::into_value);
@@ -104,7 +104,7 @@ fn a_comparison_tells_what_was_added_modified_and_removed() {
 }
 
 #[test]
-fn merging_keeps_what_is_there_and_the_order_of_the_one_that_applies() {
+fn merging_keeps_live_fields_and_the_order_of_the_configuration() {
     let keyed = |keys: &[&str]| -> Value { keys.iter().map(|key| json!({ "k": key })).collect() };
     for (live, config, merged) in [
         (json!({ "s": "x", "n": 1 }), json!({ "s": "y" }), json!({ "s": "y", "n": 1 })),
@@ -137,7 +137,7 @@ fn merging_keeps_what_is_there_and_the_order_of_the_one_that_applies() {
 }
 
 #[test]
-fn removing_takes_fields_elements_and_what_is_left_empty() {
+fn removing_the_last_member_leaves_null() {
     let value = json!({ "s": "x", "set": ["a", "b"], "keyed": [{ "k": "1", "v": "a" }, { "k": "2" }] });
     for (gone, rest) in [
         (json!({ "f:s": {} }), json!({ "set": value["set"], "keyed": value["keyed"] })),
@@ -157,7 +157,7 @@ fn removing_takes_fields_elements_and_what_is_left_empty() {
 }
 
 #[test]
-fn what_has_not_its_shape_is_told_in_the_words_of_the_library() {
+fn validation_errors_have_the_messages_of_the_library() {
     for (value, why) in [
         (json!({ "n": "x" }), ".n: expected numeric (int or float), got string"),
         (json!({ "s": 1 }), ".s: expected string, got &value.valueUnstructured{Value:1}"),
@@ -187,7 +187,7 @@ fn what_has_not_its_shape_is_told_in_the_words_of_the_library() {
 }
 
 #[test]
-fn fields_within_what_became_atomic_become_the_whole() {
+fn fields_within_a_value_that_became_atomic_become_the_whole() {
     let mut owned = FieldSet::read(
         json!({ "f:whole": { "f:a": {} }, "f:list": { "v:\"x\"": {} }, "f:map": { "f:a": {} } }),
     )

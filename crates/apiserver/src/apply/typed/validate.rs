@@ -1,4 +1,4 @@
-//! Whether a value has its shape: what is wrong with it, in the words of `structured-merge-diff`.
+//! Validates values against their shape, with the messages of `structured-merge-diff`.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::apply::element;
 use crate::apply::shape::{Form, ListMerge, Member, Shape, Type};
 use crate::gotext;
 
-/// What is wrong, and where.
+/// A validation error with its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem(String);
 
@@ -18,7 +18,7 @@ impl Problem {
         Self(if path.is_empty() { why.to_string() } else { format!("{path}: {why}") })
     }
 
-    /// All of them in one text (`ValidationErrors`).
+    /// Joins all problems to one text (`ValidationErrors`).
     pub(crate) fn text(problems: &[Self]) -> String {
         match problems {
             [only] => only.0.clone(),
@@ -27,10 +27,9 @@ impl Problem {
     }
 }
 
-/// Checks a value; with `repeats`, elements of sets and maps may stand several times.
+/// Validates a value. With `repeats`, sets and maps may have duplicate elements.
 ///
-/// # Errors
-/// What is wrong with it.
+/// # Errors All problems of the value.
 pub(crate) fn validate(value: &Value, shape: Shape<'_>, repeats: bool) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
     walk(value, shape, repeats, "", &mut problems);
@@ -41,7 +40,7 @@ fn walk(value: &Value, shape: Shape<'_>, repeats: bool, path: &str, problems: &m
     if value.is_null() {
         return;
     }
-    // How Go prints the library's own wrapper of a value.
+    // Go prints the library's own wrapper of a value.
     let got = |what: &str| format!("expected {what}, got &{{{}}}", gotext::plain(value));
     match (shape.form(Some(value)), value) {
         (Form::Scalar(kind), value) => {

@@ -1,4 +1,4 @@
-//! Which overloads of a function a call means.
+//! Resolves a call to the overloads of its function that fit the argument types.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::cel::syntax::{Apply, Kind, Node};
 use crate::cel::types::Type;
 use crate::gotext::regexp;
 
-/// Minor from which literals that will fail are refused (`ASTValidators`).
+/// First minor that rejects literals which always fail at run time (`ASTValidators`).
 const LITERALS_CHECKED: u32 = 29;
 
 impl Checker<'_> {
-    /// Checks a call and puts its resolution into its place.
+    /// Type-checks a call and replaces it with its resolution.
     pub(super) fn call(&mut self, node: &mut Node) -> Type {
         let Kind::Call { function, target, args } = &mut node.kind else { return Type::Error };
         let (name, at) = (std::mem::take(function), node.at);
@@ -79,7 +79,7 @@ impl Checker<'_> {
         self.issue(at, format!("found no matching overload for '{function}' applied to '{target}({args})'"))
     }
 
-    /// Refuses literals that will fail when they run, and keeps the compiled form of a pattern.
+    /// Rejects literals that always fail at run time, and returns the compiled form of a literal pattern.
     fn check_literals(&mut self, name: &str, args: &[Node]) -> Option<Arc<regex::Regex>> {
         let strict = self.env.minor >= LITERALS_CHECKED;
         match (name, args) {
@@ -109,7 +109,7 @@ impl Checker<'_> {
     }
 }
 
-/// A type of a signature with fresh types in the open places.
+/// The type with its open parameters replaced by fresh types.
 fn open_with(of: &Type, open: &[Type]) -> Type {
     match of {
         Type::Param(number) => {

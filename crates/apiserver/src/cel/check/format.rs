@@ -1,10 +1,10 @@
-//! Format strings that are literals, held against the types of their arguments (cel-go's `ext/formatting.go`).
+//! Checks literal format strings against the types of their arguments (cel-go's `ext/formatting.go`).
 
 use crate::cel::issue::Issue;
 use crate::cel::syntax::{Element, Kind, Node};
 use crate::cel::types::Type;
 
-/// The first mistake of a call of `format` with a list literal; `at` is the place of the call.
+/// Returns the first mistake in a call of `format` with a list literal. `at` is the position of the call.
 pub(super) fn check(at: usize, text: &str, args: &[Element], types: &[Type]) -> Option<Issue> {
     let mut wanted = 0;
     let mut rest = text;
@@ -26,10 +26,10 @@ pub(super) fn check(at: usize, text: &str, args: &[Element], types: &[Type]) -> 
     })
 }
 
-/// A mistake, and its place if that is not the call.
+/// A mistake, with its position if that differs from the position of the call.
 type Mistake = (Option<usize>, String);
 
-/// Checks what follows a `%`; the text after the clause.
+/// Checks the clause after a `%` and returns the text after it.
 fn one_clause<'t>(
     clause: &'t str,
     number: usize,
@@ -45,7 +45,7 @@ fn one_clause<'t>(
         without_precision(clause).map_err(|why| unparsed(format!("error while parsing precision: {why}")))?;
     let letter = verb.chars().next().unwrap_or_default();
     let takes = Takes::of(letter).ok_or_else(|| {
-        // The server shows the first byte of a longer character.
+        // The server prints the first byte of a multi-byte character.
         let shown = char::from(verb.bytes().next().unwrap_or_default());
         unparsed(format!("unrecognized formatting clause \"{shown}\""))
     })?;
@@ -53,7 +53,7 @@ fn one_clause<'t>(
     Ok(verb.get(letter.len_utf8()..).unwrap_or_default())
 }
 
-/// A clause without the `.3` that may be before its letter.
+/// Strips the precision, such as `.3`, from the start of a clause.
 fn without_precision(clause: &str) -> Result<&str, String> {
     let Some(digits) = clause.strip_prefix('.') else { return Ok(clause) };
     let end = digits.find(|c: char| !c.is_ascii_digit());
@@ -67,10 +67,10 @@ fn without_precision(clause: &str) -> Result<&str, String> {
     Err(format!("error while converting precision to integer: strconv.Atoi: parsing \"{number}\": {wrong}"))
 }
 
-/// The arguments that a clause takes.
+/// The argument types that a clause accepts.
 struct Takes {
     clause: &'static str,
-    /// The names of their types, as [`name`] gives them.
+    /// Type names, as returned by [`name`].
     types: &'static [&'static str],
 }
 
@@ -116,7 +116,7 @@ impl Takes {
                 format!("error during formatting: {}, was given {found}", self.clause),
             ));
         }
-        // Only text is made of lists and maps, and of all that is in them.
+        // Only `%s` accepts lists and maps, and then it must accept their elements too.
         match &arg.kind {
             Kind::List(_) | Kind::Map(_) => {
                 arg.children().into_iter().try_for_each(|inner| self.check(inner, types))
@@ -126,7 +126,7 @@ impl Takes {
     }
 }
 
-/// The name of a type without those that it is made of.
+/// The name of a type without its type parameters.
 fn name(of: &Type) -> &str {
     match of {
         Type::Dyn | Type::Param(_) => "dyn",

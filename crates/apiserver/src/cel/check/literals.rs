@@ -1,15 +1,16 @@
-//! Rules about literals of an expression whose types are known (cel-go's `ASTValidators`): the elements of a list are of one
-//! type, and a format string fits its arguments.
+//! Rules about literals of a checked expression (cel-go's `ASTValidators`): the elements of a list or map
+//! have one type, and a format string fits its arguments.
 
 use super::format;
 use crate::cel::issue::Issue;
 use crate::cel::syntax::{Element, Entry, Kind, Node};
 use crate::cel::types::Type;
 
-/// The function whose arguments may be lists of several types.
+/// The function whose argument may be a list of mixed types.
 const FORMAT: &str = "format";
 
-/// All that is wrong with the literals of an expression; `types` has the type of each node by its number.
+/// Returns all mistakes in the literals of an expression. `types` holds the type of each node, indexed by
+/// node id.
 pub(super) fn check(root: &Node, types: &[Type]) -> Vec<Issue> {
     let mut literals = Literals { types, issues: Vec::new() };
     literals.visit(root, false);

@@ -1,4 +1,5 @@
-//! Types of expressions: finds them, refuses what does not fit, and looks names up (cel-go's `checker`).
+//! Type checking: finds the types of an expression, rejects mismatches and resolves names (cel-go's
+//! `checker`).
 
 mod calls;
 mod format;
@@ -10,22 +11,22 @@ use super::syntax::{Access, Element, Kind, Literal, Loop, LoopKind, Node};
 use super::types::{OPTIONAL, Type};
 use super::unify::{Mapping, most_general};
 
-/// What an expression may refer to.
+/// The variables, functions and types that an expression may use.
 #[derive(Debug, Clone)]
 pub(crate) struct Environment {
     /// Names of variables, which may be dotted, and their types.
     pub(crate) variables: Vec<(String, Type)>,
-    /// Which functions there are: those of this minor and before.
+    /// The Kubernetes minor; functions of later minors are unavailable.
     pub(crate) minor: u32,
-    /// Whether it may make parts of objects and of patches, `Object.spec{}` and `JSONPatch{}`.
+    /// Whether the expression may construct objects and patches, `Object.spec{}` and `JSONPatch{}`.
     pub(crate) makes_objects: bool,
 }
 
-/// What expressions may make.
+/// Type names of the objects and patches that expressions construct.
 pub(crate) const OBJECT: &str = "Object";
 pub(crate) const JSON_PATCH: &str = "JSONPatch";
 
-/// Names of types as expressions write them, and as values of `type()` have them.
+/// Types by their name in expressions, with their name as a value of `type()`.
 const TYPES: [(&str, &str, Type); 15] = [
     ("bool", "bool", Type::Bool),
     ("bytes", "bytes", Type::Bytes),
@@ -44,10 +45,9 @@ const TYPES: [(&str, &str, Type); 15] = [
     ("net.CIDR", "net.CIDR", Type::Dyn),
 ];
 
-/// Checks an expression and resolves its names. Gives the type of each node by its number.
+/// Type-checks an expression and resolves its names. Returns the type of each node, indexed by node id.
 ///
-/// # Errors
-/// Everything that is wrong.
+/// # Errors All mistakes found.
 pub(super) fn check(node: &mut Node, nodes: usize, env: &Environment) -> Result<Vec<Type>, Vec<Issue>> {
     let mut checker = Checker {
         env,
@@ -71,7 +71,7 @@ struct Checker<'e> {
     issues: Vec<Issue>,
     types: Vec<Type>,
     mapping: Mapping,
-    /// Variables of macros, the innermost last.
+    /// Variables of the enclosing macros, the innermost last.
     locals: Vec<(String, Type)>,
 }
 
@@ -149,12 +149,12 @@ impl Checker<'_> {
         }
     }
 
-    /// A variable or a type by its name.
+    /// Looks up a variable or a type by name.
     fn lookup(&self, name: &str) -> Option<(Kind, Type)> {
         if let Some(depth) = self.locals.iter().rposition(|(local, _)| local == name) {
             return self.locals.get(depth).map(|(_, of)| (Kind::Local(depth), of.clone()));
         }
-        // A local hides all names that begin with it.
+        // A local variable hides all dotted names that begin with it.
         let first = name.split('.').next().unwrap_or(name);
         if first != name && self.locals.iter().any(|(local, _)| local == first) {
             return None;
@@ -240,7 +240,8 @@ impl Checker<'_> {
         Type::list(joined.unwrap_or_else(|| self.mapping.fresh()))
     }
 
-    /// The type of several elements: anything, if they are not of one. Few lists may be so mixed (`literals`).
+    /// The common type of several elements: `dyn` if they differ. `literals` rejects most lists of mixed
+    /// types.
     fn join(&mut self, before: Option<Type>, found: Type) -> Type {
         let Some(before) = before else { return found };
         if self.mapping.assign(std::slice::from_ref(&before), std::slice::from_ref(&found)) {
@@ -334,7 +335,7 @@ fn literal_type(literal: &Literal) -> Type {
     }
 }
 
-/// Whether a function of this name can be called at all.
+/// Whether any overload of a function is available in this minor.
 pub(super) fn is_function(name: &str, minor: u32) -> bool {
     library::find(name)
         .is_some_and(|function| function.overloads.iter().any(|overload| overload.since <= minor))

@@ -1,4 +1,4 @@
-//! Calls, by the rules of cel-go; functions of libraries come first.
+//! Cost estimates of calls by the rules of cel-go. Functions of libraries take precedence.
 
 use super::size::{Entries, Size};
 use super::{Estimator, element};
@@ -6,14 +6,14 @@ use crate::cel::library::Overload;
 use crate::cel::syntax::{Apply, Node};
 use crate::cel::types::Type;
 
-/// The cost of a call beyond that of its arguments, and the size of its result if that is known.
+/// The cost of a call without its arguments, and the size of its result if that is known.
 pub(super) type Estimate = (u64, Option<Size>);
 
-/// A call by one of the overloads that may be meant.
+/// A call with one of its candidate overloads.
 pub(super) struct Call<'c> {
     pub(super) name: &'c str,
     pub(super) overload: &'c Overload,
-    /// The value that a method is called on.
+    /// The receiver of a method call.
     pub(super) target: Option<&'c Node>,
     pub(super) args: &'c [Node],
 }
@@ -47,14 +47,14 @@ impl Estimator<'_> {
         arguments.saturating_add(most)
     }
 
-    /// `dyn()` changes the type of its argument and nothing else.
+    /// `dyn()` changes only the type of its argument, so sizes stay the same.
     fn copy_sizes(&mut self, node: &Node, args: &[Node]) {
         let Some(arg) = args.first() else { return };
         self.keep_size(node, self.known_size(arg));
         self.keep_entries(node, self.entries(arg));
     }
 
-    /// Two lists in a row have the elements of both.
+    /// Records the element sizes of a concatenation, which has the elements of both lists.
     fn keep_parts(&mut self, node: &Node, call: &Call<'_>) {
         if let ("_+_", [left, right]) = (call.name, call.args) {
             let entries = Entries::of_both(self.entries(left), self.entries(right));
@@ -62,7 +62,8 @@ impl Estimator<'_> {
         }
     }
 
-    /// An element of declared data is declared data; the size of another may be known.
+    /// Records the declaration of an indexed element. Returns the size of an element that the expression
+    /// built.
     fn index(&mut self, node: &Node, args: &[Node]) -> Option<Size> {
         let container = args.first()?;
         self.places.insert(node.id, self.below(container, element));
@@ -84,14 +85,14 @@ impl Estimator<'_> {
             "matches" => target.matching(arg),
             "contains" => target.reading(1).saturating_mul(arg.reading(1)),
             "startsWith" | "endsWith" => arg.reading(1),
-            // The size of the result has no bound.
+            // The size of the result is unbounded.
             "format" => target.reading(1),
             _ => return None,
         };
         Some((cost, None))
     }
 
-    /// Functions and operators. `matches` as a function costs one: cel-go estimates the method alone.
+    /// Estimates functions and operators. `matches` as a function costs 1: cel-go estimates only the method.
     fn standard_function(&self, call: &Call<'_>) -> Estimate {
         let size = |index: usize| call.args.get(index).map_or(Size::UNKNOWN, |arg| self.size(arg));
         let (left, right) = (size(0), size(1));
@@ -118,7 +119,7 @@ impl Estimator<'_> {
     }
 }
 
-/// Whether a call takes an element of a list or map that is no optional.
+/// Whether a call indexes a list or map that is not optional.
 fn is_index(call: &Call<'_>) -> bool {
     call.name == "_[_]" && matches!(call.overload.params.first(), Some(Type::List(_) | Type::Map(..)))
 }

@@ -1,5 +1,6 @@
-//! The functions that Kubernetes adds to the language, and those of the language that it judges itself (`CostEstimator` in
-//! `k8s.io/apiserver/pkg/cel/library`). Accessors that cost one are not listed: so does every call that nobody knows.
+//! Cost estimates of the functions that Kubernetes adds to CEL, and of the CEL functions that it estimates
+//! itself (`CostEstimator` in `k8s.io/apiserver/pkg/cel/library`). Accessors that cost 1 are not listed,
+//! because unknown calls cost 1 as well.
 
 use super::calls::{Call, Estimate};
 use super::size::{Size, scaled};
@@ -9,13 +10,13 @@ use crate::cel::eval::cost::PER_PATTERN_CHARACTER;
 use crate::cel::syntax::{Kind, Literal, Node};
 use crate::cel::types::Type;
 
-/// The cost of asking whether a user may do something.
+/// The cost of an authorizer check.
 const AUTHORIZATION: u64 = 350_000;
-/// Characters of the longest pattern of a named format.
+/// Length of the longest pattern of a named format, in characters.
 const FORMAT_PATTERN: f64 = 128.0;
-/// Characters of the longest name of one.
+/// Length of the longest name of a named format, in characters.
 const FORMAT_NAME: Size = Size::up_to(64);
-/// The bytes of an address.
+/// Length of an IP address, in bytes.
 const ADDRESS: Size = Size { min: 4, max: 16 };
 
 impl Estimator<'_> {
@@ -62,7 +63,7 @@ impl Estimator<'_> {
         })
     }
 
-    /// Walking over a list, or reading a text, from end to end.
+    /// The cost of traversing a list, or of reading a text once.
     fn walk_cost(&self, target: &Node) -> u64 {
         let size = self.size(target);
         match self.type_of(target).parameters().first() {
@@ -106,7 +107,7 @@ impl Estimator<'_> {
         }
     }
 
-    /// Comparing two values of one library type.
+    /// The cost of comparing two values of one library type.
     fn equality(&self, args: &[Node]) -> Option<u64> {
         let [left, right] = args else { return None };
         let (Type::Opaque(one, _), Type::Opaque(other, _)) = (self.type_of(left), self.type_of(right)) else {
@@ -114,7 +115,7 @@ impl Estimator<'_> {
         };
         match *one {
             _ if one != other => None,
-            // A URL is as long as its text; the server looks at the right one alone.
+            // A URL is as long as its text. The server considers only the right operand.
             "kubernetes.URL" => Some(self.known_size(right).unwrap_or(Size::exactly(1)).reading(1)),
             "kubernetes.NamedFormat" => Some(FORMAT_NAME.reading(1)),
             name if name.starts_with("kubernetes.") || name.starts_with("net.") => Some(1),
@@ -123,16 +124,16 @@ impl Estimator<'_> {
     }
 }
 
-/// Reading a selector of this size into its requirements. Each takes two characters at least.
+/// The cost of parsing a selector of this size. Each requirement takes at least two characters.
 fn selector(size: Size) -> u64 {
     let requirements = scaled(size.max, 0.5);
     let requirements = requirements.saturating_mul(LIST_COST + MESSAGE_COST);
     LIST_COST.saturating_add(size.reading(1)).saturating_add(requirements)
 }
 
-/// The size of a text in which `from` was replaced by `to`.
+/// The size of a text after replacing `from` by `to`.
 fn replaced(text: Size, from: Size, to: Size) -> Size {
-    // How often, and how much of the text is left.
+    // The number of replacements, and the size of the text that remains.
     let (max_count, max_rest) = match from.min {
         0 => (text.max.saturating_add(1), text.max),
         shortest if to.max <= shortest => (0, text.max),
@@ -146,7 +147,7 @@ fn replaced(text: Size, from: Size, to: Size) -> Size {
     Size { min: min_count, max: max_count }.times(to).plus(Size { min: min_rest, max: max_rest })
 }
 
-/// The parts of a text that is split: every character may be one, unless a limit is given.
+/// The number of parts of a split text: one per character, unless a limit is given.
 fn parts(text: Size, limit: Option<&Node>) -> Size {
     match limit.map(|limit| &limit.kind) {
         Some(Kind::Literal(Literal::Int(limit))) => Size::up_to(limit.cast_unsigned()),

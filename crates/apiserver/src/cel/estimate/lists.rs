@@ -1,4 +1,4 @@
-//! The functions of lists and sets that cel-go adds to the language (`ext/lists.go`, `ext/sets.go`).
+//! Cost estimates of the list and set functions that cel-go adds to CEL (`ext/lists.go`, `ext/sets.go`).
 
 use super::calls::{Call, Estimate};
 use super::size::{Size, scaled};
@@ -40,7 +40,7 @@ impl Estimator<'_> {
     }
 }
 
-/// Sorting a list by keys of a type.
+/// Estimates sorting a list by keys of the given type.
 pub(super) fn sorting(list: Size, keys: &Type) -> Estimate {
     let comparison = match keys {
         Type::String | Type::Bytes | Type::Dyn => 2.0 + PER_CHARACTER,
@@ -49,23 +49,24 @@ pub(super) fn sorting(list: Size, keys: &Type) -> Estimate {
     all_pairs(list, comparison)
 }
 
-/// Comparing each element of a list with each. cel-go takes the number of comparisons for the size of the result.
+/// Estimates comparing every pair of elements. cel-go uses the number of comparisons as the size of the
+/// result.
 fn all_pairs(list: Size, comparison: f64) -> Estimate {
     let pairs = list.times(list);
     new_list(scaled(pairs.max, comparison), pairs)
 }
 
-/// A call that makes a list of this size, for a cost.
+/// Estimates a call that creates a list of this size.
 fn new_list(cost: u64, size: Size) -> Estimate {
     (cost.saturating_add(1 + LIST_COST), Some(size))
 }
 
-/// Comparing all elements of one list with all of another.
+/// The cost of comparing all elements of one list with all of another.
 fn pairs(comparison: f64, left: Size, right: Size) -> u64 {
     scaled(left.times(right).max, comparison).saturating_add(1)
 }
 
-/// The value of an argument that is an integer in the expression; a negative one counts as zero.
+/// The value of an argument that is an integer literal; a negative one counts as zero.
 fn literal(arg: Option<&Node>) -> Option<u64> {
     match arg.map(|arg| &arg.kind) {
         Some(Kind::Literal(Literal::Int(number))) => Some(u64::try_from(*number).unwrap_or(0)),

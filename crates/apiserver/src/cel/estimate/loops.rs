@@ -1,4 +1,4 @@
-//! Macros, as the comprehensions that they abbreviate.
+//! Cost estimates of macros, as the comprehensions that they expand to.
 
 use super::size::{Entries, Size};
 use super::{Estimator, LIST_COST, Local, MAP_COST, Place, element, key, lists};
@@ -15,9 +15,9 @@ impl<'p> Estimator<'p> {
         }
     }
 
-    /// `optMap`: whether there is a value, the value with a name, and a new optional. Nothing is walked over.
+    /// `optMap` checks for a value, binds it to a name and creates a new optional. It does not iterate.
     fn optional(&mut self, range: u64, inner: &Loop) -> u64 {
-        // The value is the result of a call, so no schema node belongs to it.
+        // The value is the result of a call, so it has no schema node.
         let value = match self.type_of(&inner.range).unwrap_optional() {
             (value, true) if value.is_scalar() => Some(Size::exactly(1)),
             _ => None,
@@ -27,7 +27,7 @@ impl<'p> Estimator<'p> {
         range.saturating_mul(2).saturating_add(LIST_COST + calls).saturating_add(body)
     }
 
-    /// `sortBy`: a named list, the keys of its elements, and the list in the order of the keys.
+    /// `sortBy` binds the list to a name, computes the keys of its elements and sorts by them.
     fn sort_by(&mut self, node: &Node, inner: &Loop) -> u64 {
         let variables = self.variables_of(inner);
         let body = self.within(variables, &inner.body);
@@ -35,7 +35,7 @@ impl<'p> Estimator<'p> {
         let keys = count.max.saturating_mul(body.saturating_add(LIST_COST + 2)).saturating_add(LIST_COST + 2);
         let (sorting, size) = lists::sorting(count, self.type_of(&inner.body));
         self.keep_size(node, size);
-        // The list that a binding is made of, and the list itself.
+        // The list that the binding iterates over, and the list itself.
         keys.saturating_add(LIST_COST + 1).saturating_add(sorting)
     }
 
@@ -70,7 +70,7 @@ impl<'p> Estimator<'p> {
         count.max.saturating_mul(step).saturating_add(start + result)
     }
 
-    /// The cost of a node for which there are further variables.
+    /// The cost of a node in the scope of additional variables.
     fn within(&mut self, variables: Vec<Local<'p>>, node: &Node) -> u64 {
         let outer = self.locals.len();
         self.locals.extend(variables);

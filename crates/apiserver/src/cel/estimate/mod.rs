@@ -1,7 +1,7 @@
-//! How much an expression may cost at most, before it runs (cel-go's `checker/cost.go`).
+//! Estimates the maximum cost of an expression before it runs (cel-go's `checker/cost.go`).
 //!
-//! Only the highest cost is kept: the server compares no other with its limits. Of sizes both bounds are kept, because the
-//! fewest characters of a text say how often it may be replaced.
+//! Only the maximum cost is kept, because the server compares nothing else with its limits. Sizes keep both
+//! bounds: the minimum length of a text bounds how often `replace` can find it.
 
 mod calls;
 mod kubernetes;
@@ -18,7 +18,7 @@ use super::program::Program;
 use super::syntax::{self, Access, Element, Kind, Literal, Node};
 use super::types::Type;
 
-/// The most that a program may cost, given the declarations of its variables.
+/// Estimates the maximum cost of a program, given the declarations of its variables.
 pub(crate) fn estimate(program: &Program, variables: &[&Decl]) -> u64 {
     let mut estimator = Estimator {
         types: &program.types,
@@ -36,7 +36,7 @@ struct Estimator<'p> {
     variables: &'p [&'p Decl],
     /// The declared data that a node represents.
     places: BTreeMap<usize, Place<'p>>,
-    /// Sizes of nodes that are no declared data.
+    /// Sizes of nodes that are not declared data.
     sizes: BTreeMap<usize, Size>,
     /// Sizes of the elements of lists and maps that the expression builds.
     entries: BTreeMap<usize, Entries>,
@@ -47,9 +47,9 @@ struct Estimator<'p> {
 #[derive(Debug, Clone, Copy)]
 enum Place<'p> {
     Declared(&'p Decl),
-    /// A key of a declared map: text, of no declared length.
+    /// A key of a declared map: a text of undeclared length.
     Key,
-    /// Something below declared data that is not declared.
+    /// Undeclared data below declared data.
     Lost,
 }
 
@@ -80,8 +80,8 @@ impl<'p> Estimator<'p> {
         self.variables.first().map_or(Place::Lost, |decl| Place::Declared(decl))
     }
 
-    /// The data one step below a node. The server drops the first step of each path, which is meant to be the variable:
-    /// one step below what is no declared data, it sees the first variable itself.
+    /// The data one step below a node. The server drops the first step of each path, assuming that it is the
+    /// variable. One step below undeclared data it therefore sees the first variable itself.
     fn below(&self, node: &Node, step: impl FnOnce(&'p Decl) -> Option<Place<'p>>) -> Place<'p> {
         match self.place(node) {
             None => self.first(),
@@ -196,7 +196,7 @@ impl<'p> Estimator<'p> {
     }
 }
 
-/// The size of a value that is written in the expression.
+/// The size of a literal in the expression.
 fn size_of_literal(node: &Node) -> Option<Size> {
     let size = match &node.kind {
         Kind::Literal(Literal::String(text)) => text.chars().count(),

@@ -1,8 +1,8 @@
-//! How many characters, bytes or elements a value may have.
+//! Bounds of the number of characters, bytes or elements of a value.
 
 use crate::cel::eval::cost::{PER_CHARACTER, PER_PATTERN_CHARACTER};
 
-/// The fewest and the most characters, bytes or elements of a value.
+/// The minimum and maximum number of characters, bytes or elements of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) min: u64,
@@ -10,7 +10,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// The size of a value that nothing is known about.
+    /// The size of a value about which nothing is known.
     pub(super) const UNKNOWN: Self = Self::up_to(u64::MAX);
 
     pub(super) const fn exactly(size: u64) -> Self {
@@ -26,12 +26,12 @@ impl Size {
         sizes.reduce(Self::or).unwrap_or(Self::exactly(0))
     }
 
-    /// The size of a value that is one of two.
+    /// The size of a value that is one of two values.
     pub(super) fn or(self, other: Self) -> Self {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 
-    /// The size of two values in a row.
+    /// The size of two concatenated values.
     pub(super) fn plus(self, other: Self) -> Self {
         Self { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
     }
@@ -45,7 +45,7 @@ impl Size {
         scaled(self.max, f64::from(times) * PER_CHARACTER)
     }
 
-    /// The cost of a search in a text of this size for a pattern of that one.
+    /// The cost of searching a text of this size for a pattern of size `pattern`.
     pub(super) fn matching(self, pattern: Self) -> u64 {
         // An empty text still costs the compilation of the pattern.
         let text = self.plus(Self::exactly(1)).reading(1);
@@ -82,7 +82,7 @@ impl Entries {
         Self { is_list: false, key, value }
     }
 
-    /// The entries of a value that is made of, or is one of, two; unknown if one of them is.
+    /// The entries of a concatenation of, or a choice between, two values; unknown if either is unknown.
     pub(super) fn of_both(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         let (one, other) = (one?, other?);
         Some(Self { is_list: one.is_list, key: one.key.or(other.key), value: one.value.or(other.value) })

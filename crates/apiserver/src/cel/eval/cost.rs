@@ -1,4 +1,4 @@
-//! What a call costs when it runs (cel-go's `runtimecost.go`, and `CallCost` of `k8s.io/apiserver/pkg/cel/library`).
+//! Run-time costs of calls (cel-go's `runtimecost.go`, and `CallCost` of `k8s.io/apiserver/pkg/cel/library`).
 
 use super::{LIST_COST, MESSAGE_COST};
 use crate::cel::library::Overload;
@@ -8,10 +8,10 @@ use crate::cel::value::{List, Map, Value};
 
 /// Cost of reading one character.
 pub(in crate::cel) const PER_CHARACTER: f64 = 0.1;
-/// Cost of one character of a pattern, for each character that it is tried on.
+/// Cost of one character of a regular expression, multiplied by the cost of the text.
 pub(in crate::cel) const PER_PATTERN_CHARACTER: f64 = 0.25;
 
-/// The cost of a call beyond that of its arguments.
+/// The cost of a call without its arguments.
 pub(super) fn call(name: &str, overload: &Overload, args: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
     let size = |index: usize| args.get(index).map_or(1, size);
     let read = |index: usize, times: u32| factor(size(index), PER_CHARACTER * f64::from(times));
@@ -82,13 +82,13 @@ fn contains(name: &str, overload: &Overload, network: u64, other: u64) -> u64 {
     cost
 }
 
-/// Reading a selector of this size into its requirements. Each takes two characters at least.
+/// The cost of parsing a selector of this size. Each requirement takes at least two characters.
 fn selector(size: u64) -> u64 {
     let requirements = factor(size, 0.5).saturating_mul(LIST_COST + MESSAGE_COST);
     requirements.saturating_add(factor(size, PER_CHARACTER)).saturating_add(LIST_COST)
 }
 
-/// The characters of the pattern that the server takes for a named format.
+/// Length of the pattern that the server assumes for a named format, in characters.
 fn pattern(format: &Value<'_>) -> u64 {
     let Value::Opaque(opaque) = format else { return 0 };
     let Opaque::Format(name) = **opaque else { return 0 };
@@ -103,7 +103,7 @@ fn pattern(format: &Value<'_>) -> u64 {
     }
 }
 
-/// A call that makes a list.
+/// The cost of a call that creates a list.
 fn new_list(elements: u64) -> u64 {
     elements.saturating_add(1 + LIST_COST)
 }
@@ -115,7 +115,7 @@ fn depth(levels: &Value<'_>) -> u64 {
     }
 }
 
-/// Comparing each element of a list with each.
+/// The cost of comparing every pair of elements.
 pub(super) fn all_pairs(list: &Value<'_>) -> u64 {
     let count = size(list);
     let first = match list {
@@ -144,7 +144,7 @@ fn factor(size: u64, by: f64) -> u64 {
     (size as f64 * by).ceil() as u64
 }
 
-/// The cost of walking through a value.
+/// The cost of traversing a value.
 fn traversal(value: &Value<'_>) -> u64 {
     match value {
         Value::String(text) => text.len() as u64 / 10,

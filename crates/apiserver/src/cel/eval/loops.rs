@@ -1,4 +1,4 @@
-//! Macros that walk over lists and maps. Each step costs what its expansion in cel-go costs.
+//! Evaluates macros over lists and maps. Each step costs as much as its expansion in cel-go.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -34,7 +34,7 @@ impl<'a> Eval<'a, '_> {
         if inner.kind == LoopKind::OptionalMap { Ok(Value::some(result)) } else { Ok(result) }
     }
 
-    /// Calls `step` for each element, with its variables set, until it says stop.
+    /// Calls `step` for each element, with its variables set, until it returns false.
     fn each(
         &mut self,
         inner: &'a Loop,
@@ -68,7 +68,7 @@ impl<'a> Eval<'a, '_> {
         Ok(())
     }
 
-    /// `all` and `exists`: an error counts only if no element decides.
+    /// `all` and `exists`: an error counts only if no element decides the result.
     fn quantifier(&mut self, inner: &'a Loop, range: &Value<'a>, decides: bool, check: u64) -> Outcome<'a> {
         let mut error = None;
         let mut decided = false;
@@ -108,7 +108,6 @@ impl<'a> Eval<'a, '_> {
         Ok(Value::Bool(count == 1))
     }
 
-    /// Whether the filter lets an element through.
     fn passes(&mut self, filter: Option<&'a Node>) -> Result<bool, Fault> {
         filter.map_or(Ok(true), |filter| self.truth(filter))
     }
@@ -139,7 +138,7 @@ impl<'a> Eval<'a, '_> {
             let made = eval.node(&inner.body)?;
             eval.charge(1)?;
             if inner.kind == LoopKind::Values {
-                // The name of the key.
+                // The expansion refers to the key by name.
                 eval.charge(1)?;
                 let key = place.as_key().ok_or_else(|| Fault::new("unsupported key type"))?;
                 values.insert(key, made);
@@ -161,7 +160,8 @@ impl<'a> Eval<'a, '_> {
 
     fn sort(&mut self, inner: &'a Loop, range: &Value<'a>) -> Outcome<'a> {
         let mut keyed = Vec::new();
-        // The list that a binding is made of, the list by its name, the list of keys by its name, and that list.
+        // The list that the binding iterates over, the name of the list, the name of the list of keys, and
+        // that list.
         self.charge(2 * LIST_COST + 3)?;
         self.each(inner, range, |eval, _| {
             let key = eval.node(&inner.body)?;

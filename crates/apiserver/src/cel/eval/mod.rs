@@ -1,4 +1,4 @@
-//! Evaluation, with the costs that cel-go counts.
+//! Evaluates expressions and counts their cost like cel-go.
 
 pub(super) mod cost;
 mod loops;
@@ -11,12 +11,12 @@ use super::library::Overload;
 use super::syntax::{Access, Apply, Element, Entry, Kind, Literal, Node};
 use super::value::{Fault, Key, List, Map, Outcome, Value};
 
-/// Costs of making things.
+/// Costs of creating lists, maps and messages.
 pub(super) const LIST_COST: u64 = 10;
 pub(super) const MAP_COST: u64 = 30;
 pub(super) const MESSAGE_COST: u64 = 40;
 
-/// A value or why there is none, and the cost.
+/// The value of an expression or its error, and the cost.
 #[derive(Debug)]
 pub(crate) struct Evaluated<'a> {
     pub(crate) outcome: Outcome<'a>,
@@ -98,7 +98,7 @@ impl<'a> Eval<'a, '_> {
         }
     }
 
-    /// `&&` and `||`: one side may decide whatever the other is.
+    /// `&&` and `||`: one operand may decide the result even if the other one fails.
     fn logic(&mut self, left: &'a Node, right: &'a Node, decides: bool) -> Outcome<'a> {
         let first = self.truth(left);
         match first {
@@ -204,7 +204,7 @@ fn value_of(literal: &Literal) -> Value<'_> {
     }
 }
 
-/// The error of a call whose arguments turn out to be of other types.
+/// The error of a call whose run-time arguments match no overload.
 fn no_overload(function: &str, args: &[Value<'_>]) -> Fault {
     let operator = function.starts_with(['_', '!', '-', '@']);
     if operator {
@@ -214,7 +214,7 @@ fn no_overload(function: &str, args: &[Value<'_>]) -> Fault {
     Fault::new(format!("no such overload: {function}({})", types.join(", ")))
 }
 
-/// The elements that a loop walks over: for a map its keys.
+/// The elements that a loop iterates over: for a map its keys.
 fn elements<'a>(range: &Value<'a>) -> Result<List<'a>, Fault> {
     match range {
         Value::List(list) => Ok(list.clone()),

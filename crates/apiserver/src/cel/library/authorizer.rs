@@ -1,5 +1,5 @@
-//! Questions to the authorizer (`k8s.io/apiserver/pkg/cel/library/authz.go`): what the user of a request, or a
-//! ServiceAccount, may do. Only expressions of admission have it at hand.
+//! The authorizer library (`k8s.io/apiserver/pkg/cel/library/authz.go`): checks what the user of a request,
+//! or a ServiceAccount, may do. Only expressions of admission can use it.
 
 use std::fmt::Debug;
 use std::rc::Rc;
@@ -8,23 +8,23 @@ use super::{Row, text};
 use crate::cel::value::{Fault, Outcome, Value};
 use crate::names;
 
-/// Who decides.
+/// Makes the authorization decisions.
 pub(crate) trait Authorizer: Debug {
-    /// Whether a user may, and why or why not.
+    /// Returns whether a user is allowed, and the reason.
     fn decide(&self, who: &Account, asked: &Question) -> (bool, String);
 }
 
-/// A user as authorizers know one.
+/// A user as an authorizer sees one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) user: String,
     pub(crate) groups: Vec<String>,
 }
 
-/// What is asked of an authorizer.
+/// The attributes of an authorization check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Question {
-    /// The path, of what is no resource.
+    /// The path of a non-resource check.
     pub(crate) path: Option<String>,
     pub(crate) verb: String,
     pub(crate) group: String,
@@ -34,7 +34,7 @@ pub(crate) struct Question {
     pub(crate) name: String,
 }
 
-/// A question as far as an expression has put it together.
+/// An authorization check that an expression builds step by step.
 #[derive(Debug, Clone)]
 pub(crate) struct Inquiry<'a> {
     authorizer: &'a dyn Authorizer,
@@ -77,7 +77,7 @@ impl<'a> Inquiry<'a> {
     }
 }
 
-/// Inquiries are never the same.
+/// Inquiries are never equal.
 impl PartialEq for Inquiry<'_> {
     fn eq(&self, _: &Self) -> bool {
         false
@@ -182,7 +182,7 @@ fn resource<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     Ok(inquiry.at(Stage::Resource(Question { resource: resource.to_owned(), ..asked.clone() })))
 }
 
-/// A question about a resource, told more precisely.
+/// Returns the resource check with one attribute set by `tell`.
 fn told<'a>(args: &[Value<'a>], tell: impl FnOnce(&mut Question, String)) -> Outcome<'a> {
     let inquiry = inquiry(args)?;
     let Stage::Resource(asked) = &inquiry.stage else { return Err(Fault::no_overload()) };
@@ -203,7 +203,7 @@ fn name<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     told(args, |asked, text| asked.name = text)
 }
 
-/// Roles do not look at selectors.
+/// Selectors have no influence on RBAC decisions.
 fn selector<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     told(args, |_, _| {})
 }
@@ -232,7 +232,7 @@ fn reason<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-/// Roles never fail to decide.
+/// RBAC decisions never fail.
 fn errored<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     inquiry(args).map(|_| Value::Bool(false))
 }

@@ -1,4 +1,4 @@
-//! Bytes as base64.
+//! Base64 conversion of bytes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,12 +7,12 @@ use super::Row;
 
 pub(super) const ROWS: &[Row] = &[];
 
-/// The bytes of a text of format `byte`.
+/// Decodes a text of format `byte`.
 pub(crate) fn from_base64(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 
-/// Bytes as text of format `byte`.
+/// Encodes bytes as a text of format `byte`.
 pub(crate) fn to_base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }

@@ -124,7 +124,7 @@ fn to_string<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     }))
 }
 
-/// A double with as few digits as say it.
+/// Formats a double with as few digits as possible.
 pub(super) fn double_text(number: f64) -> String {
     match number {
         number if number.is_nan() => "NaN".to_owned(),

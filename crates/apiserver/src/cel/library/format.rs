@@ -1,4 +1,4 @@
-//! Named formats, which say what is wrong with a text.
+//! Named formats, which report what is wrong with a text.
 
 use super::opaque::Opaque;
 use super::{Row, bytes, text, time};
@@ -62,7 +62,7 @@ fn validate<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn check(name: &str, text: &str) -> Vec<String> {
-    // A prefix may end in a dash: the rest of the name is generated.
+    // A prefix may end in a dash, because the rest of the name is generated.
     let prefix = text.strip_suffix('-').map_or_else(|| text.to_owned(), |text| format!("{text}a"));
     let unless = |fits: bool, why: &str| if fits { Vec::new() } else { vec![why.to_owned()] };
     match name {

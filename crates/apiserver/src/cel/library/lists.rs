@@ -55,7 +55,7 @@ fn sum<'a>(args: &[Value<'a>]) -> Outcome<'a> {
             _ => return Err(Fault::no_overload()),
         });
     }
-    // The type of no elements cannot be seen from them: 0 is equal to any number's zero.
+    // The element type of an empty list is unknown here. The integer 0 equals the zero of any number type.
     Ok(total.unwrap_or(Value::Int(0)))
 }
 
@@ -142,7 +142,7 @@ fn flatten_into<'a>(out: &mut Vec<Value<'a>>, value: &Value<'a>, depth: i64) -> 
     Ok(())
 }
 
-/// The most numbers that `lists.range` makes.
+/// Maximum number of elements that `lists.range` creates.
 const RANGE_LIMIT: i64 = 1_000_000;
 
 fn range<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -178,7 +178,7 @@ fn sort<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     sort_by_keys(keyed)
 }
 
-/// Values in the order of their keys.
+/// Sorts values by their keys.
 pub(crate) fn sort_by_keys<'a>(mut keyed: Vec<(Value<'a>, Value<'a>)>) -> Outcome<'a> {
     let mut error = None;
     keyed.sort_by(|(a, _), (b, _)| match compare(a, b) {

@@ -1,4 +1,4 @@
-//! The functions of expressions: their signatures, the minor from which a rule may use them, and what they do.
+//! The functions of CEL: their signatures, the minor that introduces them, and their implementations.
 //!
 //! Each file is a library: a table of rows, and the functions that the rows name.
 
@@ -29,10 +29,12 @@ use super::value::{List, Map, Outcome, Value};
 
 pub(crate) use self::lists::sort_by_keys;
 
-/// What a function does with its arguments, its target first. Types were checked before.
+/// The implementation of a function. It gets the receiver as first argument; argument types are already
+/// checked.
 pub(crate) type Run = for<'a> fn(&[Value<'a>]) -> Outcome<'a>;
 
-/// A line of a library: from which minor, the signature as [`signature::read`] takes it, the function.
+/// A row of a library: the minor that introduces the function, its signature for [`signature::read`], the
+/// function.
 pub(crate) type Row = (u32, &'static str, Run);
 
 /// All overloads of a name.
@@ -46,12 +48,12 @@ pub(crate) struct Function {
 #[derive(Debug)]
 pub(crate) struct Overload {
     pub(crate) member: bool,
-    /// Types of the arguments, the target first.
+    /// Types of the arguments, the receiver first.
     pub(crate) params: Vec<Type>,
     pub(crate) result: Type,
-    /// How many types the signature leaves open.
+    /// Number of type parameters in the signature.
     pub(crate) open: u32,
-    /// The minor that brought it.
+    /// The minor that introduced it.
     pub(crate) since: u32,
     pub(crate) run: Run,
 }
@@ -84,13 +86,13 @@ static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(|| {
     functions
 });
 
-/// The function of a name.
+/// Finds a function by name.
 pub(crate) fn find(name: &str) -> Option<&'static Function> {
     FUNCTIONS.get(name)
 }
 
 impl Overload {
-    /// Whether values are what the overload takes.
+    /// Whether the types of values match the parameters.
     pub(crate) fn takes(&self, args: &[Value<'_>]) -> bool {
         self.params.len() == args.len() && self.params.iter().zip(args).all(|(param, arg)| is(param, arg))
     }
@@ -123,7 +125,7 @@ fn is(param: &Type, value: &Value<'_>) -> bool {
     }
 }
 
-/// Whether a list holds elements of a type, by its first.
+/// Whether a list has elements of a type, judged by its first.
 fn first_is(items: &Type, list: &List<'_>) -> bool {
     match list.get(0) {
         Some(Ok(first)) => is(items, &first),
@@ -131,7 +133,7 @@ fn first_is(items: &Type, list: &List<'_>) -> bool {
     }
 }
 
-/// The text of an argument; types were checked.
+/// The text of an argument, whose type is already checked.
 fn text<'v>(args: &'v [Value<'_>], index: usize) -> &'v str {
     match args.get(index) {
         Some(Value::String(text)) => text,
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_signature_can_be_read_and_says_which_minor_brought_it() {
+    fn every_signature_parses_and_has_the_minor_that_introduced_it() {
         assert!(FUNCTIONS.len() > 100, "{}", FUNCTIONS.len());
         for (name, since) in
             [("matches", 0), ("quantity", 28), ("sets.contains", 29), ("ip", 27), ("semver", 33)]

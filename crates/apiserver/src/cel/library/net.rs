@@ -1,4 +1,4 @@
-//! Addresses and address ranges.
+//! IP addresses and CIDR ranges.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,8 +7,8 @@ use super::opaque::Opaque;
 use super::{Row, text};
 use crate::cel::value::{Fault, Outcome, Value};
 
-/// The minor from which OpenShift's API servers have these functions (openshift/kubernetes#1911); those of the community have
-/// them from 1.30.
+/// First minor in which OpenShift's API servers have these functions (openshift/kubernetes#1911). Upstream
+/// API servers have them from 1.30.
 pub(super) const OPENSHIFT: u32 = 27;
 
 pub(super) const ROWS: &[Row] = &[
@@ -32,7 +32,7 @@ pub(super) const ROWS: &[Row] = &[
     (OPENSHIFT, "net.CIDR: masked() -> net.CIDR", masked),
 ];
 
-/// An address with the length of its prefix.
+/// An IP address with a prefix length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cidr {
     pub(crate) address: IpAddr,

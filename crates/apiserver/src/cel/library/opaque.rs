@@ -16,7 +16,7 @@ pub(crate) enum Opaque {
     Cidr(Cidr),
     Quantity(Quantity),
     Semver(Semver),
-    /// A format by its name.
+    /// A named format.
     Format(&'static str),
 }
 
@@ -32,7 +32,7 @@ impl Opaque {
         }
     }
 
-    /// The bytes of an address, where costs depend on them.
+    /// The length of an address in bytes, because costs depend on it.
     pub(crate) fn size(&self) -> Option<usize> {
         let of = |address: &IpAddr| if address.is_ipv4() { 4 } else { 16 };
         match self {
@@ -43,5 +43,5 @@ impl Opaque {
     }
 }
 
-/// Library types have no functions of their own here: each library brings its.
+/// Empty: each library defines the functions of its own type.
 pub(super) const ROWS: &[Row] = &[];

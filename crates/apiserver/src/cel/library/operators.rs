@@ -1,4 +1,4 @@
-//! Operators, `size` and indices.
+//! Operators, `size` and indexing.
 
 use std::cmp::Ordering;
 
@@ -96,7 +96,7 @@ fn add<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-/// Lists after each other; sets and lists with keys are merged.
+/// Concatenates two lists. Sets and lists with keys are merged.
 fn concat<'a>(a: &List<'a>, b: &List<'a>) -> Outcome<'a> {
     let mut items = a.values()?.to_vec();
     let equality = match a.decl().map(|decl| &decl.shape) {
@@ -119,7 +119,7 @@ fn concat<'a>(a: &List<'a>, b: &List<'a>) -> Outcome<'a> {
     Ok(Value::List(List::Made(std::rc::Rc::new(items), a.decl())))
 }
 
-/// Where the element with the keys of another stands.
+/// The index of the element that has the same keys as `other`.
 fn place_of(items: &[Value<'_>], keys: &[String], other: &Value<'_>) -> Result<Option<usize>, Fault> {
     for (at, item) in items.iter().enumerate() {
         if has_keys(item, keys, other)? {
@@ -191,7 +191,7 @@ fn differs<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-/// The order of two values of one kind; `None` where NaN is.
+/// The order of two values of one kind; `None` if one is NaN.
 pub(super) fn compare(a: &Value<'_>, b: &Value<'_>) -> Result<Option<Ordering>, Fault> {
     Ok(match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
@@ -231,7 +231,7 @@ fn greater_or_equal<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     ordered(args, Ordering::is_ge)
 }
 
-/// How a key is printed in errors.
+/// Formats a key for error messages.
 pub(crate) fn show_key(key: &Value<'_>) -> String {
     match key {
         Value::String(text) => text.to_string(),

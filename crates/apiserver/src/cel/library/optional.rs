@@ -1,4 +1,4 @@
-//! Values that may be absent.
+//! Optional values.
 
 use super::{Row, list};
 use crate::cel::value::{Fault, Outcome, Value};

@@ -1,4 +1,4 @@
-//! Quantities of resources.
+//! Resource quantities, such as `500m` and `2Gi`.
 
 use super::opaque::Opaque;
 use super::{Row, int, text};
@@ -20,12 +20,12 @@ pub(super) const ROWS: &[Row] = &[
     (28, "kubernetes.Quantity: sub(int) -> kubernetes.Quantity", sub),
 ];
 
-/// A number of resources, in billionths.
+/// A resource quantity, in billionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Quantity(i128);
 
 const UNIT: i128 = 1_000_000_000;
-/// Suffixes and what they multiply by, in billionths.
+/// Suffixes and their factors, in billionths.
 const SUFFIXES: [(&str, i128); 16] = [
     ("n", 1),
     ("u", 1_000),
@@ -46,7 +46,7 @@ const SUFFIXES: [(&str, i128); 16] = [
 ];
 
 impl Quantity {
-    /// A quantity in text (`resource.ParseQuantity`); parts below a billionth are rounded up.
+    /// Parses a quantity (`resource.ParseQuantity`). Parts below a billionth are rounded up.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (sign, rest) = match text.strip_prefix('-') {
             Some(rest) => (-1, rest),
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_are_read_as_kubernetes_reads_them() {
+    fn parses_quantities_like_kubernetes() {
         let nano = |text| Quantity::parse(text).map(|found| found.0);
         for (text, value) in [
             ("1", Some(UNIT)),

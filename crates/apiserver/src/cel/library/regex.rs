@@ -1,4 +1,4 @@
-//! Patterns, in the syntax of Go.
+//! Regular expressions, in the syntax of Go.
 
 use regex::Regex;
 

@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row] = &[
     (33, "kubernetes.Semver: patch() -> int", patch),
 ];
 
-/// A version; builds do not count in comparisons.
+/// A semantic version. Comparisons ignore the build metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Semver(semver::Version);
 
@@ -28,7 +28,7 @@ fn parse(args: &[Value<'_>]) -> Result<semver::Version, Fault> {
     semver::Version::parse(&normalised).map_err(|error| Fault::new(format!("Invalid semver: {error}")))
 }
 
-/// Without `v`, leading zeros, and with all three numbers.
+/// Removes `v` and leading zeros, and adds missing numbers.
 fn normalise(text: &str) -> String {
     let text = text.strip_prefix('v').unwrap_or(text);
     let end = text.find(['-', '+']).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! Lists as sets.
+//! Set functions of lists.
 
 use super::{Row, list};
 use crate::cel::equal::contains as holds;

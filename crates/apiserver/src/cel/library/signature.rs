@@ -1,6 +1,7 @@
-//! Signatures in text: `string: indexOf(string, int) -> int` is a method of strings, `size(list(T)) -> int` a function.
+//! Parses signatures: `string: indexOf(string, int) -> int` is a method of strings, `size(list(T)) -> int` a
+//! function.
 //!
-//! `list(#): min() -> # for int uint` stands for one signature of each type named.
+//! `list(#): min() -> # for int uint` represents one signature for each of the named types.
 
 use super::{Overload, Row};
 use crate::cel::types::Type;
@@ -20,7 +21,7 @@ const OPAQUE: [&str; 11] = [
     "kubernetes.authorization.Decision",
 ];
 
-/// The overloads of a row, each with the name of its function.
+/// Returns the overloads of a row, each with the name of its function.
 pub(super) fn read((since, signature, run): &Row) -> Vec<(String, Overload)> {
     let (pattern, types) = signature.split_once(" for ").unwrap_or((signature, "#"));
     types
@@ -45,7 +46,7 @@ fn parse(signature: &str) -> Option<(String, bool, Vec<Type>, Type)> {
     Some((name.to_owned(), member, params, parse_type(result)))
 }
 
-/// The parts between the commas of the outermost level.
+/// Splits at the commas of the outermost level.
 fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, c) in text.char_indices() {
@@ -99,7 +100,7 @@ fn parse_type(text: &str) -> Type {
     }
 }
 
-/// How many of the open types a type mentions, counted from the first.
+/// The number of type parameters up to the highest one that a type mentions.
 fn open_types(of: &Type) -> u32 {
     match of {
         Type::Param(number) => number + 1,

@@ -247,7 +247,7 @@ fn signed(out: &mut String, number: i64, show: impl Fn(u64) -> String) {
     out.push_str(&show(number.unsigned_abs()));
 }
 
-/// A value as `%s` prints it.
+/// Formats a value as `%s` prints it.
 fn show(value: &Value<'_>) -> Result<String, Fault> {
     Ok(match value {
         Value::String(text) => text.to_string(),

@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
 /// Units of Go durations in nanoseconds.
 const UNITS: [(&str, f64); 8] =
     [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
-/// Units in words, which the format `duration` takes too.
+/// Units that the format `duration` accepts in addition.
 const WORDS: [(&str, f64); 20] = [
     ("nano", 1.0),
     ("micro", 1e3),
@@ -60,12 +60,12 @@ const WORDS: [(&str, f64); 20] = [
     ("weeks", 604_800e9),
 ];
 
-/// A Go duration in nanoseconds (`time.ParseDuration`).
+/// Parses a Go duration to nanoseconds (`time.ParseDuration`).
 pub(crate) fn go_duration(text: &str) -> Option<i64> {
     parse_units(text, &UNITS)
 }
 
-/// A text of format `duration` in nanoseconds.
+/// Parses a text of format `duration` to nanoseconds.
 pub(crate) fn parse_duration(text: &str) -> Option<i64> {
     go_duration(text).or_else(|| parse_units(&text.replace(' ', ""), &WORDS))
 }
@@ -95,13 +95,13 @@ fn parse_units(text: &str, units: &[(&str, f64)]) -> Option<i64> {
     (total < 9.223_372_036_854_775e18).then_some((sign * total).round() as i64)
 }
 
-/// A moment in RFC 3339.
+/// Parses an RFC 3339 timestamp.
 pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let separated = matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' '));
     if separated { text.parse().ok() } else { None }
 }
 
-/// Midnight of a date.
+/// Parses a date as midnight UTC.
 pub(crate) fn parse_date(text: &str) -> Option<Timestamp> {
     let date: civil::Date = text.parse().ok()?;
     date.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
@@ -111,20 +111,20 @@ pub(crate) fn show_timestamp(at: Timestamp) -> String {
     at.to_string()
 }
 
-/// A duration in seconds, as CEL prints it.
+/// Formats a duration in seconds, as CEL prints it.
 #[expect(clippy::cast_precision_loss, reason = "seconds of a duration are a float in Go too")]
 pub(crate) fn show_duration(nanoseconds: i64) -> String {
     format!("{}s", nanoseconds as f64 / 1e9)
 }
 
-/// A moment a number of nanoseconds later.
+/// Adds nanoseconds to a timestamp.
 pub(super) fn shift<'a>(at: Timestamp, nanoseconds: i64) -> Outcome<'a> {
     Timestamp::from_nanosecond(at.as_nanosecond() + i128::from(nanoseconds))
         .map(Value::Timestamp)
         .map_err(|_| Fault::new("timestamp overflow"))
 }
 
-/// The moment of the target in the time zone of the argument, if there is one.
+/// The receiver in the time zone of the argument; UTC without one.
 fn zoned(args: &[Value<'_>]) -> Result<Zoned, Fault> {
     let Some(Value::Timestamp(at)) = args.first() else { return Err(Fault::no_overload()) };
     let zone = text(args, 1);
@@ -169,7 +169,7 @@ fn day_of_week<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::Int(i64::from(zoned(args)?.weekday().to_sunday_zero_offset())))
 }
 
-/// A part of a duration in whole units, or of a moment.
+/// A duration in whole units, or a component of a timestamp.
 fn part<'a>(args: &[Value<'a>], unit: i64, of: fn(&Zoned) -> i64) -> Outcome<'a> {
     match args.first() {
         Some(Value::Duration(nanoseconds)) => Ok(Value::Int(nanoseconds / unit)),

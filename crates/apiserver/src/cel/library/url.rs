@@ -1,4 +1,4 @@
-//! URLs.
+//! URL functions.
 
 use super::opaque::Opaque;
 use super::{Row, text};
@@ -63,7 +63,7 @@ fn path<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     with(args, |url| escaped(&url.path))
 }
 
-/// A path with everything escaped that must be (`EscapedPath`): if anything is not, all is escaped anew.
+/// Escapes a path (`EscapedPath`). If any character needs escaping, the whole path is escaped again.
 fn escaped(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*[]%".contains(&byte);
     if path.bytes().all(plain) {

@@ -1,18 +1,18 @@
-//! From text to tokens.
+//! The lexer: splits text into tokens.
 
 use super::Literal;
 use crate::cel::issue::Issue;
 
-/// A token and where it begins.
+/// A token and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub(super) at: usize,
     pub(super) kind: TokenKind,
-    /// As written, for errors.
+    /// The source text, for errors.
     pub(super) text: String,
 }
 
-/// What a token is.
+/// The kinds of tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TokenKind {
     Ident(String),
@@ -21,13 +21,13 @@ pub(super) enum TokenKind {
     End,
 }
 
-/// Operators, longer ones before their beginnings.
+/// Operators; longer ones precede their prefixes.
 const OPERATORS: [&str; 25] = [
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "+", "-", "*", "/", "%", "(", ")", "[", "]", "{", "}",
     ".", ",", "?", ":", "in",
 ];
 
-/// The tokens of a text, the last one being its end.
+/// Splits a text into tokens, the last of which marks the end.
 pub(super) fn tokens(source: &str) -> Result<Vec<Token>, Vec<Issue>> {
     let mut lexer = Lexer { chars: source.chars().collect(), at: 0, issues: Vec::new() };
     let mut tokens = Vec::new();
@@ -196,7 +196,7 @@ impl Lexer {
         }
         match i64::from_str_radix(digits, radix) {
             Ok(number) => Some(TokenKind::Literal(Literal::Int(number))),
-            // Only its negation is an int: the parser puts the sign before it.
+            // Only its negation is a valid int. The parser applies the sign.
             Err(_) if u64::from_str_radix(digits, radix) == Ok(i64::MIN.unsigned_abs()) => {
                 Some(TokenKind::Literal(Literal::Int(i64::MIN)))
             }
@@ -207,7 +207,7 @@ impl Lexer {
         }
     }
 
-    /// Raw and bytes flags and their length, if a string begins here.
+    /// The raw flag, the bytes flag and the length of the prefix, if a string begins here.
     fn string_prefix(&self) -> Option<(bool, bool, usize)> {
         let (mut raw, mut bytes, mut length) = (false, false, 0);
         while length < 2 {

@@ -1,10 +1,10 @@
-//! Calls that are not functions: `has`, `all`, `map` and their like.
+//! Calls that are macros: `has`, `all`, `map` and others.
 
 use super::parser::Parser;
 use super::{Access, Kind, Loop, LoopKind, Node};
 use crate::cel::issue::Issue;
 
-/// A call without a target: `has`, or an ordinary one.
+/// Builds the node of a call without receiver: `has`, or a function.
 pub(super) fn global(
     parser: &mut Parser,
     at: usize,
@@ -22,7 +22,7 @@ pub(super) fn global(
     }
 }
 
-/// A call with a target: a macro if name and number of arguments say so.
+/// Builds the node of a call with receiver: a macro if its name and number of arguments match one.
 pub(super) fn member(
     parser: &mut Parser,
     at: usize,
@@ -50,7 +50,7 @@ pub(super) fn member(
     Ok(parser.node(at, Kind::Loop(Box::new(inner))))
 }
 
-/// What a macro makes, and how many variables it has.
+/// The loop kind of a macro, and its number of variables.
 fn known(function: &str, args: usize) -> Option<(LoopKind, usize)> {
     Some(match (function, args) {
         ("all", 2) => (LoopKind::All, 1),

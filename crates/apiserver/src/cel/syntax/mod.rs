@@ -1,4 +1,4 @@
-//! The syntax of CEL: from text to a tree, with the macros as nodes of their own.
+//! The syntax of CEL: parses text to a tree, in which macros are nodes of their own.
 
 mod lexer;
 mod macros;
@@ -17,20 +17,20 @@ use super::library::{Function, Overload};
 pub(crate) struct Node {
     /// Number of the node within its expression.
     pub(crate) id: usize,
-    /// Characters before the token that errors of this node point at.
+    /// Position that errors of this node point at, in characters.
     pub(crate) at: usize,
     pub(crate) kind: Kind,
 }
 
-/// What a node is.
+/// The kinds of nodes.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     Literal(Literal),
-    /// A name that is not looked up yet.
+    /// An unresolved name.
     Ident(String),
-    /// A variable of the environment, by its number.
+    /// A variable of the environment, by index.
     Global(usize),
-    /// A variable of a macro, by its depth.
+    /// A variable of a macro, by depth.
     Local(usize),
     /// The name of a type.
     TypeName(String),
@@ -39,13 +39,13 @@ pub(crate) enum Kind {
         field: String,
         how: Access,
     },
-    /// A call that is not looked up yet.
+    /// An unresolved call.
     Call {
         function: String,
         target: Option<Box<Node>>,
         args: Vec<Node>,
     },
-    /// A call of a known function; a target stands first.
+    /// A call of a known function; the receiver is the first argument.
     Apply(Apply),
     And(Box<Node>, Box<Node>),
     Or(Box<Node>, Box<Node>),
@@ -61,14 +61,14 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone)]
 pub(crate) struct Apply {
     pub(crate) function: &'static Function,
-    /// What of the function fits the types of the arguments.
+    /// The overloads that fit the types of the arguments.
     pub(crate) overloads: Vec<&'static Overload>,
     pub(crate) args: Vec<Node>,
     /// The compiled form of a pattern that is a literal.
     pub(crate) regex: Option<Arc<Regex>>,
 }
 
-/// How a field is read.
+/// How a field is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// `a.b`.
@@ -79,7 +79,7 @@ pub(crate) enum Access {
     Optional,
 }
 
-/// A value of a list, map or message; an optional one may be left out.
+/// An element of a list, map or message; an optional one may be absent.
 #[derive(Debug, Clone)]
 pub(crate) struct Element {
     pub(crate) value: Node,
@@ -93,7 +93,7 @@ pub(crate) struct Entry {
     pub(crate) value: Element,
 }
 
-/// A macro that walks over a list or map.
+/// A macro that iterates over a list or map.
 #[derive(Debug, Clone)]
 pub(crate) struct Loop {
     pub(crate) kind: LoopKind,
@@ -104,7 +104,7 @@ pub(crate) struct Loop {
     pub(crate) body: Node,
 }
 
-/// What a loop makes.
+/// The kinds of loops, by their result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoopKind {
     All,
@@ -116,7 +116,7 @@ pub(crate) enum LoopKind {
     Values,
     /// `transformMapEntry`.
     Entries,
-    /// `sortBy`: the list, by the keys that the body gives.
+    /// `sortBy`: the list, sorted by the keys that the body computes.
     Sort,
     /// `optMap`.
     OptionalMap,
@@ -137,7 +137,7 @@ pub(crate) enum Literal {
 }
 
 impl Node {
-    /// The dotted name that the node spells, if it is nothing else.
+    /// The dotted name that the node spells, if it is only a name.
     pub(crate) fn qualified_name(&self) -> Option<String> {
         match &self.kind {
             Kind::Ident(name) => Some(name.clone()),
@@ -157,7 +157,7 @@ impl Node {
 }
 
 impl Node {
-    /// The nodes right below.
+    /// The direct child nodes.
     pub(crate) fn children(&self) -> Vec<&Node> {
         match &self.kind {
             Kind::Select { operand, .. } => vec![operand],

@@ -1,17 +1,17 @@
-//! From tokens to a tree.
+//! The parser: builds a tree from tokens.
 
 use super::lexer::{self, Token, TokenKind};
 use super::{Access, Element, Entry, Kind, Literal, Node, macros};
 use crate::cel::issue::Issue;
 
-/// How deep operators may nest.
+/// Maximum nesting depth of operators.
 const DEPTH: usize = 250;
-/// For how many operators one pair of brackets counts: parsing it takes as much of the stack.
+/// Number of operators that a pair of brackets counts as, because parsing it takes as much stack.
 const BRACKETS: usize = 3;
-/// What may begin an operand, as the grammar of cel-go lists it.
+/// The tokens that may begin an operand, as cel-go lists them.
 const OPERAND: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, \
                        BYTES, IDENTIFIER}";
-/// Words that are no names of variables.
+/// Words that cannot be names of variables.
 pub(crate) const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -31,10 +31,10 @@ pub(crate) const RESERVED: [&str; 17] = [
     "void",
     "while",
 ];
-/// Operators of comparisons, in one level.
+/// Comparison operators, which have one precedence.
 const RELATIONS: [&str; 7] = ["<", "<=", ">=", ">", "==", "!=", "in"];
 
-/// A parsed expression and the number of its nodes.
+/// Parses an expression. Returns it with its number of nodes.
 pub(crate) fn parse(source: &str) -> Result<(Node, usize), Vec<Issue>> {
     let tokens = lexer::tokens(source)?;
     let mut parser = Parser { tokens, next: 0, ids: 0, depth: 0 };
@@ -63,7 +63,7 @@ impl Parser {
     }
 
     fn peek(&self) -> &Token {
-        // The last token is the end, and stays.
+        // The end token is the last one and is returned repeatedly.
         &self.tokens[self.next.min(self.tokens.len() - 1)]
     }
 
@@ -77,7 +77,7 @@ impl Parser {
         matches!(self.peek().kind, TokenKind::Op(found) if found == op)
     }
 
-    /// The place of an operator, if it comes next.
+    /// Consumes an operator if it comes next, and returns its position.
     fn eat(&mut self, op: &str) -> Option<usize> {
         self.is(op).then(|| self.take().at)
     }
@@ -107,7 +107,7 @@ impl Parser {
         Ok(parsed)
     }
 
-    /// One node more above the one that comes.
+    /// Enters one more level of nesting.
     fn deeper(&mut self) -> Parsed<()> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -136,7 +136,7 @@ impl Parser {
         Ok(self.balanced(terms, &places, Kind::And))
     }
 
-    /// A chain of one operator as a tree of little depth.
+    /// Builds a shallow tree from a chain of one operator.
     fn balanced(
         &mut self,
         mut terms: Vec<Node>,
@@ -144,7 +144,7 @@ impl Parser {
         kind: fn(Box<Node>, Box<Node>) -> Kind,
     ) -> Node {
         if terms.len() < 2 {
-            // There is one term at least.
+            // There is at least one term.
             return terms.pop().unwrap_or(Node { id: 0, at: 0, kind: Kind::Literal(Literal::Null) });
         }
         let half = terms.len().div_ceil(2);
@@ -205,7 +205,7 @@ impl Parser {
         self.node(at, Kind::Call { function: function.to_owned(), target: None, args })
     }
 
-    /// Signs that stand before an operand; pairs of them cancel out.
+    /// Parses the signs before an operand; pairs of them cancel out.
     fn unary(&mut self) -> Parsed<Node> {
         for (sign, function) in [("!", "!_"), ("-", "-_")] {
             let Some(at) = self.eat(sign) else { continue };
@@ -240,7 +240,7 @@ impl Parser {
         self.members(primary)
     }
 
-    /// What follows an operand: fields, calls and indices.
+    /// Parses the fields, calls and indices that follow an operand.
     fn members(&mut self, mut operand: Node) -> Parsed<Node> {
         loop {
             if self.is(".") || self.is("[") {
@@ -276,7 +276,7 @@ impl Parser {
         macros::member(self, at, target, function, args)
     }
 
-    /// A name; after a dot reserved words are names too.
+    /// Parses a name. After a dot, reserved words are valid names.
     fn name(&mut self, after_dot: bool) -> Parsed<String> {
         let token = self.take();
         match token.kind {
@@ -289,7 +289,7 @@ impl Parser {
         }
     }
 
-    /// What stands up to the closing parenthesis.
+    /// Parses arguments up to the closing parenthesis.
     fn arguments(&mut self) -> Parsed<Vec<Node>> {
         let mut args = Vec::new();
         if self.eat(")").is_some() {

@@ -1,5 +1,5 @@
-//! Whether the rules of a schema may be written: they compile, their other fields make sense, and they cannot cost too
-//! much.
+//! Validation of the rules in a schema: they must compile, their other fields must be valid, and their cost
+//! is limited.
 
 mod texts;
 
@@ -22,24 +22,24 @@ use crate::schema::rules::compile::{OLD_SELF, Rule, STORED};
 use crate::schema::rules::{Judged, Rules, declare, field_path};
 use crate::schema::structural::{Additional, ListType};
 
-/// The most that a rule may be estimated to cost.
+/// Maximum estimated cost of a rule.
 const RULE_LIMIT: u64 = 10_000_000;
-/// The same for all rules of a schema.
+/// Maximum estimated cost of all rules of a schema.
 const SCHEMA_LIMIT: u64 = 100_000_000;
-/// How many of the most expensive rules are named.
+/// How many of the most expensive rules errors name.
 const NAMED: usize = 4;
-/// Values of `reason`.
+/// Valid values of `reason`.
 const REASONS: [&str; 4] =
     ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 const CONTRIBUTED: &str =
     "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
 
-/// What the stored definition had: rules that stay are held to less.
+/// The stored definition: for unchanged rules, some checks are skipped.
 #[derive(Debug, Default)]
 pub(super) struct Before {
     /// Its rules and message expressions.
     expressions: BTreeSet<String>,
-    /// Whether a version had this schema.
+    /// Whether one of its versions has this schema.
     unchanged: bool,
 }
 
@@ -67,7 +67,7 @@ fn collect(schema: &Structural, out: &mut BTreeSet<String>) {
     }
 }
 
-/// All errors of the rules of a schema that stands at a path.
+/// Returns all errors of the rules of the schema at a path.
 pub(super) fn check(schema: &Value, at: &str, before: &Before, profile: &Profile) -> Vec<FieldError> {
     let schema = Structural::read(schema);
     let stated = schema.has_rules || !schema.checks.all_of.is_empty();
@@ -85,21 +85,21 @@ struct Check<'c> {
     before: &'c Before,
     profile: &'c Profile,
     errors: Vec<FieldError>,
-    /// Costs of expressions and their paths.
+    /// Costs of expressions, with their paths.
     costs: Vec<(u64, String)>,
 }
 
-/// What holds for a place in a schema because of what is above it.
+/// Properties of a place in a schema that depend on its parents.
 #[derive(Debug, Clone, Copy)]
 struct Place<'p> {
-    /// How many values there may be; `None` without a bound.
+    /// Maximum number of values; `None` if unbounded.
     times: Option<u64>,
-    /// The list above whose elements have no counterparts in the old object.
+    /// The parent list whose elements do not correlate with the old object.
     loose: Option<&'p str>,
 }
 
 impl Check<'_> {
-    /// What `stated` states about data of `schema`: the same, but within `allOf`.
+    /// Checks the rules of `stated` for data of `schema`; the two differ only within `allOf`.
     fn node(
         &mut self,
         stated: &Structural,
@@ -150,7 +150,7 @@ impl Check<'_> {
         }
     }
 
-    /// A default must keep the rules of its own schema.
+    /// A default must satisfy the rules of its own schema.
     fn default(&mut self, schema: &Structural, at: &str) {
         let Some(default) = &schema.default else { return };
         let compiled = Rules::compile_part(schema);
@@ -202,7 +202,8 @@ impl Check<'_> {
         self.old_self(rule, &compiled, at, place);
     }
 
-    /// Compiles a rule with the functions that may be used in it: rules that are stored already may use any.
+    /// Compiles a rule with the functions that it may use: a rule that is stored already may use all
+    /// functions.
     fn compile(&self, rule: &Value, schema: &Structural, decl: &Arc<Decl>) -> Rule {
         let known = ["rule", "messageExpression"].iter().all(|field| match rule[*field].as_str() {
             Some(text) if !text.is_empty() => self.before.expressions.contains(text),
@@ -212,7 +213,7 @@ impl Check<'_> {
         Rule::compile(rule, schema, Some(decl), minor)
     }
 
-    /// Rule and message as text.
+    /// Checks the texts of rule and message.
     fn words(&mut self, rule: &Value, at: &str) {
         let text = |field: &str| rule[field].as_str().unwrap_or_default();
         let (source, message) = (text("rule"), text("message"));
@@ -303,7 +304,7 @@ impl Check<'_> {
         }
     }
 
-    /// An error that shows the whole rule.
+    /// Reports an error that shows the whole rule.
     fn refuse(&mut self, at: &str, field: &str, rule: &Value, why: &str) {
         self.errors.push(FieldError {
             cause: Cause::Invalid,
@@ -320,7 +321,7 @@ impl Check<'_> {
         self.costs.push((cost, at));
     }
 
-    /// Refuses rules that are too much together, naming the worst of them.
+    /// Rejects rules that exceed the limit together, and names the most expensive ones.
     fn total(&mut self, at: &str) {
         let total = self.costs.iter().fold(0, |sum: u64, (cost, _)| sum.saturating_add(*cost));
         if total <= SCHEMA_LIMIT || self.before.unchanged {
@@ -337,7 +338,7 @@ impl Check<'_> {
     }
 }
 
-/// How many values there may be within one of so many others.
+/// The maximum number of values, given that of the parents and that in each parent.
 fn within(outer: Option<u64>, most: Option<u64>) -> Option<u64> {
     Some(outer?.saturating_mul(most?))
 }

@@ -1,11 +1,11 @@
-//! Rules and their costs in the words of the server.
+//! Rules and their costs in the server's error messages.
 
 use serde_json::{Value, json};
 
 use crate::field::Shown;
 use crate::gotext;
 
-/// A rule as the server's own type prints it.
+/// A rule as Go prints its type.
 pub(super) fn show(rule: &Value) -> Shown {
     let text = |field: &str| rule[field].as_str().unwrap_or_default();
     let json = |field: &str| rule.get(field).unwrap_or(&Value::Null).to_string();
@@ -37,7 +37,7 @@ pub(super) fn show(rule: &Value) -> Shown {
     }
 }
 
-/// The words for a cost beyond its limit (`getCostErrorMessage`).
+/// The message about a cost that exceeds its limit (`getCostErrorMessage`).
 #[expect(clippy::cast_precision_loss, reason = "the factor is printed with few digits")]
 pub(super) fn exceeded(what: &str, cost: u64, limit: u64) -> String {
     let factor = cost as f64 / limit as f64;

@@ -1,11 +1,11 @@
-//! Fields that compositions speak of must be specified outside of them (`validateStructuralCompleteness`).
+//! Fields in compositions must also be specified outside of them (`validateStructuralCompleteness`).
 
 use serde_json::Value;
 
 use super::{branches, nested, properties};
 use crate::field::FieldError;
 
-/// Checks a node and all below it.
+/// Checks a node and all nodes below it.
 pub(super) fn check(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     for (branch, at_branch) in branches(schema, at) {
         compare(branch, Some(schema), at, &at_branch, errors);
@@ -21,7 +21,7 @@ pub(super) fn check(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A branch beside what is specified at its place.
+/// Compares a branch with the schema at its place.
 fn compare(
     branch: &Value,
     specified: Option<&Value>,

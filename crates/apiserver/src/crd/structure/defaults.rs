@@ -1,4 +1,4 @@
-//! Defaults must be what their schemas allow, without unknown fields (`defaulting.ValidateDefaults`).
+//! Defaults must be valid for their schema and must not have unknown fields (`defaulting.ValidateDefaults`).
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// `whole`: the node is a whole object; `inside_meta`: it is part of the metadata or the type of one.
+    /// `whole` marks a whole object, `inside_meta` a part of the metadata or type of one.
     fn node(&mut self, schema: &Value, at: &str, whole: bool, inside_meta: bool) {
         let whole = whole || is_true(schema, "x-kubernetes-embedded-resource");
         let inside_meta = inside_meta && !whole;

@@ -1,4 +1,4 @@
-//! Keywords one by one and beside each other (`ValidateCustomResourceDefinitionOpenAPISchema`).
+//! Validation of keywords and their combinations (`ValidateCustomResourceDefinitionOpenAPISchema`).
 
 use serde_json::{Value, json};
 
@@ -6,23 +6,23 @@ use super::{COMPOSITIONS, is_set, is_true, list, nested, properties, text};
 use crate::field::{FieldError, Shown};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
-/// What the server never took from JSON schema.
+/// Keywords of JSON schema that the server does not support.
 const UNSUPPORTED: [&str; 6] =
     ["id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"];
 /// Fields of every whole object.
 const OBJECT_FIELDS: [&str; 3] = ["metadata", "kind", "apiVersion"];
 
-/// What holds for a node because of where it stands.
+/// Properties of a node that depend on its place.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place<'a> {
     root: bool,
     /// Within the metadata or the type of a whole object.
     inside_meta: bool,
-    /// Why no default may stand here.
+    /// Why defaults are forbidden here.
     no_defaults: Option<&'a str>,
 }
 
-/// All errors of the keywords of a schema.
+/// Returns all errors of the keywords of a schema.
 pub(super) fn check(schema: &Value, at: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     node(schema, at, Place { root: true, ..Place::default() }, &mut errors);
@@ -41,7 +41,7 @@ fn node(schema: &Value, at: &str, place: Place<'_>, errors: &mut Vec<FieldError>
     list_elements(schema, at, errors);
 }
 
-/// Keywords that are refused wherever they stand, and types.
+/// Rejects keywords that are forbidden everywhere, and unknown types.
 fn supported(schema: &Value, at: &str, place: Place<'_>, errors: &mut Vec<FieldError>) {
     let mut forbid = |name: &str, why: String| {
         errors.push(FieldError::forbidden(format!("{at}.{name}"), why));
@@ -110,7 +110,7 @@ fn below(schema: &Value, at: &str, place: Place<'_>, errors: &mut Vec<FieldError
     }
 }
 
-/// `x-kubernetes-preserve-unknown-fields`, `-map-type` and `-list-type`.
+/// Checks `x-kubernetes-preserve-unknown-fields`, `-map-type` and `-list-type`.
 fn extensions(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     if schema["x-kubernetes-preserve-unknown-fields"] == false {
         let at = format!("{at}.x-kubernetes-preserve-unknown-fields");
@@ -135,7 +135,7 @@ fn extensions(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Elements of sets are compared whole, so they must be atomic.
+/// Elements of sets are compared as a whole, so they must be atomic.
 fn set(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let items = &schema["items"];
     let (name, granular) = match text(items, "type") {
@@ -154,7 +154,7 @@ fn set(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Lists that are maps need keys that every element can have.
+/// Lists of type `map` need keys that all elements have.
 fn list_map(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let kind = schema["x-kubernetes-list-type"].as_str();
     let keys = list(schema, "x-kubernetes-list-map-keys");
@@ -208,7 +208,7 @@ fn list_map(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Elements of sets and maps, and the keys of maps, must be there.
+/// Elements of sets and maps must not be null, and map keys must have a value.
 fn list_elements(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let Some(kind @ ("set" | "map")) = schema["x-kubernetes-list-type"].as_str() else { return };
     let Some(items) = nested(schema, "items") else { return };

@@ -1,8 +1,8 @@
-//! Whether a schema may stand in a CustomResourceDefinition: that it is structural, that its defaults are what it allows
-//! itself, and that its keywords fit each other.
+//! Validation of schemas in a CustomResourceDefinition: they must be structural, their defaults valid, and
+//! their keywords compatible.
 //!
-//! As in the server, a schema that is structural has its defaults checked, and every schema its keywords; an error of
-//! one check does not hide those of the others.
+//! Like in the server, defaults are validated only if the schema is structural, and keywords always. An error
+//! in one check does not hide those of others.
 
 mod completeness;
 mod defaults;
@@ -15,11 +15,11 @@ use super::internal;
 use crate::field::{Cause, FieldError, Shown};
 use crate::profile::Profile;
 
-/// What may stand at the root of a schema whose kind has a status subresource, as the server lists it.
+/// The fields allowed at the root of a schema with a status subresource, as the server lists them.
 const AT_ROOT_WITH_STATUS: &str = "[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum \
     MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs \
     Example XPreserveUnknownFields XValidations]";
-/// What may not, by the names of JSON.
+/// The fields that are not allowed there, by JSON name.
 const NOT_AT_ROOT_WITH_STATUS: [&str; 20] = [
     "$ref",
     "$schema",
@@ -43,7 +43,7 @@ const NOT_AT_ROOT_WITH_STATUS: [&str; 20] = [
     "x-kubernetes-list-type",
 ];
 
-/// All errors of a schema. `at` is its own path; `status` is whether its kind has a status subresource.
+/// Returns all errors of a schema. `at` is its path; `status` is whether its kind has a status subresource.
 pub(crate) fn check(schema: &Value, at: &str, status: bool, profile: &Profile) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if status {
@@ -52,7 +52,8 @@ pub(crate) fn check(schema: &Value, at: &str, status: bool, profile: &Profile) -
     if is_true(schema, "nullable") {
         errors.push(FieldError::forbidden(format!("{at}.nullable"), "nullable cannot be true at the root"));
     }
-    // What no structural schema can hold is told by the check of keywords, unless only this finds it.
+    // The check of keywords reports keywords that structural schemas lack, except for those that only this
+    // check finds.
     let unsupported = structural::unsupported(schema);
     if unsupported.is_none() {
         let mut found = structural::check(schema, at);
@@ -69,8 +70,8 @@ pub(crate) fn check(schema: &Value, at: &str, status: bool, profile: &Profile) -
     errors
 }
 
-/// With a status subresource the status is judged by its own part of the schema, so nothing may be said at the root
-/// that would be lost for it.
+/// With a status subresource, the status is validated by its own part of the schema. The root must not have
+/// restrictions, because they would not apply to it.
 fn check_root(schema: &Value, at: &str) -> Option<FieldError> {
     let kind = text(schema, "type");
     if !kind.is_empty() && kind != "object" {
@@ -88,7 +89,7 @@ fn check_root(schema: &Value, at: &str) -> Option<FieldError> {
     })
 }
 
-/// Whether a keyword says anything: absent, null, false, empty texts, lists and maps do not.
+/// Whether a keyword has an effect. Null, false and empty strings, lists and maps have none.
 fn is_set(schema: &Value, name: &str) -> bool {
     match &schema[name] {
         Value::Null | Value::Bool(false) => false,
@@ -115,15 +116,15 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     schema["properties"].as_object().into_iter().flat_map(Map::iter)
 }
 
-/// A schema that stands where one or none may.
+/// The schema in a keyword that has at most one.
 fn nested<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
     Some(&schema[name]).filter(|inner| inner.is_object())
 }
 
-/// The compositions of several branches.
+/// The compositions with several branches.
 const COMPOSITIONS: [&str; 3] = ["allOf", "oneOf", "anyOf"];
 
-/// The branches of all compositions with their paths below `at`.
+/// The branches of all compositions, with their paths below `at`.
 fn branches<'a>(schema: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
     let mut found: Vec<(&Value, String)> = Vec::new();
     for name in COMPOSITIONS {

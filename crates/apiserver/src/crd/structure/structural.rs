@@ -7,7 +7,7 @@ use crate::field::FieldError;
 use crate::gotext::regexp;
 use crate::profile::Profile;
 
-/// Where a node stands.
+/// The place of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -15,7 +15,7 @@ enum Level {
     Field,
 }
 
-/// A keyword that no structural schema can hold, if there is one anywhere.
+/// Finds a keyword that structural schemas cannot have, anywhere in a schema.
 pub(super) fn unsupported(schema: &Value) -> Option<&'static str> {
     const KEYWORDS: [(&str, &str); 7] = [
         ("id", "id"),
@@ -38,7 +38,7 @@ pub(super) fn unsupported(schema: &Value) -> Option<&'static str> {
     here.or(items).or_else(below)
 }
 
-/// All errors, in the order of their texts.
+/// Returns all errors, ordered by their texts.
 pub(super) fn check(schema: &Value, at: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     node(schema, Level::Root, at, &mut errors);
@@ -48,7 +48,7 @@ pub(super) fn check(schema: &Value, at: &str) -> Vec<FieldError> {
     errors
 }
 
-/// A node outside of compositions.
+/// Checks a node outside of compositions.
 fn node(schema: &Value, level: Level, at: &str, errors: &mut Vec<FieldError>) {
     let kind = text(schema, "type");
     if kind == "array" && !is_present(schema, "items") {
@@ -94,7 +94,7 @@ fn additional(schema: &Value, level: Level, at: &str, errors: &mut Vec<FieldErro
     }
 }
 
-/// Extensions that exclude each other.
+/// Rejects extensions that exclude each other.
 fn flags(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     if !is_true(schema, "x-kubernetes-int-or-string") {
         return;
@@ -130,7 +130,8 @@ fn types(schema: &Value, kind: &str, level: Level, at: &str, errors: &mut Vec<Fi
     }
 }
 
-/// `apiVersion`, `kind` and `metadata` of whole objects are the server's; a schema may restrict names at most.
+/// `apiVersion`, `kind` and `metadata` of whole objects belong to the server; a schema may only restrict
+/// names.
 fn object_fields(schema: &Value, level: Level, at: &str, errors: &mut Vec<FieldError>) {
     let whole = level == Level::Root || is_true(schema, "x-kubernetes-embedded-resource");
     let property = |name: &str| schema["properties"].get(name);
@@ -152,7 +153,7 @@ fn object_fields(schema: &Value, level: Level, at: &str, errors: &mut Vec<FieldE
     }
 }
 
-/// Whether a schema of metadata says nothing beyond its type and the properties `name` and `generateName`.
+/// Whether a schema of metadata has only a type and the properties `name` and `generateName`.
 fn is_plain_metadata(metadata: &Value) -> bool {
     let named = properties(metadata).all(|(name, _)| name == "name" || name == "generateName");
     let others = metadata.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
@@ -162,7 +163,7 @@ fn is_plain_metadata(metadata: &Value) -> bool {
             .all(|name| matches!(name, "type" | "properties" | "default"))
 }
 
-/// What restricts values: compositions and patterns. The ways to spell out int-or-string may name types.
+/// Checks compositions and patterns. Only the compositions that spell out int-or-string may have types.
 fn restrictions(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let either = json!([{ "type": "integer" }, { "type": "string" }]);
     let by_any_of = schema["anyOf"] == either;
@@ -185,7 +186,7 @@ fn pattern(schema: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What stands only outside of compositions, with the word that it must be.
+/// Keywords allowed only outside of compositions, with the word for their required value.
 const OUTSIDE_ONLY: [(&str, &str); 13] = [
     ("type", "empty"),
     ("additionalProperties", "undefined"),
@@ -202,8 +203,8 @@ const OUTSIDE_ONLY: [(&str, &str); 13] = [
     ("x-kubernetes-map-type", "undefined"),
 ];
 
-/// A branch of a composition may restrict values, but not say what they are. `spelled_out`: its `anyOf` is that of
-/// int-or-string.
+/// A branch of a composition may restrict values, but not declare them. `spelled_out` means that its `anyOf`
+/// spells out int-or-string.
 fn branch(schema: &Value, at: &str, spelled_out: bool, errors: &mut Vec<FieldError>) {
     for (inner, at_inner) in branches(schema, at) {
         if spelled_out && at_inner.starts_with(&format!("{at}.anyOf[")) {

@@ -1,4 +1,4 @@
-//! Texts of what is wrong with schemas.
+//! Tests of the error messages about schemas.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn problems(schema: &Value) -> Vec<String> {
     check(schema, "s", false, &profile).iter().map(|error| error.text(&profile)).collect()
 }
 
-/// Checks a property `p` of an object; the path of texts begins at the property.
+/// Checks the messages about a property `p` of an object; expected paths are relative to the property.
 fn check_property(property: &Value, expected: &[&str]) {
     let schema = json!({ "type": "object", "properties": { "p": property } });
     let found = problems(&schema);
@@ -19,7 +19,7 @@ fn check_property(property: &Value, expected: &[&str]) {
 }
 
 #[test]
-fn a_node_says_its_type_unless_it_may_be_anything() {
+fn a_node_needs_a_type_unless_it_accepts_anything() {
     check_property(&json!({}), &["type: Required value: must not be empty for specified object fields"]);
     check_property(&json!({ "x-kubernetes-int-or-string": true }), &[]);
     check_property(&json!({ "x-kubernetes-preserve-unknown-fields": true }), &[]);
@@ -36,7 +36,7 @@ fn a_node_says_its_type_unless_it_may_be_anything() {
 }
 
 #[test]
-fn branches_restrict_values_and_say_nothing_else() {
+fn branches_may_only_restrict_values() {
     check_property(
         &json!({ "type": "object", "oneOf": [{ "required": ["a"] }, { "properties": { "a": { "type": "string" } } }] }),
         &[
@@ -63,7 +63,7 @@ fn branches_restrict_values_and_say_nothing_else() {
 }
 
 #[test]
-fn metadata_of_whole_objects_is_restricted_by_name_only() {
+fn metadata_of_whole_objects_may_only_restrict_names() {
     let names = json!({ "type": "object", "properties": { "metadata": { "type": "object", "properties": {
         "name": { "type": "string", "maxLength": 3 } } } } });
     assert_eq!(problems(&names), Vec::<String>::new());
@@ -97,7 +97,7 @@ fn defaults_are_valid_pruned_and_not_in_metadata() {
 }
 
 #[test]
-fn list_and_map_types_fit_the_type_and_the_elements() {
+fn list_and_map_types_must_fit_the_type_and_its_elements() {
     check_property(
         &json!({ "type": "string", "x-kubernetes-list-type": "set", "x-kubernetes-map-type": "x" }),
         &[
@@ -139,7 +139,7 @@ fn a_status_subresource_restricts_the_root() {
 }
 
 #[test]
-fn what_only_json_schema_knows_is_refused() {
+fn rejects_unsupported_keywords_of_json_schema() {
     check_property(
         &json!({ "type": "object", "patternProperties": { "a": {} } }),
         &["patternProperties: Forbidden: patternProperties is not supported"],

@@ -1,4 +1,4 @@
-//! Groups of the Kubernetes community need the word of its API review (`api-approved.kubernetes.io`).
+//! Groups of the Kubernetes community need the approval of its API review (`api-approved.kubernetes.io`).
 
 use serde_json::Value;
 
@@ -8,21 +8,21 @@ use crate::field::FieldError;
 const ANNOTATION: &str = "api-approved.kubernetes.io";
 const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
 
-/// What the annotation of a definition says.
+/// The content of the annotation of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approval {
-    /// There is none.
+    /// No annotation.
     Missing,
-    /// It gives the URL of the approval.
+    /// The URL of the approval.
     Approved,
-    /// It says why there is no approval.
+    /// A reason why there is no approval.
     Bypassed,
-    /// Neither.
+    /// Anything else.
     Invalid,
 }
 
 impl Approval {
-    /// What a definition says, if its group needs approval.
+    /// The approval of a definition, if its group needs one.
     pub(crate) fn of(crd: &Value) -> Option<Self> {
         let group = text(crd, "/spec/group");
         let community = ["k8s.io", "kubernetes.io"].iter().any(|domain| {
@@ -40,7 +40,7 @@ impl Approval {
         })
     }
 
-    /// The condition `KubernetesAPIApprovalPolicyConformant`: status, reason, message.
+    /// Status, reason and message of the condition `KubernetesAPIApprovalPolicyConformant`.
     pub(crate) fn condition(self, crd: &Value) -> (&'static str, &'static str, String) {
         let given = annotation(crd);
         match self {
@@ -64,7 +64,7 @@ fn annotation(crd: &Value) -> &str {
     crd["metadata"]["annotations"][ANNOTATION].as_str().unwrap_or_default()
 }
 
-/// Refuses a definition without a valid annotation, unless that is what it was before.
+/// Rejects a definition without a valid annotation, unless the old one is in the same state.
 pub(super) fn check(crd: &Value, old: Option<&Value>) -> Option<FieldError> {
     let state = Approval::of(crd)?;
     if old.is_some_and(|old| Approval::of(old) == Some(state)) {

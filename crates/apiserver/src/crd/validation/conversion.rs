@@ -1,4 +1,4 @@
-//! How versions are converted into each other.
+//! Validation of the conversion between versions.
 
 use serde_json::{Value, json};
 use windtunnel_core::condition;
@@ -8,7 +8,7 @@ use crate::admission::webhook::client;
 use crate::field::{FieldError, Shown};
 use crate::names;
 
-/// Review versions that the server speaks.
+/// Review versions that the server supports.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 
 pub(super) fn check(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
@@ -49,7 +49,7 @@ pub(super) fn check(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     errors
 }
 
-/// Certificates may be wrong only until the definition is established, or where they were wrong before.
+/// An established definition must not get an invalid CA bundle, unless its bundle was invalid before.
 fn check_bundle(config: &Value, old: Option<&Value>, at: &str) -> Option<FieldError> {
     let old = old.filter(|old| condition::is_true(old, "Established"))?;
     let before = text(old, "/spec/conversion/webhook/clientConfig/caBundle");

@@ -1,4 +1,5 @@
-//! Whether a CustomResourceDefinition may be written (`ValidateCustomResourceDefinition` and its update).
+//! Validation of CustomResourceDefinitions (`ValidateCustomResourceDefinition` and its counterpart for
+//! updates).
 
 mod approval;
 mod conversion;
@@ -13,7 +14,7 @@ use crate::field::{Cause, FieldError};
 use crate::profile::Profile;
 pub(crate) use approval::Approval;
 
-/// All errors of a definition; `old` is the stored one if this is an update.
+/// Returns all errors of a definition; `old` is the stored definition, if this is an update.
 pub(crate) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
     let mut errors = names::check(crd, old.is_none());
     errors.extend(versions::check(crd, old, profile));
@@ -33,7 +34,7 @@ pub(crate) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<
     errors
 }
 
-/// All errors of a written status.
+/// Returns all errors of a status write.
 pub(crate) fn check_status(crd: &Value) -> Vec<FieldError> {
     names::check_forms(&crd["status"]["acceptedNames"], "status.acceptedNames")
 }
@@ -46,7 +47,7 @@ fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Versions that objects may be stored in must stay.
+/// Versions in which objects may be stored must stay.
 fn check_stored(crd: &Value) -> Vec<FieldError> {
     let stored = list(crd, "/status/storedVersions");
     let versions = list(crd, "/spec/versions");

@@ -1,4 +1,4 @@
-//! Group, scope and names.
+//! Validation of group, scope and names.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::field::{FieldError, Shown};
 use crate::metadata;
 use crate::names;
 
-/// Checks what a definition is called; its own name only where it is `new`.
+/// Validates the names of a definition, and `metadata.name` if it is `new`.
 pub(super) fn check(crd: &Value, new: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = metadata::text(crd, "name");
@@ -41,7 +41,7 @@ pub(super) fn check(crd: &Value, new: bool) -> Vec<FieldError> {
     errors
 }
 
-/// Checks how names are written.
+/// Validates the syntax of names.
 pub(super) fn check_forms(given: &Value, at: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for field in ["plural", "singular"] {

@@ -1,13 +1,13 @@
-//! JSON paths within definitions: of scale, printer columns and selectable fields.
+//! Validation of JSON paths: those of scale, printer columns and selectable fields.
 
 use serde_json::{Value, json};
 
 use crate::field::{Cause, FieldError};
 
-/// The most selectable fields of a version.
+/// Maximum number of selectable fields of a version.
 const SELECTABLE_MAX: usize = 8;
 
-/// A path as `kubectl` takes it, without a filter (`validateSimpleJSONPath`).
+/// Validates a path in the syntax of `kubectl`, without filters (`validateSimpleJSONPath`).
 pub(super) fn simple(path: &str, at: &str) -> Option<FieldError> {
     let why = match path.chars().next() {
         None => "must not be empty",
@@ -17,7 +17,7 @@ pub(super) fn simple(path: &str, at: &str) -> Option<FieldError> {
     Some(FieldError::invalid(at, path, why))
 }
 
-/// Paths of selectable fields: each to a text, a flag or a whole number, and none twice.
+/// Validates the paths of selectable fields: unique, and to a string, boolean or integer.
 pub(super) fn selectable(fields: &[Value], schema: &Value, at: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut seen: Vec<&str> = Vec::new();

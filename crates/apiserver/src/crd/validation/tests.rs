@@ -1,10 +1,10 @@
-//! What a CustomResourceDefinition is refused for, beside its schema.
+//! Tests of the errors of CustomResourceDefinitions, except for those of schemas.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// A definition that nothing is wrong with.
+/// A valid definition.
 fn definition() -> Value {
     json!({
         "metadata": { "name": "widgets.example.io" },
@@ -24,7 +24,7 @@ fn version(name: &str, storage: bool) -> Value {
             "color": { "type": "string" }, "list": { "type": "array", "items": { "type": "string" } } } } } } } })
 }
 
-/// The errors of a definition in which a value is replaced.
+/// The errors of a definition with one value replaced.
 fn with(pointer: &str, value: Value) -> Vec<String> {
     let mut crd = definition();
     let (parent, field) = pointer.rsplit_once('/').unwrap();
@@ -38,12 +38,12 @@ fn texts(crd: &Value, old: Option<&Value>) -> Vec<String> {
 }
 
 #[test]
-fn nothing_is_wrong_with_a_plain_definition() {
+fn accepts_a_plain_definition() {
     assert_eq!(texts(&definition(), None), Vec::<String>::new());
 }
 
 #[test]
-fn names_are_labels_and_the_group_is_a_domain() {
+fn names_must_be_labels_and_the_group_a_domain() {
     assert_eq!(
         with("/spec/group", json!("io")),
         [
@@ -68,7 +68,7 @@ fn names_are_labels_and_the_group_is_a_domain() {
 }
 
 #[test]
-fn a_bad_version_name_is_told_of_the_version_and_of_the_definition() {
+fn an_invalid_version_name_is_reported_for_the_version_and_the_definition() {
     let found = with("/spec/versions/0/name", json!("V1"));
     let fields: Vec<&str> = found.iter().filter_map(|text| text.split(": ").next()).collect();
     assert_eq!(
@@ -78,7 +78,7 @@ fn a_bad_version_name_is_told_of_the_version_and_of_the_definition() {
 }
 
 #[test]
-fn columns_say_name_type_and_path() {
+fn columns_need_a_name_a_type_and_a_path() {
     let at = "spec.additionalPrinterColumns[0]";
     assert_eq!(
         with(
@@ -98,7 +98,7 @@ fn columns_say_name_type_and_path() {
 }
 
 #[test]
-fn scale_paths_stand_under_spec_and_status() {
+fn scale_paths_must_be_below_spec_or_status() {
     let at = "spec.subresources.scale";
     assert_eq!(
         with(
@@ -117,7 +117,7 @@ fn scale_paths_stand_under_spec_and_status() {
 }
 
 #[test]
-fn selectable_fields_are_scalars_outside_of_metadata_and_unique() {
+fn selectable_fields_must_be_unique_scalars_outside_of_metadata() {
     let fields: Vec<Value> =
         [".spec.color", ".spec.color", ".spec.nope", ".spec.list", "spec", ".spec.list[0]"]
             .iter()
@@ -200,7 +200,7 @@ fn community_groups_need_an_approval() {
 }
 
 #[test]
-fn a_warning_stands_at_deprecated_versions_only() {
+fn only_deprecated_versions_may_have_a_warning() {
     let at = "spec.versions[0].deprecationWarning";
     assert_eq!(
         with("/spec/versions/0/deprecationWarning", json!("old")),
@@ -209,7 +209,7 @@ fn a_warning_stands_at_deprecated_versions_only() {
 }
 
 #[test]
-fn versions_are_shown_as_the_server_holds_them() {
+fn errors_show_versions_in_the_internal_form() {
     let mut crd = definition();
     crd["spec"]["versions"] = json!([version("v1", true), version("v2", true)]);
     let found = texts(&crd, None);
@@ -232,7 +232,7 @@ fn versions_are_shown_as_the_server_holds_them() {
 }
 
 #[test]
-fn what_objects_are_stored_under_stays_once_it_is_established() {
+fn the_scope_is_immutable_once_established() {
     let mut old = definition();
     let mut crd = definition();
     crd["spec"]["scope"] = json!("Namespaced");

@@ -1,4 +1,4 @@
-//! Versions: their names and flags, schemas, subresources, columns and selectable fields.
+//! Validation of versions: names, flags, schemas, subresources, columns and selectable fields.
 
 use serde_json::{Value, json};
 
@@ -9,11 +9,11 @@ use crate::field::{Cause, FieldError, Shown};
 use crate::names;
 use crate::profile::Profile;
 
-/// Types of printer columns.
+/// Valid types of printer columns.
 const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
-/// Formats of printer columns.
+/// Valid formats of printer columns.
 const COLUMN_FORMATS: &str = "byte,date,date-time,double,float,int32,int64,password";
-/// The longest warning of a deprecated version, in bytes.
+/// Maximum length of a deprecation warning, in bytes.
 const WARNING_MAX: usize = 256;
 
 pub(super) fn check(crd: &Value, old: Option<&Value>, profile: &Profile) -> Vec<FieldError> {
@@ -70,7 +70,7 @@ fn check_schemas(internal: &Internal<'_>, old: Option<&Value>, profile: &Profile
         if schema.is_object() {
             let at = format!("{at}.openAPIV3Schema");
             let found = structure::check(schema, &at, status, profile);
-            // Rules are looked at only where the types that they are about are sound.
+            // Rules are checked only if the types that they use are valid.
             if found.is_empty() {
                 errors.extend(rules::check(schema, &at, &rules::Before::of(old, schema), profile));
             }
@@ -112,7 +112,7 @@ fn deprecation(version: &Value, at: &str) -> Vec<FieldError> {
     wrong.into_iter().map(|why| FieldError::invalid(at, warning, why)).collect()
 }
 
-/// The paths of the scale subresource.
+/// Validates the paths of the scale subresource.
 fn scale(scale: &Value, at: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if scale.is_null() {

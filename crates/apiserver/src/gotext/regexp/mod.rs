@@ -1,4 +1,5 @@
-//! Regular expressions of Go (RE2 in Go's syntax), compiled by the library in use, and refused in Go's words.
+//! Regular expressions of Go (RE2 syntax), compiled with the `regex` crate, with Go's messages for invalid
+//! ones.
 
 mod translate;
 
@@ -7,19 +8,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use regex::{Regex, RegexBuilder};
 
-/// The most memory that a compiled pattern may take, in bytes.
+/// Maximum size of a compiled pattern, in bytes.
 const SIZE_LIMIT: usize = 32 << 20;
 
-/// The most bytes of a small pattern, and how many of these are remembered.
+/// Maximum size of a small pattern in bytes, and maximum number of small patterns in the cache.
 const SMALL_SIZE: usize = 256 << 10;
 const SMALL_COUNT: usize = 256;
-/// How many larger patterns are remembered: enough for a definition that has one in several places.
+/// Maximum number of larger patterns in the cache: enough for a definition that repeats one.
 const LARGE_COUNT: usize = 4;
 
-/// Compiles a pattern as `regexp.Compile` does: classes know ASCII alone, and what the library adds to Go is refused.
+/// Compiles a pattern like `regexp.Compile`: classes contain ASCII only, and syntax that Go lacks is
+/// rejected.
 ///
-/// # Errors
-/// What is wrong with the pattern, in Go's words for all common mistakes.
+/// # Errors Go's message, for all common mistakes in a pattern.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     if let Some(known) = known().get(pattern) {
         return Ok(known);
@@ -43,8 +44,8 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     })
 }
 
-/// Patterns that were compiled. Definitions are validated, read and compared again and again, and those of all releases and
-/// clusters have the same few: compiling them is most of what creating a definition takes.
+/// The cache of compiled patterns. Definitions are validated, parsed and compared repeatedly, and all
+/// releases and clusters share a few patterns. Compiling them is most of the cost of creating a definition.
 #[derive(Debug)]
 struct Known {
     small: BTreeMap<String, Regex>,
@@ -62,7 +63,7 @@ fn known() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers a pattern among at most `count` of its size.
+/// Adds a pattern to a cache of at most `count` entries.
 fn remember(known: &mut BTreeMap<String, Regex>, count: usize, pattern: &str, compiled: &Regex) {
     if known.len() >= count {
         known.clear();
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_of_go_mean_the_same_here() {
+    fn patterns_match_like_in_go() {
         for (pattern, text, found) in [
             (r"^[\w.-]+$", "a_b.c-d", true),
             (r"^\d+$", "٣", false),
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_remembered_whatever_its_size() {
+    fn patterns_of_any_size_are_cached() {
         for (pattern, is_large) in [("^small-[a-z]+$", false), (r"^large-\p{L}{1,20}$", true)] {
             compile(pattern).unwrap();
             let known = known();
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_in_go_words() {
+    fn reports_mistakes_with_gos_messages() {
         for (pattern, why) in [
             ("a(", "missing closing ): `a(`"),
             ("a)", "unexpected ): `a)`"),

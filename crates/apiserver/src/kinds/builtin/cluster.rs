@@ -1,4 +1,5 @@
-//! Network, storage, nodes, scheduling, coordination, flow control and resources of the cluster.
+//! Built-in kinds for network, storage, nodes, scheduling, coordination, flow control and resources of the
+//! cluster.
 
 use super::{CONDITIONAL, COUNTED, PLAIN, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, UPSERT, rows};
 

@@ -1,4 +1,4 @@
-//! The core group, and the events that it shares with a group of their own.
+//! Built-in kinds of the core group, and the events that it shares with `events.k8s.io`.
 
 use super::{
     COUNTED, Dependents, ORPHANING, PLAIN, REVIEW, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, UPSERT,
@@ -6,13 +6,13 @@ use super::{
 };
 use crate::names::NameRule;
 
-/// Namespaces are deleted one by one: each takes all of its objects with it.
+/// Namespaces have no `deletecollection`: deleting one deletes all objects in it.
 const NAMESPACE: Rules = Rules {
     names: NameRule::Label,
     verbs: &["create", "delete", "get", "list", "patch", "update", "watch"],
     ..STATUS
 };
-/// The server computes component statuses; nobody can write them.
+/// The server computes component statuses, so they are read-only.
 const COMPONENT_STATUS: Rules = Rules { verbs: &["get", "list"], ..PLAIN };
 const SERVICE: Rules = Rules { names: NameRule::Service, create_on_update: true, ..STATUS };
 const POD: Rules = SPEC_AND_STATUS;

@@ -1,10 +1,9 @@
-//! Versions of built-in kinds that are on their way out, and the warnings that clients get
-//! (`k8s:prerelease-lifecycle-gen`).
+//! Deprecated versions of built-in kinds, and the warnings that clients get (`k8s:prerelease-lifecycle-gen`).
 
 use windtunnel_core::Resource;
 
-/// Group, version and plural; the minor that deprecates it; the one that no longer has it, if that is known; what to use
-/// instead, if there is something.
+/// Group, version and plural; the minor that deprecates it; the minor that removes it, if known; the
+/// replacement, if there is one.
 type Row = (&'static str, &'static str, &'static str, u32, Option<u32>, Option<&'static str>);
 
 const FLOW: &str = "flowcontrol.apiserver.k8s.io";
@@ -28,7 +27,7 @@ const TABLE: &[Row] = &[
     ("storage.k8s.io", "v1beta1", "csistoragecapacities", 24, Some(27), Some("storage.k8s.io/v1 CSIStorageCapacity")),
 ];
 
-/// Since which minor a version of a kind warns, and its words.
+/// The first minor that warns about a version of a kind, and the warning.
 pub(super) fn of(resource: &Resource) -> Option<(u32, String)> {
     let row = TABLE
         .iter()
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_say_since_when_until_when_and_what_instead() {
+    fn warnings_name_both_minors_and_the_replacement() {
         let budget = Resource::namespaced("policy", "v1beta1", "PodDisruptionBudget", "poddisruptionbudgets");
         let text = "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+, unavailable in v1.25+; use policy/v1 \
                     PodDisruptionBudget";

@@ -1,4 +1,5 @@
-//! What extends or guards the API: access, admission, certificates, definitions and aggregated servers.
+//! Built-in kinds that extend or guard the API: access, admission, certificates, definitions and aggregated
+//! servers.
 
 use super::{
     COUNTED_CONDITIONAL, REVIEW, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, StatusMetadata, UPSERT, rows,

@@ -1,4 +1,5 @@
-//! The kinds that the server knows without a CustomResourceDefinition: a table for each family of API groups.
+//! The kinds that the server has without a CustomResourceDefinition, in one table for each family of API
+//! groups.
 
 mod cluster;
 mod core;
@@ -18,7 +19,8 @@ use crate::names::NameRule;
 use crate::store::TableId;
 pub(crate) use subresources::Subresource;
 
-/// What is common: names are DNS subdomains, no status, no generation, updates overwrite.
+/// The common rules: names are DNS subdomains, there is no status and no generation, and updates may
+/// overwrite.
 const PLAIN: Rules = Rules {
     names: NameRule::Subdomain,
     status: false,
@@ -30,28 +32,28 @@ const PLAIN: Rules = Rules {
     verbs: &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
     dependents: Dependents::Deleted,
 };
-/// With a specification that is counted and a status of its own.
+/// A status, and a generation that counts changes of the specification.
 const SPEC_AND_STATUS: Rules = Rules { status: true, generation: Generation::Specification, ..PLAIN };
-/// With a counted specification only.
+/// A generation that counts changes of the specification.
 const COUNTED: Rules = Rules { generation: Generation::Specification, ..PLAIN };
-/// With a status whose kind counts nothing.
+/// A status, but no generation.
 const STATUS: Rules = Rules { status: true, ..PLAIN };
-/// Questions: to create one is to ask it.
+/// Reviews: the server answers them on creation and does not store them.
 const REVIEW: Rules = Rules { stored: false, verbs: &["create"], ..PLAIN };
-/// An update of what is not there creates it.
+/// An update of an absent object creates it.
 const UPSERT: Rules = Rules { create_on_update: true, ..PLAIN };
-/// Updates need the resource version.
+/// Updates require the resource version.
 const CONDITIONAL: Rules = Rules { unconditional_update: false, ..PLAIN };
-/// Counted, with a status, and dependents stay unless the deletion says otherwise: the version is older than the
+/// Status and generation. A deletion orphans dependents by default, because the version is older than the
 /// garbage collector.
 const ORPHANING: Rules = Rules { dependents: Dependents::Orphaned, ..SPEC_AND_STATUS };
-/// Counted, and updates need the resource version.
+/// A generation; updates require the resource version.
 const COUNTED_CONDITIONAL: Rules = Rules { unconditional_update: false, ..COUNTED };
 
 /// The Kubernetes minors that serve a row.
 type Minors = RangeInclusive<u32>;
 
-/// A kind in one of its versions. The first row of a plural is the version that objects are stored in.
+/// A kind in one of its versions. The first row of a plural is the storage version.
 struct Row {
     resource: Resource,
     rules: Rules,
@@ -59,7 +61,8 @@ struct Row {
     minors: Minors,
 }
 
-/// Rows of a table: scope, group, version, kind, plural, rules, short names and, where not all, the minors.
+/// Rows of a table: scope, group, version, kind, plural, rules, short names and, unless all minors serve it,
+/// the minors.
 macro_rules! rows {
     ($($scope:ident $group:expr, $version:literal, $kind:literal, $plural:literal, $rules:expr, $short:expr
        $(, $minors:expr)?;)*) => {
@@ -77,7 +80,7 @@ use rows;
 
 const TABLES: [&[Row]; 4] = [core::ROWS, workloads::ROWS, cluster::ROWS, extensions::ROWS];
 
-/// Kinds that `kubectl get all` means.
+/// Kinds that `kubectl get all` returns.
 const ALL: [&str; 9] = [
     "pods",
     "replicationcontrollers",
@@ -90,7 +93,7 @@ const ALL: [&str; 9] = [
     "jobs",
 ];
 
-/// Other categories by plural.
+/// Further categories, by plural.
 const CATEGORIES: [(&str, &str); 9] = [
     ("cronjobs", "all"),
     ("customresourcedefinitions", "api-extensions"),
@@ -103,7 +106,7 @@ const CATEGORIES: [(&str, &str); 9] = [
     ("mutatingadmissionpolicybindings", "api-extensions"),
 ];
 
-/// All built-in kinds in all their versions; `table` gives each plural its table.
+/// All built-in kinds in all their versions. `table` allocates a table for each plural.
 pub(crate) fn all(mut table: impl FnMut() -> TableId) -> Vec<Kind> {
     let mut tables: BTreeMap<(String, String), (TableId, Resource)> = BTreeMap::new();
     let mut kinds = Vec::new();
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn beta_versions_end_and_new_kinds_begin_with_their_minor() {
+    fn serves_each_version_only_in_its_minors() {
         for (group, plural, minor, versions) in [
             ("policy", "poddisruptionbudgets", 24, "v1 v1beta1"),
             ("policy", "poddisruptionbudgets", 25, "v1"),
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_both_groups_are_in_one_table() {
+    fn events_of_both_groups_share_one_table() {
         let mut next = 0;
         let kinds = all(|| {
             next += 1;

@@ -1,15 +1,14 @@
-//! Which subresources the built-in kinds have beside `status`.
+//! The subresources of built-in kinds, except `status`.
 
 use windtunnel_core::Resource;
 
-/// A subresource.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Subresource {
     /// The last part of the path.
     pub(crate) name: &'static str,
-    /// Group, version and kind of what is read and written there.
+    /// Group, version and kind of the objects that it reads and writes.
     pub(crate) kind: (&'static str, &'static str, &'static str),
-    /// As discovery lists them.
+    /// Verbs, in the order of discovery.
     pub(crate) verbs: &'static [&'static str],
 }
 
@@ -27,7 +26,7 @@ const fn core(name: &'static str, kind: &'static str, verbs: &'static [&'static 
     Subresource { name, kind: ("", "v1", kind), verbs }
 }
 
-/// Group, plural, subresources by name.
+/// Subresources by group and plural.
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, &[Subresource])] = &[
     ("", "namespaces", &[core("finalize", "Namespace", UPDATE)]),
@@ -60,7 +59,7 @@ const TABLE: &[(&str, &str, &[Subresource])] = &[
     ]),
 ];
 
-/// The subresources of a kind beside `status`.
+/// The subresources of a kind, except `status`.
 pub(super) fn of(resource: &Resource) -> &'static [Subresource] {
     let found =
         TABLE.iter().find(|(group, plural, _)| *group == resource.group && *plural == resource.plural);

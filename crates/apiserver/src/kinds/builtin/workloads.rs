@@ -1,4 +1,4 @@
-//! What runs pods and what keeps them running: apps, batch, autoscaling, policy.
+//! Built-in kinds that run pods or keep them running: apps, batch, autoscaling and policy.
 
 use super::{
     Generation, ORPHANING, PLAIN, Resource, Row, Rules, SPEC_AND_STATUS, STATUS, StatusMetadata, rows,

@@ -1,4 +1,4 @@
-//! Everything else: namespaces, nodes, secrets, access, admission, priorities.
+//! Defaults of all other kinds: namespaces, nodes, secrets, access, admission, priorities.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(super) fn namespace(namespace: &mut Fields, _minor: u32) {
 }
 
 pub(super) fn node(node: &mut Fields, _minor: u32) {
-    // One block of addresses and the list of them are kept in step.
+    // `podCIDR` always equals the first of `podCIDRs`.
     if let Some(spec) = within(node, "spec") {
         match (spec.get("podCIDR").cloned(), spec.get("podCIDRs").and_then(|list| list.get(0)).cloned()) {
             (Some(one), None) => {
@@ -37,7 +37,7 @@ pub(super) fn node(node: &mut Fields, _minor: u32) {
     }
 }
 
-/// Texts of a secret become data, and the type is opaque.
+/// Encodes `stringData` into `data`. The default type is `Opaque`.
 pub(super) fn secret(secret: &mut Fields, _minor: u32) {
     use base64::Engine as _;
     set(secret, "type", "Opaque");
@@ -104,7 +104,7 @@ pub(super) fn mutating_webhooks(configuration: &mut Fields, minor: u32) {
     }
 }
 
-/// Which objects admission is for: all namespaces, all objects, equivalent versions, both scopes.
+/// Defaults of the admission scope: all namespaces, all objects, equivalent versions, both scopes.
 fn matching(resources: &mut Fields, rules: &str) {
     set(resources, "matchPolicy", "Equivalent");
     set(resources, "namespaceSelector", json!({}));

@@ -1,11 +1,11 @@
-//! Containers, their probes, ports and environment.
+//! Defaults of containers, their probes, ports and environment.
 
 use serde_json::{Value, json};
 
 use super::{Fields, each, made, set, within};
 use crate::kinds::quantity::Quantity;
 
-/// `SetDefaults_Container` and what lies below it; ephemeral containers have the same.
+/// `SetDefaults_Container` and the defaults below it. Ephemeral containers have the same.
 pub(super) fn container(container: &mut Fields) {
     let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
     let policy = pull_policy(image);
@@ -37,7 +37,7 @@ pub(super) fn container(container: &mut Fields) {
     }
 }
 
-/// `Always` for the tag `latest`, which no tag and no digest mean too.
+/// `Always` for the tag `latest`, which is also the tag of an image without tag and digest.
 pub(super) fn pull_policy(image: &str) -> &'static str {
     let (reference, digest) = image.split_once('@').map_or((image, false), |(before, _)| (before, true));
     let tag = reference.rsplit('/').next().unwrap_or_default().split_once(':').map(|(_, tag)| tag);
@@ -67,11 +67,11 @@ fn http_get(handler: &mut Fields) {
     }
 }
 
-/// Amounts are kept in thousandths (`SetDefaults_ResourceList`).
+/// Rounds amounts to thousandths (`SetDefaults_ResourceList`).
 pub(super) fn resource_list(list: &mut Fields) {
     for amount in list.values_mut() {
         let Some(text) = amount.as_str() else { continue };
-        // Nothing that is coarser has one of these suffixes.
+        // Finer canonical amounts end in one of these suffixes.
         if !text.ends_with(['n', 'u']) {
             continue;
         }
@@ -81,7 +81,7 @@ pub(super) fn resource_list(list: &mut Fields) {
     }
 }
 
-/// Requests that are not given are the limits; pods have that, templates do not.
+/// Requests default to the limits, in pods but not in templates.
 pub(super) fn requests_from_limits(container: &mut Fields) {
     let Some(resources) = within(container, "resources") else { return };
     let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };
@@ -91,7 +91,7 @@ pub(super) fn requests_from_limits(container: &mut Fields) {
     }
 }
 
-/// On the host's network, the ports are those of the host.
+/// On the host network, the host ports equal the container ports.
 pub(super) fn host_ports(container: &mut Fields) {
     for port in each(container, "ports") {
         if let Some(number) = port.get("containerPort").cloned() {
@@ -105,7 +105,7 @@ mod tests {
     use super::pull_policy;
 
     #[test]
-    fn what_may_move_is_always_pulled() {
+    fn images_tagged_latest_are_always_pulled() {
         for (image, policy) in [
             ("i", "Always"),
             ("i:latest", "Always"),

@@ -1,4 +1,5 @@
-//! What is filled into an object of a built-in kind when it is decoded (`SetDefaults_*`), in whatever way it was written.
+//! Defaults that the server fills into an object of a built-in kind whenever it decodes one
+//! (`SetDefaults_*`).
 
 mod cluster;
 mod container;
@@ -11,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 use super::Kind;
 
-/// An object of JSON.
+/// A JSON object.
 pub(super) type Fields = Map<String, Value>;
 /// Fills the defaults of a kind into an object, as Kubernetes 1.N does.
 pub(crate) type Filler = fn(&mut Fields, u32);
 
-/// Group, plural, and what fills the defaults of all versions of that kind.
+/// Group, plural, and the function that fills the defaults of all versions of that kind.
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, Filler)] = &[
     ("", "endpoints", service::endpoints),
@@ -56,37 +57,37 @@ const TABLE: &[(&str, &str, Filler)] = &[
     ("storage.k8s.io", "storageclasses", volume::storage_class),
 ];
 
-/// What fills the defaults of a kind.
+/// The function that fills the defaults of a kind.
 pub(super) fn of(group: &str, plural: &str) -> Option<Filler> {
     TABLE.iter().find(|row| (row.0, row.1) == (group, plural)).map(|row| row.2)
 }
 
-/// Fills in what an object lacks, as Kubernetes 1.`minor` does.
+/// Fills the defaults of a kind into an object, as Kubernetes 1.`minor` does.
 pub(crate) fn fill(kind: &Kind, object: &mut Value, minor: u32) {
     if let (Some(filler), Value::Object(fields)) = (kind.defaults, object) {
         filler(fields, minor);
     }
 }
 
-/// Sets a field that is absent.
+/// Sets a field that is absent or null.
 fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
     if fields.get(name).is_none_or(Value::is_null) {
         fields.insert(name.to_owned(), value.into());
     }
 }
 
-/// An object below, if it is there.
+/// The object in a field, if there is one.
 fn within<'a>(fields: &'a mut Fields, name: &str) -> Option<&'a mut Fields> {
     fields.get_mut(name)?.as_object_mut()
 }
 
-/// An object below; made if it is absent.
+/// The object in a field, created if absent.
 fn made<'a>(fields: &'a mut Fields, name: &str) -> Option<&'a mut Fields> {
     set(fields, name, json!({}));
     within(fields, name)
 }
 
-/// The objects of a list, if it is there.
+/// The objects of a list field, if there is one.
 fn each<'a>(fields: &'a mut Fields, name: &str) -> impl Iterator<Item = &'a mut Fields> {
     let items = fields.get_mut(name).and_then(Value::as_array_mut);
     items.into_iter().flatten().filter_map(Value::as_object_mut)

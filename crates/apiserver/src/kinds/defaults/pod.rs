@@ -1,4 +1,4 @@
-//! Pods and templates of pods.
+//! Defaults of pods and pod templates.
 
 use serde_json::{Value, json};
 
@@ -23,8 +23,9 @@ pub(super) fn pod(pod: &mut Fields, _minor: u32) {
     set(spec, "enableServiceLinks", true);
 }
 
-/// Keeps `podIP` and `podIPs` in step; where they differ, `podIP` counts (`Convert_v1_PodStatus_To_core_PodStatus`). A
-/// server does nothing of the kind for `hostIP`: kubelets write both of its fields.
+/// Makes `podIP` equal to the first of `podIPs`; `podIP` takes precedence
+/// (`Convert_v1_PodStatus_To_core_PodStatus`). A server has no such rule for `hostIP`: kubelets write both of
+/// its fields.
 fn addresses(status: &mut Fields) {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let first = status.get("podIPs").and_then(Value::as_array).and_then(|list| list.first());
@@ -36,12 +37,12 @@ fn addresses(status: &mut Fields) {
     }
 }
 
-/// A PodTemplate object.
+/// Defaults of a PodTemplate.
 pub(super) fn pod_template_object(object: &mut Fields, _minor: u32) {
     template(object);
 }
 
-/// The template within a specification.
+/// Defaults of the pod template within a specification.
 pub(super) fn template(owner: &mut Fields) {
     if let Some(template) = within(owner, "template")
         && let Some(spec) = within(template, "spec")
@@ -50,14 +51,14 @@ pub(super) fn template(owner: &mut Fields) {
     }
 }
 
-/// What every specification of a pod has, in templates too.
+/// Defaults of every specification of a pod, in templates too.
 pub(super) fn pod_spec(spec: &mut Fields) {
     set(spec, "dnsPolicy", "ClusterFirst");
     set(spec, "restartPolicy", "Always");
     set(spec, "securityContext", json!({}));
     set(spec, "terminationGracePeriodSeconds", 30);
     set(spec, "schedulerName", "default-scheduler");
-    // The old name of the field is kept in step with the new one.
+    // The deprecated `serviceAccount` always equals `serviceAccountName`.
     let account = spec.get("serviceAccountName").or_else(|| spec.get("serviceAccount")).cloned();
     if let Some(account) = account {
         spec.insert("serviceAccount".to_owned(), account.clone());

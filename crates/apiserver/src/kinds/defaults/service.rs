@@ -1,10 +1,10 @@
-//! Services and what else belongs to the network.
+//! Defaults of services and other network kinds.
 
 use serde_json::{Value, json};
 
 use super::{Fields, each, made, set, within};
 
-/// Seconds that a client stays with a backend unless it says otherwise: three hours.
+/// Default duration of the session affinity in seconds: three hours.
 const AFFINITY_SECONDS: i64 = 10_800;
 
 pub(super) fn service(service: &mut Fields, _minor: u32) {

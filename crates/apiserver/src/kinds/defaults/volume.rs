@@ -1,13 +1,13 @@
-//! Volumes of pods, persistent volumes and claims, storage classes and drivers.
+//! Defaults of pod volumes, persistent volumes, claims, storage classes and CSI drivers.
 
 use serde_json::json;
 
 use super::{Fields, container, each, set, within};
 
-/// The mode of files that a volume brings along: 0644.
+/// Default mode of the files that a volume provides: 0644.
 const FILE_MODE: i64 = 420;
 
-/// A volume of a pod.
+/// Defaults of a volume of a pod.
 pub(super) fn volume(volume: &mut Fields) {
     if volume.keys().all(|name| name == "name") {
         volume.insert("emptyDir".to_owned(), json!({}));

@@ -1,4 +1,4 @@
-//! Controllers of pods: apps, batch and autoscaling.
+//! Defaults of controllers of pods: apps, batch and autoscaling.
 
 use serde_json::{Value, json};
 

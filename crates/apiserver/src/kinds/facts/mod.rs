@@ -1,34 +1,66 @@
-//! The fields of the built-in types: their names in JSON, numbers on the wire, types, and how patches merge them.
+//! The fields of the built-in types: JSON names, protobuf numbers, types, and the way in which patches merge
+//! them.
 //!
-//! The tables are the text files of the folder `facts`; its `generate.py` says what a line means and makes them from the
-//! OpenAPI definitions of a Kubernetes release. They hold the kinds of all groups that are at v1 (and autoscaling/v2).
+//! The tables are the text files in the folder `facts`. Its `generate.py` documents the format of a line, and
+//! generates the tables from the OpenAPI definitions of a Kubernetes release. They hold the kinds of all
+//! groups that are at v1 (and autoscaling/v2).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use include_dir::{Dir, include_dir};
+macro_rules! tables {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!($name, ".txt")))),*]
+    };
+}
 
-static TABLES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/kinds/facts");
+/// The tables of fields, by group and version.
+const TABLES: [(&str, &str); 23] = tables! {
+    "admissionregistration.v1"
+    "apiextensions.v1"
+    "apiregistration.v1"
+    "apps.v1"
+    "authentication.v1"
+    "authorization.v1"
+    "autoscaling.v1"
+    "autoscaling.v2"
+    "batch.v1"
+    "certificates.v1"
+    "coordination.v1"
+    "core.v1"
+    "discovery.v1"
+    "events.v1"
+    "flowcontrol.v1"
+    "meta.v1"
+    "networking.v1"
+    "node.v1"
+    "policy.v1"
+    "rbac.v1"
+    "resource.v1"
+    "scheduling.v1"
+    "storage.v1"
+};
 
-/// Which type, for [`Types::get`].
+/// Identifies a type, for [`Types::get`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TypeId(usize);
 
 /// A struct of the API.
 #[derive(Debug)]
 pub(crate) struct Type {
-    /// The API group's first word: `apps`, `core`, `rbac`.
+    /// The first word of the API group: `apps`, `core`, `rbac`.
     pub(crate) group: &'static str,
     pub(crate) version: &'static str,
-    /// The name that Go has for it.
+    /// The name of the Go type.
     pub(crate) name: &'static str,
-    /// Whether it is one of the API's kinds, which has `apiVersion` and `kind`.
+    /// Whether it is a kind of the API, with `apiVersion` and `kind`.
     pub(crate) is_kind: bool,
-    /// Whether server-side apply takes it as a whole (`x-kubernetes-map-type: atomic`).
+    /// Whether server-side apply replaces it as a whole (`x-kubernetes-map-type: atomic`).
     pub(crate) atomic: bool,
-    /// In the order of the source; a field named `-` lends the fields of its type to this one.
+    /// Fields in the order of the source. A field named `-` embeds a struct, whose fields belong to this
+    /// type.
     pub(crate) fields: Vec<Field>,
-    /// Where each field is in `fields`; of a lent field, where the lender is.
+    /// Index of each field in `fields`; for a field of an embedded struct, the index of the embedding field.
     by_name: BTreeMap<&'static str, usize>,
 }
 
@@ -36,32 +68,32 @@ pub(crate) struct Type {
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
-    /// Its number in protobuf; 0 if it is never sent.
+    /// Its protobuf number; 0 if it is never sent.
     pub(crate) number: u32,
     pub(crate) kind: FieldKind,
     pub(crate) required: bool,
-    /// Whether a zero on the wire is something else than nothing: Go's type is a pointer.
+    /// Whether a zero on the wire differs from an absent value, because the Go type is a pointer.
     pub(crate) pointer: bool,
     pub(crate) apply: ApplyMerge,
     pub(crate) patch: PatchMerge,
-    /// `retainKeys`: a strategic merge patch may say which fields of the object stay.
+    /// `retainKeys`: a strategic merge patch may list the fields of the object that stay.
     pub(crate) retain_keys: bool,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FieldKind {
-    /// One value.
+    /// A single value.
     Scalar(Scalar),
     /// A struct.
     Struct(TypeId),
-    /// A list of what is inside.
+    /// A list of the inner kind.
     List(Box<FieldKind>),
-    /// A map from strings to what is inside.
+    /// A map from strings to the inner kind.
     Map(Box<FieldKind>),
 }
 
-/// Values that JSON has as one, whatever the wire has.
+/// Types that are a single value in JSON, regardless of their form on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scalar {
     String,
@@ -77,7 +109,7 @@ pub(crate) enum Scalar {
     Time,
     /// RFC 3339 with microseconds.
     MicroTime,
-    /// `metav1.Duration`: Go's text of it.
+    /// `metav1.Duration`, in the text form of Go.
     Duration,
     /// Any object (`RawExtension`, `FieldsV1`).
     Object,
@@ -100,7 +132,7 @@ pub(crate) enum ApplyMerge {
     Atomic,
     /// A list of distinct scalars.
     Set,
-    /// A list of objects told apart by these keys.
+    /// A list of objects, identified by these keys.
     Map(Vec<&'static str>),
 }
 
@@ -109,15 +141,15 @@ pub(crate) enum ApplyMerge {
 pub(crate) enum PatchMerge {
     /// Objects field by field, lists as a whole.
     Default,
-    /// As a whole, objects too.
+    /// As a whole, including objects.
     Replace,
-    /// A list of scalars to which the patch adds.
+    /// A list of scalars that the patch extends.
     Merge,
-    /// A list of objects told apart by this key.
+    /// A list of objects, identified by this key.
     MergeBy(&'static str),
 }
 
-/// All types.
+/// All types of the tables.
 #[derive(Debug)]
 pub(crate) struct Types {
     types: Vec<Type>,
@@ -127,9 +159,9 @@ pub(crate) struct Types {
 /// The types of the built-in kinds.
 pub(crate) fn types() -> &'static Types {
     static TYPES: LazyLock<Types> = LazyLock::new(|| {
-        let files = TABLES.files().filter_map(|file| {
-            let (group, version) = file.path().to_str()?.strip_suffix(".txt")?.split_once('.')?;
-            Some((group, version, file.contents_utf8()?))
+        let files = TABLES.iter().filter_map(|(name, text)| {
+            let (group, version) = name.split_once('.')?;
+            Some((group, version, *text))
         });
         Types::read(&files.collect::<Vec<_>>())
     });
@@ -137,13 +169,13 @@ pub(crate) fn types() -> &'static Types {
 }
 
 impl Types {
-    /// The type of a group's first word, a version and a name. The core group is `core`.
+    /// Finds a type by API group, version and name. `core` also names the core group.
     pub(crate) fn find(&self, group: &str, version: &str, name: &str) -> Option<TypeId> {
         let group = if group.is_empty() { "core" } else { group.split('.').next().unwrap_or(group) };
         self.by_name.get(&(group, version, name)).copied()
     }
 
-    /// All types.
+    /// The ids of all types.
     pub(crate) fn ids(&self) -> impl Iterator<Item = TypeId> + use<> {
         (0..self.types.len()).map(TypeId)
     }
@@ -159,7 +191,7 @@ impl Types {
         all.filter(|(_, of)| of.is_kind).map(|(at, of)| (of.group, of.version, TypeId(at)))
     }
 
-    /// A field by its name in JSON, lent ones too.
+    /// Finds a field by its JSON name, including fields of embedded structs.
     pub(crate) fn field(&self, id: TypeId, name: &str) -> Option<&Field> {
         let of = self.get(id);
         let field = &of.fields[*of.by_name.get(name)?];
@@ -169,7 +201,7 @@ impl Types {
         }
     }
 
-    /// All fields as JSON has them: lent ones stand where their lender does.
+    /// All fields as JSON has them, with those of an embedded struct in its place.
     pub(crate) fn fields(&self, id: TypeId) -> Vec<&Field> {
         let of = self.get(id).fields.iter();
         of.flat_map(|field| match &field.kind {
@@ -284,12 +316,12 @@ impl Types {
     }
 }
 
-/// Whether a group is one of Kubernetes itself.
+/// Whether a group belongs to Kubernetes itself.
 pub(crate) fn is_builtin(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
 }
 
-/// The name of a field that lends the fields of its type.
+/// The name of a field that embeds a struct.
 pub(crate) const LENT: &str = "-";
 
 fn scalar(text: &str) -> Scalar {
@@ -309,7 +341,7 @@ fn scalar(text: &str) -> Scalar {
         "schema-or-bool" => Scalar::SchemaOrBool,
         "schema-or-array" => Scalar::SchemaOrArray,
         "schema-or-strings" => Scalar::SchemaOrStrings,
-        // `string`, and nothing else: a test reads all tables.
+        // Only `string` is left: a test checks all tables.
         _ => Scalar::String,
     }
 }
@@ -340,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn an_embedded_struct_lends_its_fields() {
+    fn fields_of_an_embedded_struct_belong_to_the_outer_type() {
         assert_eq!(field("", "v1", "SecretKeySelector", "name").number, 1);
         assert_eq!(field("", "v1", "Volume", "configMap").number, 19);
         let id = types().find("", "v1", "SecretKeySelector").unwrap();
@@ -349,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_of_the_tables_is_understood() {
+    fn every_type_in_the_tables_is_known() {
         const SCALARS: [&str; 17] = [
             "string",
             "bool",
@@ -369,20 +401,19 @@ mod tests {
             "schema-or-strings",
             "",
         ];
-        for file in TABLES.files().filter(|file| file.path().extension().is_some_and(|it| it == "txt")) {
-            for line in file.contents_utf8().unwrap().lines().filter_map(|line| line.strip_prefix("  ")) {
+        for (name, text) in TABLES {
+            for line in text.lines().filter_map(|line| line.strip_prefix("  ")) {
                 let kind = line.split(' ').nth(2).unwrap().trim_start_matches("[]");
                 let kind = kind.trim_start_matches("map[string]").trim_start_matches("[]");
                 let is_type =
                     kind.rsplit('.').next().is_some_and(|name| name.starts_with(char::is_uppercase));
-                let (group, version) = file.path().to_str().unwrap().split_once('.').unwrap();
-                let version = version.trim_end_matches(".txt");
+                let (group, version) = name.split_once('.').unwrap();
                 let known = match kind.splitn(3, '.').collect::<Vec<_>>()[..] {
                     [name] => types().find(group, version, name),
                     [group, version, name] => types().find(group, version, name),
                     _ => None,
                 };
-                assert!(is_type && known.is_some() || SCALARS.contains(&kind), "{:?}: {line}", file.path());
+                assert!(is_type && known.is_some() || SCALARS.contains(&kind), "{name}: {line}");
             }
         }
     }

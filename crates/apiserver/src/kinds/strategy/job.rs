@@ -1,4 +1,4 @@
-//! New jobs: the selector and the labels by which their pods are found (`generateSelector`).
+//! New jobs: sets the selector and the labels of the pods that it selects (`generateSelector`).
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(super) fn prepare_create(job: &mut Value, minor: u32) {
     if let Some(selector) = made(job, &["spec", "selector", "matchLabels"]) {
         selector.insert(key.to_owned(), json!(uid));
     }
-    // What is read back is filled with defaults, and that of labels is those of the template.
+    // Defaulting on reads sets missing labels to those of the template.
     if job["metadata"]["labels"].is_null() {
         job["metadata"]["labels"] = job["spec"]["template"]["metadata"]["labels"].clone();
     }

@@ -1,5 +1,6 @@
-//! What the server itself sets, resets and keeps of built-in kinds when they are written (`rest.RESTCreateStrategy` and
-//! its kin, and the admission plugins that are part of every server).
+//! The fields that the server sets, resets and keeps when built-in kinds are written
+//! (`rest.RESTCreateStrategy`, its counterparts for other writes, and the admission plugins that every server
+//! runs).
 
 mod job;
 mod pod;
@@ -13,20 +14,20 @@ use super::{Kind, typed};
 use crate::metadata;
 use crate::profile::since;
 
-/// What a strategy knows beside the object.
+/// The input of a strategy, besides the object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
     /// The x of Kubernetes 1.x.
     pub(crate) minor: u32,
     pub(crate) now: Time,
-    /// Who writes.
+    /// The user who writes.
     pub(crate) user: &'a Identity,
 }
 
 /// The taint of a node that is not known to be ready (`TaintNodesByCondition`).
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
-/// Resets what a new object may not bring along, and sets what its kind has from the start.
+/// Resets fields that a new object must not set, and sets the initial fields of its kind.
 pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'_>) {
     if kind.rules.status && !keeps_status(kind) {
         reset_status(kind, object);
@@ -47,19 +48,19 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     }
 }
 
-/// Nodes are created by those who know their state.
+/// Whether creation keeps the status: the creator of a node knows its state.
 fn keeps_status(kind: &Kind) -> bool {
     kind.is("", "nodes")
 }
 
-/// Resets what an update of the object itself may not touch.
+/// Resets fields that an update of the main resource must not change.
 pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.rules.status {
         take(object, old, "status");
     }
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "namespaces") => {
-            // Only the finalize subresource empties them.
+            // Only the finalize subresource changes the finalizers in the specification.
             take(object, old, "spec");
             label_namespace(object);
         }
@@ -70,10 +71,10 @@ pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
     }
 }
 
-/// The annotation that counts the templates of a DaemonSet: where its API once had a field.
+/// The annotation that counts the templates of a DaemonSet, once a field of its API.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
-/// Counts the templates that a DaemonSet had.
+/// Counts the changes of a DaemonSet's template.
 fn count_templates(object: &mut Value, old: Option<&Value>) {
     let before = old.map(|old| {
         let count = old["metadata"]["annotations"][TEMPLATE_GENERATION].as_str().unwrap_or_default();
@@ -88,7 +89,8 @@ fn count_templates(object: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// A new volume or claim: it waits, and is kept while it is in use (`StorageObjectInUseProtection`).
+/// A new volume or claim is pending, and protected from deletion while in use
+/// (`StorageObjectInUseProtection`).
 fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
     object["status"] = json!({ "phase": "Pending" });
     let is_volume = kind.is("", "persistentvolumes");
@@ -104,11 +106,11 @@ fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
     }
 }
 
-/// Takes a top-level field over from another object, be it there or not.
+/// Copies a top-level field from another object, or removes it if it is absent there.
 pub(crate) fn take(object: &mut Value, from: &Value, field: &str) {
     let Some(map) = object.as_object_mut() else { return };
     match from.get(field) {
-        // Mostly it is there already, and comparing is cheaper than copying.
+        // Usually the field is unchanged, and comparing is cheaper than copying.
         Some(value) if map.get(field) == Some(value) => {}
         Some(value) => {
             map.insert(field.to_owned(), value.clone());
@@ -119,7 +121,7 @@ pub(crate) fn take(object: &mut Value, from: &Value, field: &str) {
     }
 }
 
-/// Nulls are absent fields to the decoder of a typed kind.
+/// Removes nulls, which the decoder of a typed kind treats as absent fields.
 pub(crate) fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => map.retain(|_, inner| {
@@ -131,7 +133,7 @@ pub(crate) fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// An empty status, as the kind writes it.
+/// Empties the status, in the form in which the kind writes it.
 fn reset_status(kind: &Kind, object: &mut Value) {
     let Some(map) = object.as_object_mut() else { return };
     match typed::zero(kind, "status") {
@@ -159,7 +161,7 @@ fn label_namespace(object: &mut Value) {
     }
 }
 
-/// A new node takes no pods until it is known to be ready.
+/// Taints a new node, so that it gets no pods until it is known to be ready.
 fn taint(node: &mut Value) {
     let Some(spec) = node.get_mut("spec").and_then(Value::as_object_mut) else { return };
     let taints = spec.entry("taints").or_insert_with(|| json!([]));
@@ -169,7 +171,7 @@ fn taint(node: &mut Value) {
     }
 }
 
-/// Who is served by this server itself is available from the start.
+/// An APIService that this server serves itself is available from the start.
 fn api_service(object: &mut Value, now: Time) {
     if object["spec"]["service"].is_null() {
         object["status"] = json!({ "conditions": [{
@@ -179,7 +181,7 @@ fn api_service(object: &mut Value, now: Time) {
     }
 }
 
-/// Who asks for a certificate is known to the server, not to the request.
+/// The requester of a certificate is the user of the request, not a field of the object.
 fn signing_request(object: &mut Value, user: &Identity) {
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
     for field in ["uid", "extra"] {
@@ -193,7 +195,7 @@ fn signing_request(object: &mut Value, user: &Identity) {
     spec.insert("groups".to_owned(), json!(groups));
 }
 
-/// The object at a path of fields, made where it is absent.
+/// The object at a path of fields, created if absent.
 fn made<'a>(value: &'a mut Value, path: &[&str]) -> Option<&'a mut Map<String, Value>> {
     let mut at = value.as_object_mut()?;
     for field in path {

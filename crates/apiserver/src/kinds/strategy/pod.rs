@@ -1,4 +1,4 @@
-//! New pods: their first status, and what the admission plugins of every server add.
+//! New pods: their initial status, and the additions of the admission plugins that every server runs.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,8 @@ pub(super) fn prepare_create(object: &mut Value, minor: u32) {
     }
 }
 
-/// Pods stay for five minutes on a node in trouble, unless they say otherwise (`DefaultTolerationSeconds`).
+/// Lets a pod stay on an unready or unreachable node for five minutes, unless it has its own tolerations
+/// (`DefaultTolerationSeconds`).
 fn tolerate(pod: &mut Value) {
     let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else { return };
     let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
@@ -39,7 +40,7 @@ fn tolerate(pod: &mut Value) {
     }
 }
 
-/// `qosClass`: by requests and limits of all containers.
+/// `qosClass`, by requests and limits of all containers.
 fn quality_of_service(pod: &Value) -> &'static str {
     let of = |list: &str| pod["spec"][list].as_array().map(Vec::as_slice).unwrap_or_default();
     let containers = || of("containers").iter().chain(of("initContainers"));

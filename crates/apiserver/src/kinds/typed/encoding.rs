@@ -1,11 +1,12 @@
-//! How Go writes the fields of the built-in types: what the tables of `facts` do not tell, because the OpenAPI does not.
+//! How Go writes the fields of the built-in types, as far as the tables of `facts` lack it, because the
+//! OpenAPI does.
 //!
-//! Go leaves a field out if it is tagged `omitempty` and holds the zero value of its type. A pointer to a zero is not
-//! zero; a struct never is. Required fields have no such tag.
+//! Go omits a field that is tagged `omitempty` and has the zero value of its type. A pointer to a zero is not
+//! zero, and a struct never is. Required fields have no such tag.
 
-/// Optional fields whose value is a struct, a time, a quantity or a union and no pointer to one: always written.
-/// Beside these, `metadata`, `spec` and `status` of every kind are. Type (with its group where two groups have one of that
-/// name), then the fields.
+/// Optional fields that are always written, because they are a struct, time, quantity or union, not a pointer
+/// to one. `metadata`, `spec` and `status` of every kind are always written too. A row has the type (with its
+/// group, if two groups have a type of that name) and the fields.
 #[rustfmt::skip]
 pub(super) const ALWAYS: &[(&str, &[&str])] = &[
     ("APIServiceCondition", &["lastTransitionTime"]),
@@ -58,17 +59,17 @@ pub(super) const ALWAYS: &[(&str, &[&str])] = &[
     ("VolumeError", &["time"]),
 ];
 
-/// Fields of these types that the OpenAPI calls required, but that Go leaves out when they are empty.
+/// Fields that the OpenAPI calls required, but that Go omits if they are empty.
 #[rustfmt::skip]
 pub(super) const OMITTED: &[(&str, &[&str])] = &[
-    // Pointers: what is absent stays absent, which validation has to see.
+    // Pointers: an absent selector stays absent, so that validation notices it.
     ("DaemonSetSpec", &["selector"]),
     ("DeploymentSpec", &["selector"]),
     ("ReplicaSetSpec", &["selector"]),
     ("StatefulSetSpec", &["selector"]),
 ];
 
-/// Optional numbers and flags that are no pointers: a zero or `false` is not written.
+/// Optional numbers and flags that are not pointers: Go omits zero and `false`.
 #[rustfmt::skip]
 pub(super) const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
     ("APIServiceSpec", &["insecureSkipTLSVerify"]),
@@ -135,7 +136,7 @@ pub(super) const ZERO_IS_ABSENT: &[(&str, &[&str])] = &[
     ("VolumeMount", &["readOnly"]),
 ];
 
-/// Optional texts that are pointers: an empty one is written.
+/// Optional strings that are pointers: Go writes an empty one.
 #[rustfmt::skip]
 pub(super) const EMPTY_IS_PRESENT: &[(&str, &[&str])] = &[
     ("AzureFilePersistentVolumeSource", &["secretNamespace"]),
@@ -153,7 +154,7 @@ pub(super) const EMPTY_IS_PRESENT: &[(&str, &[&str])] = &[
     ("WebhookClientConfig", &["url"]),
 ];
 
-/// Fields whose type is a named string in Go: an error of the decoder calls it by that name. Type, field, name.
+/// Fields whose Go type is a named string, which decoder errors mention: type, field, Go type.
 #[rustfmt::skip]
 pub(super) const NAMED_STRINGS: &[(&str, &str, &str)] = &[
     ("Container", "imagePullPolicy", "v1.PullPolicy"),

@@ -1,7 +1,9 @@
-//! Reads objects of built-in kinds as Go's decoder reads them into its structs, and leaves them as Go would write them.
+//! Decodes objects of built-in kinds as Go decodes them into structs, and changes them to what Go would
+//! write.
 //!
-//! Names are told apart by case. Unknown fields go and are reported; a null is an absent field; zero values that Go does
-//! not write go, those that it always writes come; times, quantities and base64 get their canonical form.
+//! Field names are case-sensitive. Unknown fields are removed and reported. Null counts as absent. Zero
+//! values that Go omits are removed, and those that it always writes are added. Times and quantities get
+//! their canonical form; base64 is only checked.
 
 mod encoding;
 mod plan;
@@ -14,7 +16,7 @@ use self::plan::{Plan, Shape, Struct, Zero, plan};
 use super::Kind;
 use crate::gotext::json_type;
 
-/// Where the walk is, for texts.
+/// The position in the object, for messages.
 #[derive(Clone, Copy)]
 struct At<'a> {
     parent: Option<&'a At<'a>>,
@@ -29,27 +31,24 @@ enum Step<'a> {
     Key(&'a str),
 }
 
-/// What a walk found.
+/// The result of decoding an object.
 #[derive(Debug, Default)]
 struct Findings {
     /// Paths of fields that the type does not have.
     unknown: Vec<String>,
-    /// The first thing that cannot be decoded.
+    /// The message for the first value that cannot be decoded.
     error: Option<String>,
 }
 
-/// Makes an object what Go would write after reading it. Gives the paths of unknown fields, which are gone.
+/// Changes an object to what Go would write after decoding it. Returns the paths of unknown fields, which are
+/// removed.
 ///
-/// # Errors
-/// The words of Go's decoder for the first value of a wrong type.
+/// # Errors The message of Go's decoder for the first value of a wrong type.
 pub(crate) fn decode(kind: &Kind, object: &mut Value) -> Result<Vec<String>, String> {
     decode_some(kind, object, None)
 }
 
-/// The same of these fields of the object alone, of which the others have been read before.
-///
-/// # Errors
-/// As [`decode`].
+/// Like [`decode`], but only for these top-level fields; the others were decoded before.
 pub(crate) fn decode_some(
     kind: &Kind,
     object: &mut Value,
@@ -59,10 +58,7 @@ pub(crate) fn decode_some(
     read_as((&resource.group, &resource.version, &resource.kind), object, fields)
 }
 
-/// The same for a type of a group and version that is no kind of its own, such as `Scale`.
-///
-/// # Errors
-/// As [`decode`].
+/// Like [`decode`], for a type that is not a kind of its own, such as `Scale`.
 pub(crate) fn decode_as(
     group: &str,
     version: &str,
@@ -90,7 +86,7 @@ fn read_as(
     }
 }
 
-/// What a field of a kind is when nothing is said of it, if the kind has that field.
+/// The zero value of a field of a kind, if the kind has that field.
 pub(crate) fn zero(kind: &Kind, field: &str) -> Option<Value> {
     let plan = plan();
     let resource = &kind.resource;
@@ -138,7 +134,7 @@ fn structure(
     }
 }
 
-/// Whether Go leaves a value out.
+/// Whether Go omits a value.
 fn vanishes(zero: Zero, value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -198,7 +194,7 @@ fn read(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, findings: &m
 }
 
 impl At<'_> {
-    /// The path of a field below this place, as strict decoding names it.
+    /// The path of a field below this position, as strict decoding prints it.
     fn child(&self, name: &str) -> String {
         let mut path = String::new();
         self.write(&mut path);
@@ -224,7 +220,7 @@ impl At<'_> {
         }
     }
 
-    /// Go's words for a value of a wrong type: the innermost struct, the fields that lead there, the type expected.
+    /// Go's message for a value of a wrong type: the innermost struct, the path of fields, the expected type.
     fn mismatch(&self, is: &str, expected: &str) -> String {
         let (mut owner, mut fields) = ("", Vec::new());
         let mut at = Some(self);

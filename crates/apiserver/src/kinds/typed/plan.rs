@@ -1,4 +1,5 @@
-//! The types of the built-in kinds, arranged for walking an object: fields by name, and what Go does with each.
+//! The types of the built-in kinds, prepared for walking an object: fields by name, and how Go writes each of
+//! them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,16 +9,15 @@ use serde_json::{Map, Value, json};
 use super::encoding::{ALWAYS, EMPTY_IS_PRESENT, NAMED_STRINGS, OMITTED, ZERO_IS_ABSENT, has};
 use crate::kinds::facts::{FieldKind, Scalar, TypeId, Types, types};
 
-/// A struct.
 #[derive(Debug)]
 pub(super) struct Struct {
-    /// Its name in Go, without the package.
+    /// Its Go name, without the package.
     pub(super) name: &'static str,
-    /// With the package, as errors print it.
+    /// Its Go name with the package, as errors print it.
     pub(super) go: String,
     /// Sorted by [`rank`].
     fields: Vec<Field>,
-    /// The fields that are always written.
+    /// Indices of the fields that are always written.
     pub(super) always: Vec<usize>,
 }
 
@@ -29,36 +29,36 @@ pub(super) struct Field {
     pub(super) zero: Zero,
 }
 
-/// What becomes of a zero value.
+/// How Go writes a zero value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Zero {
-    /// It is written, and where the field is absent, too.
+    /// Written, even if the field is absent.
     Always,
-    /// It is written if it was given: the field is a pointer.
+    /// Written if it was given, because the field is a pointer.
     IfGiven,
-    /// It is not written.
+    /// Omitted.
     Never,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Debug)]
 pub(super) enum Shape {
     Scalar(Scalar),
-    /// A string type with a name.
+    /// A named string type.
     Named(&'static str),
     Struct(usize),
     List(Box<Shape>),
     Map(Box<Shape>),
 }
 
-/// All structs that the built-in kinds are made of.
+/// All structs of the built-in kinds.
 #[derive(Debug)]
 pub(super) struct Plan {
     structs: Vec<Struct>,
     index: BTreeMap<TypeId, usize>,
 }
 
-/// The plan of all types, made when first needed.
+/// The plan of all types, built on first use.
 pub(super) fn plan() -> &'static Plan {
     static PLAN: LazyLock<Plan> = LazyLock::new(|| Plan::new(types()));
     &PLAN
@@ -129,7 +129,7 @@ impl Plan {
         &self.structs[index]
     }
 
-    /// The struct of a group's kind; of another version than v1 if the tables have none of that one.
+    /// The struct of a kind; that of v1 or v2 if the tables lack this version.
     pub(super) fn of_kind(&self, group: &str, version: &str, kind: &str) -> Option<usize> {
         let types = types();
         let versions = [version, "v1", "v2"];
@@ -151,7 +151,7 @@ impl Plan {
         }
     }
 
-    /// How an error of Go's decoder calls a shape.
+    /// The Go type of a shape, as decoder errors print it.
     pub(super) fn go_name(&self, shape: &Shape) -> String {
         match shape {
             Shape::Named(name) => (*name).to_owned(),
@@ -184,7 +184,7 @@ impl Plan {
     }
 }
 
-/// Where a name stands among others: most of them are told apart by their lengths, without a look at the letters.
+/// The sort key of a name. Comparing lengths first mostly avoids comparing letters.
 fn rank(name: &str) -> (usize, &str) {
     (name.len(), name)
 }

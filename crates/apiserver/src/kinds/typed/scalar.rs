@@ -1,4 +1,4 @@
-//! Single values: what Go's decoder takes for each type, and the form that it writes.
+//! Scalar values: which of them Go's decoder accepts for each type, and the form that Go writes.
 
 use serde_json::{Value, json};
 
@@ -9,13 +9,13 @@ use crate::kinds::quantity;
 
 /// Why a value cannot be decoded.
 pub(super) enum Wrong {
-    /// It is of another JSON type: how Go calls what it found.
+    /// It has another JSON type: Go's name for that.
     Type(String),
-    /// The words of the type's own decoder, which know no path.
+    /// The message of the type's own decoder, which does not know the path.
     Text(String),
 }
 
-/// Checks a value and brings it into the form that Go writes. The value is no null.
+/// Checks a value and changes it to the form that Go writes. The value is not null.
 pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), Wrong> {
     let other = |value: &Value| Err(Wrong::Type(json_type(value).to_owned()));
     match (scalar, &*value) {
@@ -72,12 +72,12 @@ pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), Wrong> {
     }
 }
 
-/// The words for a wrong type where the decoder began anew and knows no field.
+/// The message for a wrong type from a nested decoder, which does not know the field.
 fn alone(is: &str, expected: &str) -> Wrong {
     Wrong::Text(format!("json: cannot unmarshal {is} into Go value of type {expected}"))
 }
 
-/// Where base64 (with padding) is broken, by the count of Go's `base64.CorruptInputError`.
+/// The offset at which base64 (with padding) is invalid, as Go's `base64.CorruptInputError` counts it.
 pub(super) fn check_base64(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut in_quantum = 0;
@@ -94,7 +94,7 @@ pub(super) fn check_base64(text: &str) -> Option<usize> {
     (in_quantum != 0).then(|| at - in_quantum)
 }
 
-/// Checks what follows the first padding character, which is the one before `at`.
+/// Checks the text after the first padding character, which is at `at - 1`.
 fn check_padding(bytes: &[u8], mut at: usize, in_quantum: usize) -> Option<usize> {
     let skip = |mut at: usize| {
         while matches!(bytes.get(at), Some(b'\n' | b'\r')) {

@@ -1,4 +1,4 @@
-//! Objects as Go would read and write them.
+//! Tests of objects as Go would read and write them.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ fn decoded(group: &str, kind: &str, mut object: Value) -> (Value, Result<Vec<Str
 }
 
 #[test]
-fn values_of_another_type_are_named_with_the_type_they_should_have() {
+fn errors_name_the_go_type_that_a_value_must_have() {
     let prefix = "json: cannot unmarshal ";
     for (group, kind, object, why) in [
         (
@@ -68,7 +68,7 @@ fn values_of_another_type_are_named_with_the_type_they_should_have() {
 }
 
 #[test]
-fn times_quantities_and_base64_have_their_own_words() {
+fn times_quantities_and_base64_have_messages_of_their_own() {
     let layout = "2006-01-02T15:04:05Z07:00";
     for (group, kind, object, why) in [
         (
@@ -105,7 +105,7 @@ fn times_quantities_and_base64_have_their_own_words() {
 }
 
 #[test]
-fn unknown_fields_go_and_are_named_by_their_path() {
+fn unknown_fields_are_removed_and_reported_by_path() {
     let pod = json!({ "spec": { "containers": [{ "name": "c", "Image": "i", "env": [{ "name": "a", "x": 1 }] }] }, "y": 1 });
     let (pod, unknown) = decoded("", "Pod", pod);
     assert_eq!(unknown.unwrap(), ["spec.containers[0].Image", "spec.containers[0].env[0].x", "y"]);
@@ -113,7 +113,7 @@ fn unknown_fields_go_and_are_named_by_their_path() {
 }
 
 #[test]
-fn zeros_go_or_come_as_go_writes_them() {
+fn zero_values_are_omitted_or_added_like_in_go() {
     for (group, kind, given, kept) in [
         (
             "",

@@ -1,4 +1,5 @@
-//! Times as Go parses them (`time.Parse`) and as the API writes them: in UTC, with seconds or with microseconds.
+//! Times as Go parses them (`time.Parse`) and as the API writes them: in UTC, with seconds or with
+//! microseconds.
 
 use std::borrow::Cow;
 
@@ -6,7 +7,7 @@ use windtunnel_core::clock::{Time, rfc3339, rfc3339_micro};
 
 const SECONDS: &str = "2006-01-02T15:04:05Z07:00";
 const MICROSECONDS: &str = "2006-01-02T15:04:05.000000Z07:00";
-/// What stands where in both layouts: Go's name of the part, how many digits, and the least and most it may be.
+/// The parts of both layouts: Go's layout text, number of digits, minimum, maximum, and name in messages.
 const PARTS: [(&str, usize, u32, u32, &str); 6] = [
     ("2006", 4, 0, 9999, "year"),
     ("01", 2, 1, 12, "month"),
@@ -19,8 +20,7 @@ const SEPARATORS: [&str; 5] = ["-", "-", "T", ":", ":"];
 
 /// The form that the API writes.
 ///
-/// # Errors
-/// Go's words for a time of another form.
+/// # Errors Go's message for a malformed time.
 pub(super) fn canonical(text: &str, micro: bool) -> Result<Cow<'_, str>, String> {
     let layout = if micro { MICROSECONDS } else { SECONDS };
     let fail = |rest: &str, part: &str| {
@@ -39,7 +39,7 @@ pub(super) fn canonical(text: &str, micro: bool) -> Result<Cow<'_, str>, String>
         }
         rest = &rest[digits..];
     }
-    // Most times come as they are written, and every month has so many days.
+    // Most times are canonical already, and every month has at least 28 days.
     if rest == "Z" && !micro && text[8..10] <= *"28" {
         return Ok(Cow::Borrowed(text));
     }

@@ -1,4 +1,4 @@
-//! Roles and who has them.
+//! Validation of roles and role bindings.
 
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ fn rules(object: &Value, namespaced: bool, errors: &mut Errors<'_>) {
     }
 }
 
-/// A RoleBinding or ClusterRoleBinding.
+/// Validates a RoleBinding or ClusterRoleBinding.
 pub(super) fn binding(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     let at = Path::Field(&Path::Root, "roleRef");
     let role = &object["roleRef"];
@@ -83,7 +83,7 @@ pub(super) fn binding(object: &Value, old: Option<&Value>, errors: &mut Errors<'
     }
     if old.is_some_and(|old| old["roleRef"] != *role) {
         let (group, kind, name) = (text(&role["apiGroup"]), text(&role["kind"]), text(&role["name"]));
-        // The server prints its own struct, which knows no JSON names.
+        // The server prints its own struct, which does not have the JSON names.
         let shown =
             format!("{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}", json!(group), json!(kind), json!(name));
         let syntax = format!("rbac.RoleRef{{APIGroup:{group:?}, Kind:{kind:?}, Name:{name:?}}}");

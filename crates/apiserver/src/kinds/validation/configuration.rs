@@ -1,19 +1,19 @@
-//! ConfigMaps, Secrets, leases and priorities.
+//! Validation of ConfigMaps, Secrets, leases and priority classes.
 
 use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::{Errors, NON_NEGATIVE, Path, absent, immutable, one_of_if_given, text};
 
-/// How much data one object may hold.
+/// Maximum size of the data of one object, in bytes.
 const MOST_DATA: usize = 1024 * 1024;
 const KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
     'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 const REDACTED: &str = "<secret contents redacted>";
-/// The highest priority that is not the system's own.
+/// The highest priority of a user-defined class.
 const HIGHEST_USER_PRIORITY: i64 = 1_000_000_000;
 
-/// What is wrong with a key of a ConfigMap or Secret.
+/// Errors in a key of a ConfigMap or Secret.
 fn key_problems(key: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if key.len() > 253 {
@@ -31,7 +31,7 @@ fn key_problems(key: &str) -> Vec<String> {
     wrong
 }
 
-/// How many bytes base64 holds.
+/// The number of bytes that base64 decodes to.
 fn decoded_length(text: &str) -> usize {
     text.len() / 4 * 3 - text.bytes().rev().take_while(|b| *b == b'=').count().min(2)
 }
@@ -54,7 +54,7 @@ pub(super) fn config_map(object: &Value, old: Option<&Value>, errors: &mut Error
     sealed(object, old, &["data", "binaryData"], errors);
 }
 
-/// What is sealed stays as it is, and sealed.
+/// An immutable object keeps its data and stays immutable.
 fn sealed(object: &Value, old: Option<&Value>, fields: &[&str], errors: &mut Errors<'_>) {
     const WHY: &str = "field is immutable when `immutable` is set";
     let Some(old) = old.filter(|old| old["immutable"] == true) else { return };
@@ -85,7 +85,7 @@ pub(super) fn secret(object: &Value, old: Option<&Value>, errors: &mut Errors<'_
     }
 }
 
-/// The data that each type of secret must have.
+/// Requires the data that belong to the type of a secret.
 fn secret_type(object: &Value, errors: &mut Errors<'_>) {
     let at = Path::Field(&Path::Root, "data");
     let has = |key: &str| object["data"].get(key).is_some();
@@ -131,7 +131,7 @@ fn json_data(object: &Value, key: &str, errors: &mut Errors<'_>) {
         Some(c) if !"{[\"-0123456789tfn".contains(c) => {
             format!("invalid character '{c}' looking for beginning of value")
         }
-        // Of JSON that breaks later, the exact words are not known here.
+        // For JSON that is malformed later, Go's exact message is not known here.
         _ => "unexpected end of JSON input".to_owned(),
     };
     errors.invalid(Path::Key(&at, key), REDACTED, why);
@@ -178,7 +178,7 @@ pub(super) fn priority_class(object: &Value, old: Option<&Value>, errors: &mut E
     immutable(policy, Some(&old["preemptionPolicy"]), at("preemptionPolicy"), errors);
 }
 
-/// The classes that every cluster has (`SystemPriorityClasses`).
+/// The priority classes that every cluster has (`SystemPriorityClasses`).
 pub(crate) fn system_priority_classes() -> [Value; 2] {
     let class = |name: &str, value: i64, description: &str| {
         json!({

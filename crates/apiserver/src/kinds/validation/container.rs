@@ -1,4 +1,4 @@
-//! Containers of pods.
+//! Validation of containers of pods.
 
 use std::collections::BTreeSet;
 
@@ -19,13 +19,13 @@ const STRICT_ENV_NAME: &str = "a valid environment variable name must consist of
     for validation is '[-._a-zA-Z][-._a-zA-Z0-9]*')";
 const HANDLERS: [&str; 4] = ["exec", "httpGet", "tcpSocket", "grpc"];
 
-/// What a check of containers knows of the pod around them.
+/// The properties of a pod that affect its containers.
 pub(super) struct Pod<'a> {
     pub(super) volumes: &'a BTreeSet<&'a str>,
     pub(super) host_network: bool,
 }
 
-/// Checks the containers of a list; `names` are those seen before.
+/// Validates a list of containers; `names` are those seen before.
 pub(super) fn list<'a>(
     containers: &'a Value,
     at: Path<'_>,
@@ -65,7 +65,7 @@ fn container(container: &Value, at: Path<'_>, pod: &Pod<'_>, errors: &mut Errors
     }
 }
 
-/// A name that is a DNS label.
+/// Requires a name that is a DNS label.
 pub(super) fn label(name: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     match text(name) {
         "" => errors.required(at, ""),
@@ -153,7 +153,7 @@ fn mounts(list: &Value, at: Path<'_>, pod: &Pod<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// A resource that containers have: one of a few, or one with a domain (`validateContainerResourceName`).
+/// Requires a resource name that is standard or has a domain (`validateContainerResourceName`).
 pub(super) fn resource_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     if !name.contains('/') && !is_standard(name) {
         errors.invalid(at, name, "must be a standard resource type or fully qualified");
@@ -161,7 +161,7 @@ pub(super) fn resource_name(name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// Amounts are not negative, and requests not more than limits.
+/// Amounts must not be negative, and requests must not exceed limits.
 fn resources(resources: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let amount = |value: &Value| Quantity::parse(text(value)).ok().flatten();
     for list in ["limits", "requests"] {
@@ -221,7 +221,7 @@ fn probe(probe: &Value, name: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// The number or the name of a port.
+/// Validates the number or the name of a port.
 pub(super) fn port(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     match value {
         Value::Number(number) if number.as_i64().is_some_and(|number| !(1..=65535).contains(&number)) => {

@@ -1,12 +1,12 @@
-//! Events, which both groups have (`ValidateEventCreate`, `ValidateEventUpdate`).
+//! Validation of events, which are in both groups (`ValidateEventCreate`, `ValidateEventUpdate`).
 
 use serde_json::Value;
 
 use super::{Errors, Path, absent, immutable, text};
 use crate::names;
 
-/// What an update in `events.k8s.io` leaves as it was, in the order in which the server looks at it: at the reason it does so twice,
-/// which shows in the causes.
+/// Fields that an update in `events.k8s.io` must not change, in the order in which the server checks them. It
+/// checks the reason twice, which shows in the causes.
 const IMMUTABLE: [&str; 12] = [
     "involvedObject",
     "reason",
@@ -22,12 +22,12 @@ const IMMUTABLE: [&str; 12] = [
     "related",
 ];
 
-/// Checks an event of the core group.
+/// Validates an event of the core group.
 pub(super) fn event(object: &Value, _: Option<&Value>, errors: &mut Errors<'_>) {
     common(object, "reportingComponent", errors);
 }
 
-/// Checks an event of `events.k8s.io`.
+/// Validates an event of `events.k8s.io`.
 pub(super) fn new_event(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     common(object, "reportingController", errors);
     if old.is_none_or(|old| old["series"] != object["series"]) {
@@ -50,12 +50,12 @@ const fn at(field: &str) -> Path<'_> {
     Path::Field(&Path::Root, field)
 }
 
-/// What holds of new and of old ones, in either group.
+/// Rules for new and updated events of either group.
 fn common(object: &Value, controller: &str, errors: &mut Errors<'_>) {
     let has_exact_time = !absent(&object["eventTime"]);
     let of = text(&object["involvedObject"]["namespace"]);
     let own = text(&object["metadata"]["namespace"]);
-    // What belongs to no namespace is told in `default`.
+    // An event about a cluster-scoped object belongs in `default`.
     let is_home = match (of.is_empty(), has_exact_time) {
         (true, false) => own == "default",
         (true, true) => matches!(own, "default" | "kube-system"),
@@ -71,7 +71,7 @@ fn common(object: &Value, controller: &str, errors: &mut Errors<'_>) {
     }
 }
 
-/// What a new event of `events.k8s.io` must say, and may not.
+/// Rules for new events of `events.k8s.io`.
 fn new(object: &Value, errors: &mut Errors<'_>) {
     if absent(&object["eventTime"]) {
         errors.required(at("eventTime"), "");
@@ -87,7 +87,7 @@ fn new(object: &Value, errors: &mut Errors<'_>) {
     }
 }
 
-/// What a row of the same events has to say.
+/// Rules for the series of an event.
 fn series(series: &Value, errors: &mut Errors<'_>) {
     if series.is_null() {
         return;
@@ -100,7 +100,7 @@ fn series(series: &Value, errors: &mut Errors<'_>) {
     }
 }
 
-/// What an event with an exact time has to say.
+/// Rules for an event with an exact time.
 fn exact(object: &Value, controller: &str, errors: &mut Errors<'_>) {
     let teller = text(&object["reportingComponent"]);
     if teller.is_empty() {
@@ -132,7 +132,7 @@ mod tests {
 
     const NEW: Resource = Resource::namespaced("events.k8s.io", "v1", "Event", "events");
 
-    /// What the server says of a write; empty: it takes it.
+    /// The message with which the server rejects a write; empty if it accepts it.
     fn said(server: &mut ApiServer, write: &Write) -> String {
         let answer = server.write(write, &Identity::admin(), Time::UNIX_EPOCH);
         answer.err().map(|refusal| refusal.message).unwrap_or_default()
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_no_namespace_is_told_in_default_or_with_an_exact_time_in_kube_system() {
+    fn events_about_cluster_scoped_objects_belong_in_default_or_with_an_exact_time_in_kube_system() {
         let mut server = ApiServer::builder().build(Time::UNIX_EPOCH);
         let refused = "involvedObject.namespace: Invalid value: \"\": does not match event.namespace";
         assert!(
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_the_new_group_is_counted_as_a_series_and_else_stays_as_it_is() {
+    fn an_update_of_a_new_event_may_change_only_its_series() {
         let mut server = ApiServer::builder().build(Time::UNIX_EPOCH);
         let event = json!({
             "metadata": {"namespace": "default", "name": "a"},

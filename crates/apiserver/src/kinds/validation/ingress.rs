@@ -1,4 +1,4 @@
-//! Ingresses and their classes (`pkg/apis/networking/validation`).
+//! Validation of ingresses and their classes (`pkg/apis/networking/validation`).
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use super::container::PORT_RANGE;
 use super::{Errors, Path, immutable, items, text};
 use crate::names;
 
-/// The annotation that named the class before there was a field for it.
+/// The annotation that named the class before the field existed.
 const CLASS: &str = "kubernetes.io/ingress.class";
 const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must \
     consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. \
@@ -63,7 +63,7 @@ pub(super) fn ingress(object: &Value, old: Option<&Value>, errors: &mut Errors<'
     }
 }
 
-/// What is wrong with a host, which may begin with `*.`.
+/// Errors in a host, which may begin with `*.`.
 fn host_name(host: &str) -> Vec<String> {
     if !host.contains('*') {
         return names::subdomain(host);
@@ -108,7 +108,7 @@ fn ingress_path(path: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     backend(&path["backend"], Path::Field(&at, "backend"), errors);
 }
 
-/// Paths that name no place, or the same as another.
+/// Rejects paths with empty or relative segments, or with an escaped slash.
 fn odd_path(path: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     for part in ["//", "/./", "/../", "%2f", "%2F"].into_iter().filter(|part| path.contains(part)) {
         errors.invalid(at, path, format!("must not contain '{part}'"));

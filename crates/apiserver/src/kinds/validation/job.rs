@@ -1,4 +1,4 @@
-//! Jobs and the CronJobs that make them.
+//! Validation of Jobs and CronJobs.
 
 use serde_json::Value;
 
@@ -26,10 +26,10 @@ pub(super) fn job(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) 
     update(spec, &old["spec"], &old["status"], errors);
 }
 
-/// What an update of a job may change (`ValidateJobSpecUpdate`).
+/// Rejects changes that an update of a job must not make (`ValidateJobSpecUpdate`).
 fn update(spec: &Value, old: &Value, status: &Value, errors: &mut Errors<'_>) {
     let at = Path::Field(&Path::Root, "spec");
-    // An indexed job may be resized with its parallelism.
+    // An indexed job may be resized together with its parallelism.
     let resized = spec["completionMode"] == "Indexed"
         && !spec["completions"].is_null()
         && spec["completions"] == spec["parallelism"];
@@ -46,7 +46,7 @@ fn update(spec: &Value, old: &Value, status: &Value, errors: &mut Errors<'_>) {
     ] {
         immutable(&spec[field], Some(&old[field]), Path::Field(&at, field), errors);
     }
-    // Before it has begun, a suspended job may be given another place.
+    // Until it starts, the scheduling fields of a suspended job may change.
     let waiting = old["suspend"] == true && status["startTime"].is_null();
     let same = if waiting {
         placeless(&spec["template"]) == placeless(&old["template"])
@@ -58,7 +58,7 @@ fn update(spec: &Value, old: &Value, status: &Value, errors: &mut Errors<'_>) {
     }
 }
 
-/// A template without what says where its pods go.
+/// A template without labels, annotations and the fields that affect scheduling.
 fn placeless(template: &Value) -> Value {
     let mut template = template.clone();
     if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_object_mut) {

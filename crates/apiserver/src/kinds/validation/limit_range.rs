@@ -1,4 +1,4 @@
-//! Limits of what objects of a namespace may ask for (`ValidateLimitRange`).
+//! Validation of limit ranges (`ValidateLimitRange`).
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use crate::kinds::quantity::Quantity;
 use crate::names;
 
 const TYPES: [&str; 3] = ["Container", "PersistentVolumeClaim", "Pod"];
-/// What is compared: one is too much for another, whose error shows which, and the words for both.
+/// Comparisons of amounts: the lower field, the upper field, the field of the error, the field whose value it
+/// shows, and the words for both.
 const ORDER: [(&str, &str, &str, &str, &str, &str); 6] = [
     ("min", "max", "min", "min", "min value", "max value"),
     ("min", "defaultRequest", "defaultRequest", "defaultRequest", "min value", "default request value"),
@@ -72,7 +73,7 @@ fn one(limit: &Value, kind: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     amounts(limit, at, errors);
 }
 
-/// The least is not more than the most, and what is taken without asking lies between.
+/// Requires that minimum <= default request <= default limit <= maximum, and that ratios are at least 1.
 fn amounts(limit: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let amount = |value: &Value| Quantity::parse(text(value)).ok().flatten();
     let fields = ["min", "max", "default", "defaultRequest", "maxLimitRequestRatio"];
@@ -100,7 +101,7 @@ fn amounts(limit: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// An invalid quantity. In Go syntax it is a struct, of which the number stands here as it was written.
+/// An invalid quantity. In Go syntax it is a struct, whose number is shown as it was written.
 fn quantity(value: &Value, at: Path<'_>, why: &str, errors: &mut Errors<'_>) {
     let given = text(value);
     let digits = given.find(|c: char| !c.is_ascii_digit()).unwrap_or(given.len());

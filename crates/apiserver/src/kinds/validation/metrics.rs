@@ -1,11 +1,11 @@
-//! Metrics of autoscalers (`validateMetrics` of `pkg/apis/autoscaling`).
+//! Validation of the metrics of autoscalers (`validateMetrics` of `pkg/apis/autoscaling`).
 
 use serde_json::Value;
 
 use super::{Errors, Path, absent, items, text};
 use crate::kinds::quantity::Quantity;
 
-/// Sources with the fields that describe them.
+/// Source types, with the field that describes each.
 const SOURCES: [(&str, &str); 5] = [
     ("ContainerResource", "containerResource"),
     ("External", "external"),

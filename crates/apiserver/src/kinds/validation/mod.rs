@@ -1,4 +1,4 @@
-//! What must hold of objects of built-in kinds, beyond their types (`pkg/apis/*/validation`).
+//! Validation of objects of built-in kinds, beyond their types (`pkg/apis/*/validation`).
 
 mod access;
 mod configuration;
@@ -29,10 +29,10 @@ use super::Kind;
 use crate::field::FieldError;
 use crate::profile::Profile;
 
-/// Checks a new object, or with the old one an updated object.
+/// Validates a new object or, given the old object, an update.
 pub(crate) type Validator = fn(&Value, Option<&Value>, &mut Errors<'_>);
 
-/// Group, plural, what checks objects of that kind, and what checks a written status.
+/// Group, plural, the validator of objects of that kind, and the validator of a status write.
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("", "configmaps", configuration::config_map, status::any),
@@ -73,20 +73,20 @@ const TABLE: &[(&str, &str, Validator, Validator)] = &[
     ("storage.k8s.io", "storageclasses", volume::storage_class, status::any),
 ];
 
-/// What checks objects of a kind.
+/// The validators of a kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Validators {
     object: Validator,
     status: Validator,
 }
 
-/// What checks the objects of a built-in kind.
+/// The validators of a built-in kind.
 pub(super) fn of(group: &str, plural: &str) -> Option<Validators> {
     let row = TABLE.iter().find(|row| (row.0, row.1) == (group, plural))?;
     Some(Validators { object: row.2, status: row.3 })
 }
 
-/// Checks an object of a built-in kind, or with `status` a written status.
+/// Validates an object of a built-in kind or, if `status` is set, a status write.
 pub(crate) fn check(
     kind: &Kind,
     object: &Value,
@@ -102,17 +102,17 @@ pub(crate) fn check(
     errors.found
 }
 
-/// The elements of a list; none if there is no list.
+/// The elements of a list; empty if there is no list.
 fn items(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A text; empty if there is none.
+/// The text of a string; empty if there is none.
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Whether there is nothing: null, or empty.
+/// Whether a value is null or empty.
 fn absent(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -123,7 +123,7 @@ fn absent(value: &Value) -> bool {
     }
 }
 
-/// That a field is as it was (`ValidateImmutableField`).
+/// Requires that a field is unchanged (`ValidateImmutableField`).
 fn immutable(object: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
     if old.is_some_and(|old| old != object) {
         errors.invalid(at, object.clone(), "field is immutable");
@@ -132,14 +132,14 @@ fn immutable(object: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Err
 
 const NON_NEGATIVE: &str = "must be greater than or equal to 0";
 
-/// That an optional number is not negative (`ValidateNonnegativeField`).
+/// Requires that an optional number is not negative (`ValidateNonnegativeField`).
 fn non_negative(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if let Some(number) = value.as_i64().filter(|number| *number < 0) {
         errors.invalid(at, number, NON_NEGATIVE);
     }
 }
 
-/// That a text is one of some; an absent one is required.
+/// Requires one of the `known` strings.
 fn one_of(value: &Value, known: &[&str], at: Path<'_>, errors: &mut Errors<'_>) {
     match text(value) {
         "" => errors.required(at, ""),
@@ -148,7 +148,7 @@ fn one_of(value: &Value, known: &[&str], at: Path<'_>, errors: &mut Errors<'_>) 
     }
 }
 
-/// That an optional text is one of some.
+/// Requires one of the `known` strings, unless the value is absent.
 fn one_of_if_given(value: &Value, known: &[&str], at: Path<'_>, errors: &mut Errors<'_>) {
     if !absent(value) {
         one_of(value, known, at, errors);

@@ -1,4 +1,4 @@
-//! Services and slices of endpoints.
+//! Validation of Services and EndpointSlices.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -62,7 +62,7 @@ fn external_name(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// Names and number-with-protocol pairs that were seen.
+/// Names and pairs of number and protocol, as seen so far.
 type Seen<'a> = (BTreeSet<&'a str>, BTreeSet<(i64, &'a str)>);
 
 fn service_port<'a>(port: &'a Value, many: bool, at: Path<'_>, seen: &mut Seen<'a>, errors: &mut Errors<'_>) {
@@ -87,7 +87,7 @@ fn service_port<'a>(port: &'a Value, many: bool, at: Path<'_>, seen: &mut Seen<'
     }
 }
 
-/// The address of a service stays while it needs one.
+/// The address of a service must not change while the service needs one.
 fn same_address(spec: &Value, old: &Value, errors: &mut Errors<'_>) {
     let needs = |spec: &Value| text(&spec["type"]) != "ExternalName";
     let (new, before) = (items(&spec["clusterIPs"]), items(&old["clusterIPs"]));

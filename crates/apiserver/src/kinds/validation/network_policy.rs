@@ -1,4 +1,4 @@
-//! Network policies (`pkg/apis/networking/validation`).
+//! Validation of network policies (`pkg/apis/networking/validation`).
 
 use std::net::IpAddr;
 
@@ -84,7 +84,7 @@ fn peer(peer: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// A range of addresses, less some smaller ones in it.
+/// Validates a CIDR block, and the smaller blocks that it excludes.
 fn block(block: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let place = Path::Field(&at, "cidr");
     let given = text(&block["cidr"]);
@@ -109,7 +109,7 @@ fn block(block: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// A range of addresses: their bits, and how many of these count.
+/// A CIDR block: its address bits, the width of addresses and the length of the prefix.
 struct Range {
     bits: u128,
     width: u32,

@@ -1,4 +1,4 @@
-//! Nodes.
+//! Validation of nodes and runtime classes.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use crate::names;
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 pub(super) fn node(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
-    // A real server calls the place so.
+    // A real server reports the taints under `metadata`.
     let metadata = Path::Field(&Path::Root, "metadata");
-    // An update checks them twice, and shows both in the causes.
+    // An update checks them twice, which shows in the causes.
     for _ in 0..=usize::from(old.is_some()) {
         taints(&object["spec"]["taints"], Path::Field(&metadata, "taints"), errors);
     }
@@ -40,7 +40,7 @@ fn taints(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         }
         super::one_of(&taint["effect"], &EFFECTS, Path::Field(&at, "effect"), errors);
         if !seen.insert((key, effect)) {
-            // As Go prints the internal struct, in the order of its fields.
+            // Go prints the internal struct, in the order of its fields.
             let added = &taint["timeAdded"];
             let shown = format!(
                 "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{added}}}",
@@ -61,7 +61,7 @@ fn taints(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// What runs containers: its handler is a name that never changes (`ValidateRuntimeClass`).
+/// Validates a runtime class: its handler is a name and immutable (`ValidateRuntimeClass`).
 pub(super) fn runtime_class(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     let at = Path::Field(&Path::Root, "handler");
     if let Some(old) = old {

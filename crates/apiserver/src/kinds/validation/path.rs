@@ -1,4 +1,5 @@
-//! Where in an object a check is, as a chain on the stack: no text is made while nothing is wrong.
+//! Paths of fields during validation, as a chain on the stack: no text is allocated as long as there is no
+//! error.
 
 use serde_json::Value;
 
@@ -37,7 +38,7 @@ impl Path<'_> {
         }
     }
 
-    /// As texts show it: `spec.containers[0].name`.
+    /// The path as text: `spec.containers[0].name`.
     pub(super) fn text(self) -> String {
         let mut out = String::new();
         self.write(&mut out);
@@ -45,7 +46,7 @@ impl Path<'_> {
     }
 }
 
-/// What was found wrong.
+/// The errors found so far.
 #[derive(Debug)]
 pub(crate) struct Errors<'a> {
     pub(super) profile: &'a Profile,
@@ -73,7 +74,7 @@ impl<'a> Errors<'a> {
         self.found.push(FieldError::new(Cause::Duplicate, at.text(), value.into(), ""));
     }
 
-    /// A duplicate of a Go struct: how it is printed as JSON, and in Go syntax.
+    /// A duplicate of a Go struct, which is printed as JSON or in Go syntax.
     pub(super) fn duplicate_of(&mut self, at: Path<'_>, json: String, syntax: String, why: &str) {
         let value = Shown::Text(if self.profile.json_values { json } else { syntax });
         self.found.push(FieldError {
@@ -98,7 +99,7 @@ impl<'a> Errors<'a> {
         self.found.push(FieldError::new(Cause::TooLong, at.text(), Value::Null, why));
     }
 
-    /// An invalid value of a Go type: how it is printed as JSON, and in Go syntax.
+    /// An invalid value of a Go type, which is printed as JSON or in Go syntax.
     pub(super) fn invalid_shown(&mut self, at: Path<'_>, json: String, syntax: String, why: &str) {
         let value = Shown::Text(if self.profile.json_values { json } else { syntax });
         self.found.push(FieldError {
@@ -115,7 +116,7 @@ impl<'a> Errors<'a> {
         self.invalid_shown(at, json, string_map(map), why);
     }
 
-    /// An invalid value for each reason.
+    /// An invalid value, once for each reason.
     pub(super) fn each(&mut self, at: Path<'_>, value: &str, reasons: Vec<String>) {
         for why in reasons {
             self.invalid(at, value, why);
@@ -123,7 +124,7 @@ impl<'a> Errors<'a> {
     }
 }
 
-/// A map of strings in Go syntax.
+/// Formats a map of strings in Go syntax.
 pub(super) fn string_map(map: &Value) -> String {
     let Some(map) = map.as_object() else { return "map[string]string(nil)".to_owned() };
     let quoted = map.iter().map(|(key, value)| {

@@ -1,4 +1,4 @@
-//! Pods: a new one, one that is updated, and what templates of them share.
+//! Validation of pods, new and updated ones, and of their specification in templates.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(super) fn pod(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) 
     }
 }
 
-/// A specification of a pod, also in a template (`ValidatePodSpec`).
+/// Validates the specification of a new pod or of a template (`ValidatePodSpec`).
 pub(super) fn spec(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     if !items(&spec["ephemeralContainers"]).is_empty() {
         errors.forbidden(Path::Field(&at, "ephemeralContainers"), "cannot be set on create");
@@ -30,7 +30,7 @@ pub(super) fn spec(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     fields(spec, at, errors);
 }
 
-/// The fields of a specification, of a new pod or of one that is updated.
+/// Validates the fields of a specification, for new and updated pods.
 fn fields(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let volumes = volume::list(&spec["volumes"], Path::Field(&at, "volumes"), errors);
     let around = container::Pod { volumes: &volumes, host_network: spec["hostNetwork"] == true };
@@ -111,7 +111,7 @@ fn tolerations(list: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// What an update of a pod may change (`ValidatePodUpdate`).
+/// Rejects changes that an update of a pod must not make (`ValidatePodUpdate`).
 fn update(object: &Value, old: &Value, errors: &mut Errors<'_>) {
     let at = Path::Field(&Path::Root, "spec");
     let (new, before) = (&object["spec"], &old["spec"]);
@@ -180,7 +180,7 @@ fn gates_only_removed(new: &Value, old: &Value, errors: &mut Errors<'_>) {
     }
 }
 
-/// A specification without what an update may change.
+/// A specification without the fields that an update may change.
 fn frozen(spec: &Value) -> Value {
     const FREE: [&str; 3] = ["activeDeadlineSeconds", "tolerations", "schedulingGates"];
     let gated = !items(&spec["schedulingGates"]).is_empty();
@@ -202,7 +202,7 @@ fn frozen(spec: &Value) -> Value {
     Value::Object(kept)
 }
 
-/// The fields that differ, in the manner of a diff; a real server prints Go structs here.
+/// Lists the fields that differ, like a diff; a real server prints Go structs here.
 fn difference(old: &Value, new: &Value) -> String {
     let mut lines = String::new();
     let fields = |value: &Value| value.as_object().map(|map| map.keys().cloned().collect::<BTreeSet<_>>());

@@ -1,11 +1,11 @@
-//! Budgets of disruptions, aggregated servers and signing requests.
+//! Validation of disruption budgets, API services and certificate signing requests.
 
 use serde_json::Value;
 
 use super::{Errors, Path, absent, items, one_of_if_given, selector, text, workload};
 use crate::names;
 
-/// What certificates may be for, in the order of their texts.
+/// Valid usages of certificates, in alphabetical order.
 const USAGES: [&str; 23] = [
     "any",
     "cert sign",

@@ -1,4 +1,4 @@
-//! Quotas of a namespace (`ValidateResourceQuota`).
+//! Validation of resource quotas (`ValidateResourceQuota`).
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::gotext;
 use crate::kinds::quantity::Quantity;
 use crate::names;
 
-/// What is counted in whole objects (`integerResources`).
+/// Resources that are counted in whole objects (`integerResources`).
 const COUNTED: [&str; 9] = [
     "persistentvolumeclaims",
     "pods",
@@ -19,7 +19,7 @@ const COUNTED: [&str; 9] = [
     "services.nodeports",
     "services.loadbalancers",
 ];
-/// What is measured (`standardQuotaResources` beside those).
+/// Resources that are measured (the rest of `standardQuotaResources`).
 const MEASURED: [&str; 10] = [
     "cpu",
     "memory",

@@ -1,4 +1,4 @@
-//! Label selectors: their own rules, and whether they choose a set of labels.
+//! Validation of label selectors.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::{Errors, Path, items, text};
 use crate::gotext;
 use crate::names;
 
-/// Checks a selector (`ValidateLabelSelector`).
+/// Validates a selector (`ValidateLabelSelector`).
 pub(super) fn check(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     let map = Path::Field(&at, "matchLabels");
     for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
@@ -41,12 +41,12 @@ pub(super) fn check(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// Whether a selector has no requirement at all.
+/// Whether a selector has no requirements.
 pub(super) fn is_empty(selector: &Value) -> bool {
     super::absent(&selector["matchLabels"]) && items(&selector["matchExpressions"]).is_empty()
 }
 
-/// That a selector is as it was.
+/// Requires that a selector is unchanged.
 pub(super) fn immutable(selector: &Value, old: Option<&Value>, at: Path<'_>, errors: &mut Errors<'_>) {
     if old.is_none_or(|old| old == selector) {
         return;
@@ -68,7 +68,7 @@ pub(super) fn immutable(selector: &Value, old: Option<&Value>, at: Path<'_>, err
     };
     let labels = string_map(&selector["matchLabels"]);
     let syntax = format!("v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:{requirements}}}");
-    // Go writes the fields in the order of the struct.
+    // Go prints the fields in the order of the struct.
     let fields = ["matchLabels", "matchExpressions"].into_iter().filter(|field| !selector[*field].is_null());
     let fields: Vec<String> = fields.map(|field| format!("\"{field}\":{}", selector[field])).collect();
     errors.invalid_shown(at, format!("{{{}}}", fields.join(",")), syntax, "field is immutable");

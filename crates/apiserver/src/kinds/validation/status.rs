@@ -1,14 +1,14 @@
-//! What must hold of a written status.
+//! Validation of status writes.
 
 use serde_json::{Value, json};
 
 use super::{Errors, Path, items, non_negative, text};
 use crate::metadata;
 
-/// Nothing is checked.
+/// Accepts every status.
 pub(super) fn any(_object: &Value, _old: Option<&Value>, _errors: &mut Errors<'_>) {}
 
-/// The phase goes with the deletion.
+/// Requires the phase `Terminating` during deletion, and `Active` otherwise.
 pub(super) fn namespace(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
     let (wanted, empty) = if metadata::is_terminating(object) {
         ("Terminating", "is not empty")
@@ -35,7 +35,7 @@ pub(super) fn pod(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) 
         let field = Path::Field(&at, "nodeName");
         errors.forbidden(field, why);
     }
-    // What has ended does not start again.
+    // A terminated container must not start again, unless the restart policy allows it.
     if text(&old["spec"]["restartPolicy"]) == "Always" {
         return;
     }
@@ -59,7 +59,8 @@ pub(super) fn pod(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) 
     }
 }
 
-/// Counts that are not negative, and not more than others. Field, and what it may not be greater than.
+/// Requires counts that are not negative and do not exceed others. `limits` pairs a field with its upper
+/// bound.
 fn counts(object: &Value, fields: &[&str], limits: &[(&str, &str)], errors: &mut Errors<'_>) {
     let at = Path::Field(&Path::Root, "status");
     let status = &object["status"];
@@ -97,7 +98,7 @@ pub(super) fn deployment(object: &Value, _old: Option<&Value>, errors: &mut Erro
     counts(object, &FIELDS, &limits, errors);
 }
 
-/// ReplicaSets, StatefulSets and ReplicationControllers.
+/// Validates the status of ReplicaSets, StatefulSets and ReplicationControllers.
 pub(super) fn replicas(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {
     const FIELDS: [&str; 7] = [
         "replicas",
@@ -137,7 +138,7 @@ pub(super) fn budget(object: &Value, _old: Option<&Value>, errors: &mut Errors<'
     counts(object, &["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"], &[], errors);
 }
 
-/// A finished job stays finished and has ended its pods.
+/// A finished job must stay finished.
 pub(super) fn job(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
     counts(object, &["active", "succeeded", "failed", "ready", "terminating"], &[], errors);
     let at = Path::Field(&Path::Root, "status");

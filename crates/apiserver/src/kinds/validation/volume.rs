@@ -1,4 +1,4 @@
-//! Volumes of pods, persistent volumes, claims and classes.
+//! Validation of pod volumes, persistent volumes, claims and storage classes.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce
 const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
 const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
 
-/// Checks the volumes of a pod. Gives their names.
+/// Validates the volumes of a pod and returns their names.
 pub(super) fn list<'a>(volumes: &'a Value, at: Path<'_>, errors: &mut Errors<'_>) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for (index, volume) in items(volumes).iter().enumerate() {
@@ -31,7 +31,7 @@ pub(super) fn list<'a>(volumes: &'a Value, at: Path<'_>, errors: &mut Errors<'_>
     names
 }
 
-/// What some sources cannot be without.
+/// Requires the fields that some volume sources cannot do without.
 fn required(volume: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     for (source, field) in [
         ("hostPath", "path"),
@@ -60,7 +60,7 @@ fn access_modes(spec: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// What an update of a claim may change, some of it only in part.
+/// Fields that an update of a claim may change, some of them only in part.
 const FREE: [&str; 4] = ["resources", "volumeName", "volumeAttributesClassName", "storageClassName"];
 
 pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) {
@@ -96,7 +96,8 @@ pub(super) fn claim(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>
     }
 }
 
-/// A claim asks for no less than before, or than it has got.
+/// The requested size of a claim must not shrink; since `since::EXPANSION_RECOVERY` only not to its capacity
+/// or less.
 fn shrunk(object: &Value, old: &Value, errors: &mut Errors<'_>) {
     let amount = |value: &Value| Quantity::parse(text(value)).ok().flatten();
     let size = |spec: &Value| amount(&spec["resources"]["requests"]["storage"]);

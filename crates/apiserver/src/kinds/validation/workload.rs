@@ -1,4 +1,4 @@
-//! Controllers of pods that are no jobs: Deployments and their like, and autoscalers.
+//! Validation of controllers of pods other than jobs, and of autoscalers.
 
 use serde_json::Value;
 
@@ -10,7 +10,8 @@ fn spec_path() -> Path<'static> {
     Path::Field(&Path::Root, "spec")
 }
 
-/// A template and the selector that must choose what it makes (`ValidatePodTemplateSpecForReplicaSet` and its like).
+/// Validates a template, and the selector that must match its labels (`ValidatePodTemplateSpecForReplicaSet`
+/// and others).
 fn selected_template(spec: &Value, errors: &mut Errors<'_>) {
     let at = spec_path();
     let choice = &spec["selector"];
@@ -116,12 +117,12 @@ fn rolling_update(rolling: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     }
 }
 
-/// The number of a text such as `25%`.
+/// The number in a percentage such as `25%`.
 pub(super) fn percentage(value: &Value) -> Option<i64> {
     value.as_str()?.strip_suffix('%')?.parse().ok()
 }
 
-/// A number that is not negative, or a percentage (`ValidatePositiveIntOrPercent`).
+/// Requires a percentage, or a number that is not negative (`ValidatePositiveIntOrPercent`).
 pub(super) fn amount(value: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
     match value {
         Value::String(given) => {
@@ -176,7 +177,7 @@ pub(super) fn daemon_set(object: &Value, old: Option<&Value>, errors: &mut Error
     immutable_selector(object, old, errors);
 }
 
-/// What an update of a StatefulSet may change; of the claims, only their metadata.
+/// Fields that an update of a StatefulSet may change; of the claim templates, only the metadata.
 const FREE: [&str; 8] = [
     "replicas",
     "ordinals",

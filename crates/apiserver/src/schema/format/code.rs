@@ -1,4 +1,4 @@
-//! Numbers and codes: identifiers, books, cards, colours.
+//! Formats of identifiers, book numbers, card numbers and colours.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::Format;
 
-/// What begins the numbers of the known issuers of cards, with how many digits.
+/// Card numbers of known issuers, by prefix and number of digits.
 static CARD: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const ISSUERS: [&str; 9] = [
         "4[0-9]{12}(?:[0-9]{3})?",
@@ -22,15 +22,15 @@ static CARD: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("^(?:{})$", ISSUERS.join("|"))).ok()
 });
 
-/// Base64 with its padding; the empty text is none (`govalidator.IsBase64`).
+/// Whether a text is padded base64; the empty text is not (`govalidator.IsBase64`).
 pub(super) fn is_base64(text: &str) -> bool {
     let body = text.trim_end_matches('=');
     let letters = body.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/');
     !text.is_empty() && letters && text.len().is_multiple_of(4) && text.len() - body.len() <= 2
 }
 
-/// An identifier whose dashes may be left out, each on its own. Versions stand in the third part, and from the fourth
-/// on the variant in the fourth.
+/// Whether a text is a UUID, in which each dash is optional. The third group begins with the version;
+/// versions 4 and 5 also require a variant in the fourth group.
 pub(super) fn is_uuid(text: &str, format: Format) -> bool {
     let mut rest = text;
     let mut hex = String::with_capacity(32);
@@ -55,12 +55,12 @@ pub(super) fn is_uuid(text: &str, format: Format) -> bool {
         }
 }
 
-/// The digits of a book's number, without blanks and dashes.
+/// The characters of a book number, without blanks and dashes.
 fn book(text: &str) -> Vec<u8> {
     text.bytes().filter(|b| !matches!(b, b'-' | b' ' | b'\t' | b'\n' | b'\x0c' | b'\r')).collect()
 }
 
-/// Nine digits and a check digit, which may be `X`.
+/// Whether a text is an ISBN of nine digits and a check digit, which may be `X`.
 pub(super) fn is_isbn10(text: &str) -> bool {
     let number = book(text);
     let Some((check, digits)) = number.split_last().filter(|(_, digits)| digits.len() == 9) else {
@@ -74,7 +74,7 @@ pub(super) fn is_isbn10(text: &str) -> bool {
     (sum + 10 * last).is_multiple_of(11)
 }
 
-/// Thirteen digits, of which every second counts three times.
+/// Whether a text is an ISBN of thirteen digits, every second of which has the weight 3.
 pub(super) fn is_isbn13(text: &str) -> bool {
     let number = book(text);
     let weights = [1, 3].into_iter().cycle();
@@ -87,7 +87,8 @@ pub(super) fn is_isbn13(text: &str) -> bool {
             .is_multiple_of(10)
 }
 
-/// The number of a card of a known issuer with a right check digit (Luhn), whatever stands between its digits.
+/// Whether a text is the card number of a known issuer with a valid check digit (Luhn). Other characters are
+/// ignored.
 pub(super) fn is_credit_card(text: &str) -> bool {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let doubled = [false, true].into_iter().cycle();
@@ -101,7 +102,7 @@ pub(super) fn is_credit_card(text: &str) -> bool {
     CARD.as_ref().is_some_and(|card| card.is_match(&digits)) && sum.is_multiple_of(10)
 }
 
-/// `ddd-dd-dddd`; the separators may be blanks, but none may be missing, since the length counts.
+/// Whether a text is `ddd-dd-dddd`. The separators may be blanks, but not absent.
 pub(super) fn is_social_security(text: &str) -> bool {
     text.len() == 11
         && text.bytes().enumerate().all(|(at, b)| match at {
@@ -110,13 +111,13 @@ pub(super) fn is_social_security(text: &str) -> bool {
         })
 }
 
-/// Three or six hexadecimal digits, with or without `#`.
+/// Whether a text is three or six hexadecimal digits, optionally after `#`.
 pub(super) fn is_hex_color(text: &str) -> bool {
     let digits = text.strip_prefix('#').unwrap_or(text);
     matches!(digits.len(), 3 | 6) && digits.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// `rgb(r, g, b)` with numbers up to 255 without leading zeros.
+/// Whether a text is `rgb(r, g, b)` with numbers up to 255 without leading zeros.
 pub(super) fn is_rgb_color(text: &str) -> bool {
     let blank: &[char] = &['\t', '\n', '\x0c', '\r', ' '];
     let Some(inner) = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')')) else { return false };

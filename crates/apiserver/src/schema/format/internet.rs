@@ -1,4 +1,4 @@
-//! Names and addresses of the internet.
+//! Formats of internet names and addresses.
 
 use std::net::Ipv6Addr;
 use std::sync::LazyLock;
@@ -7,8 +7,8 @@ use regex::Regex;
 
 use crate::gotext::url::Url;
 
-/// Host names (`strfmt.HostnamePattern`). A name of one label may have a dash in its second place only; the last of
-/// several labels is made of letters.
+/// Host names (`strfmt.HostnamePattern`). A name of one label allows a dash only as its second character. The
+/// last of several labels consists of letters.
 static HOSTNAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const SIGN: &str = r"0-9A-Za-z\p{S}\p{L}";
     let single = format!("[{SIGN}](?:-?[{SIGN}]{{0,62}})?");
@@ -16,7 +16,7 @@ static HOSTNAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r"^(?:{single}|(?:{label})+[a-zA-Z\p{{L}}]{{2,63}})$")).ok()
 });
 
-/// What Go's `url.ParseRequestURI` takes: an absolute URI, or an absolute path.
+/// Whether Go's `url.ParseRequestURI` accepts a text: an absolute URI or an absolute path.
 pub(super) fn is_uri(text: &str) -> bool {
     Url::parse(text).is_ok()
 }
@@ -27,7 +27,7 @@ pub(super) fn is_hostname(text: &str) -> bool {
         && text.split('.').all(|label| label.len() <= 63)
 }
 
-/// Four numbers up to 255, with leading zeros or without (`netutils.ParseIPSloppy`).
+/// Whether a text is four numbers up to 255, with or without leading zeros (`netutils.ParseIPSloppy`).
 fn is_dotted(text: &str) -> bool {
     let numbers: Vec<&str> = text.split('.').collect();
     let small = |digits: &&str| {
@@ -38,7 +38,7 @@ fn is_dotted(text: &str) -> bool {
     numbers.len() == 4 && numbers.iter().all(small)
 }
 
-/// An address with colons, whose end may be in the form of the older protocol.
+/// Whether a text is an IPv6 address, which may end in the dotted form of IPv4.
 fn is_colons(text: &str) -> bool {
     match text.rsplit_once(':') {
         Some((head, tail)) if tail.contains('.') => {
@@ -49,12 +49,12 @@ fn is_colons(text: &str) -> bool {
     }
 }
 
-/// Any address in whose text a dot stands, which one of the newer protocol may be.
+/// Whether a text is an address with a dot, which also accepts an IPv6 address that ends in the form of IPv4.
 pub(super) fn is_ipv4(text: &str) -> bool {
     is_dotted(text) || text.contains('.') && is_colons(text)
 }
 
-/// An address with colons (`net.ParseIP`, which takes no leading zeros in numbers with dots).
+/// Whether a text is an IPv6 address (`net.ParseIP`, which rejects leading zeros in dotted numbers).
 pub(super) fn is_ipv6(text: &str) -> bool {
     text.contains(':') && text.parse::<Ipv6Addr>().is_ok()
 }
@@ -71,7 +71,8 @@ pub(super) fn is_cidr(text: &str) -> bool {
     bits.bytes().all(|b| b.is_ascii_digit()) && bits.parse::<u32>().is_ok_and(|bits| bits <= most)
 }
 
-/// Six, eight or twenty bytes, in pairs of digits between colons or dashes, or in fours between dots (`net.ParseMAC`).
+/// Whether a text is 6, 8 or 20 bytes: pairs of digits separated by colons or dashes, or groups of four
+/// separated by dots (`net.ParseMAC`).
 pub(super) fn is_mac(text: &str) -> bool {
     let (separator, digits) = match (text.as_bytes().get(2), text.as_bytes().get(4)) {
         (Some(b':'), _) => (':', 2),
@@ -84,12 +85,12 @@ pub(super) fn is_mac(text: &str) -> bool {
         && parts.iter().all(|part| part.len() == digits && part.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// The name of most objects' parts: a label of RFC 1123 in small letters.
+/// Whether a text is a lower-case label of RFC 1123.
 pub(super) fn is_short_name(text: &str) -> bool {
     text.len() <= 63 && is_label(text)
 }
 
-/// The name of most objects: labels, each as long as may be, between dots.
+/// Whether a text is a DNS subdomain: lower-case labels separated by dots. Labels have no limit of their own.
 pub(super) fn is_long_name(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label)
 }

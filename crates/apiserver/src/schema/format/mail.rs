@@ -1,6 +1,6 @@
-//! Addresses of electronic mail as Go's `mail.ParseAddress` reads them: one address, with a name before it or without.
+//! Mail addresses, as Go's `mail.ParseAddress` parses them: one address, optionally after a name.
 
-/// Whether a text is one address.
+/// Whether a text is a single address.
 pub(super) fn is_address(text: &str) -> bool {
     let mut reader = Reader { rest: text };
     reader.address().is_some() && reader.blank().is_some() && reader.rest.is_empty()
@@ -11,7 +11,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// An address alone, or in angle brackets behind a name.
+    /// Parses an address, alone or in angle brackets after a name.
     fn address(&mut self) -> Option<()> {
         self.blank()?;
         let start = self.rest;
@@ -28,7 +28,7 @@ impl Reader<'_> {
         self.eat('>')
     }
 
-    /// A local part, `@` and a domain.
+    /// Parses a local part, `@` and a domain.
     fn specification(&mut self) -> Option<()> {
         self.spaces();
         if self.rest.starts_with('"') {
@@ -48,7 +48,7 @@ impl Reader<'_> {
         self.atom(false)
     }
 
-    /// Words before an address in angle brackets.
+    /// Parses the words before an address in angle brackets.
     fn phrase(&mut self) -> Option<()> {
         let mut words = 0;
         loop {
@@ -66,7 +66,7 @@ impl Reader<'_> {
         (words > 0).then_some(())
     }
 
-    /// Letters and dots; strictly, no dot at either end, and no two side by side.
+    /// Parses letters and dots. Unless `loose`, dots may not be at either end or side by side.
     fn atom(&mut self, loose: bool) -> Option<()> {
         let end = self.rest.find(|c: char| !(c == '.' || is_atom(c))).unwrap_or(self.rest.len());
         let (atom, rest) = self.rest.split_at(end);
@@ -78,7 +78,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// A text in quotes, and how long it is.
+    /// Parses a quoted text and returns its length.
     fn quoted(&mut self) -> Option<usize> {
         let mut chars = self.rest.char_indices().skip(1);
         let mut length = 0;
@@ -99,7 +99,7 @@ impl Reader<'_> {
         None
     }
 
-    /// White space and remarks in brackets, which may hold others.
+    /// Skips white space and comments in parentheses, which may be nested.
     fn blank(&mut self) -> Option<()> {
         self.spaces();
         while self.rest.starts_with('(') {

@@ -1,12 +1,12 @@
-//! Formats that schemas may name (`supportedVersionedFormats` of the validation of custom resources); unknown ones say
-//! nothing.
+//! The formats that schemas may name (`supportedVersionedFormats` of the validation of custom resources).
+//! Unknown formats accept every value.
 
 mod code;
 mod internet;
 mod mail;
 mod time;
 
-/// A format that is checked.
+/// A known format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     BsonObjectId,
@@ -41,7 +41,7 @@ pub(crate) enum Format {
     Double,
 }
 
-/// By their names without dashes, which count for nothing.
+/// Formats by name without dashes, which are ignored.
 const NAMES: [(&str, Format); 30] = [
     ("bsonobjectid", Format::BsonObjectId),
     ("uri", Format::Uri),
@@ -75,13 +75,13 @@ const NAMES: [(&str, Format); 30] = [
     ("double", Format::Double),
 ];
 
-/// The first minor that holds values to the names of Kubernetes: it came with 1.34, and a server enforces what the minor
-/// before it knew as well (`DefaultCompatibilityVersion`).
+/// The first minor that enforces the formats of Kubernetes names. They came with 1.34, and a server enforces
+/// only what the previous minor knew as well (`DefaultCompatibilityVersion`).
 const KUBERNETES_NAMES: u32 = 35;
-/// The first minor that holds numbers to their formats; before, these were taken for unknown.
+/// The first minor that enforces the formats of numbers; before, they counted as unknown.
 const NUMBERS: u32 = 36;
 
-/// A format as a schema names it: dashes may stand anywhere, and errors repeat them.
+/// A format with its name in the schema: dashes may be anywhere, and errors repeat them.
 #[derive(Debug, Clone)]
 pub(crate) struct Named {
     pub(crate) format: Format,
@@ -89,7 +89,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// The format of a name, if any minor knows it.
+    /// Finds the format of a name that any minor knows.
     pub(crate) fn find(name: &str) -> Option<Self> {
         let plain = name.replace('-', "");
         let format = NAMES.iter().find(|(known, _)| *known == plain).map(|(_, format)| *format)?;
@@ -98,7 +98,7 @@ impl Named {
 }
 
 impl Format {
-    /// Whether a minor holds values to this format.
+    /// Whether a minor enforces this format.
     pub(crate) fn is_known_to(self, minor: u32) -> bool {
         match self {
             Self::ShortName | Self::LongName => minor >= KUBERNETES_NAMES,
@@ -107,7 +107,7 @@ impl Format {
         }
     }
 
-    /// The only type that the format says something about, if it is one of numbers.
+    /// For a format of numbers, the only type to which it applies.
     pub(crate) fn number_type(self) -> Option<&'static str> {
         match self {
             Self::Int32 | Self::Int64 => Some("integer"),

@@ -1,4 +1,4 @@
-//! What each format takes and refuses.
+//! Texts that each format accepts and rejects.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn check(name: &str, good: &[&str], bad: &[&str]) {
 }
 
 #[test]
-fn times() {
+fn dates_times_and_durations() {
     let good = [
         "2024-01-02T03:04:05.123+02:00",
         "2024-01-02t03:04:05z",
@@ -39,7 +39,7 @@ fn times() {
 }
 
 #[test]
-fn names_and_addresses_of_the_internet() {
+fn internet_names_and_addresses() {
     check(
         "uri",
         &["http://a.b/c?d#e", "/only/a/path", "mailto:x@y"],
@@ -74,7 +74,7 @@ fn names_and_addresses_of_the_internet() {
 }
 
 #[test]
-fn names_of_kubernetes() {
+fn kubernetes_names_are_enforced_since_1_35() {
     let long = "a".repeat(64);
     check("k8s-short-name", &["a", "a-1", "1"], &["", "A", "a.b", "-a", "a-", &long]);
     check("k8s-long-name", &["a", "a.b-c.1", &long], &["", "A.b", "a..b", "a.-b", &"a.".repeat(127)]);
@@ -116,7 +116,7 @@ fn numbers_and_codes() {
 }
 
 #[test]
-fn identifiers() {
+fn uuids_need_their_version_and_variant() {
     let of = |version: &str, variant: &str| format!("123e4567-e89b-{version}2d3-{variant}456-426614174000");
     let (v1, v3, v4, v5) = (of("1", "a"), of("3", "1"), of("4", "B"), of("5", "8"));
     check(
@@ -130,7 +130,7 @@ fn identifiers() {
 }
 
 #[test]
-fn formats_of_numbers_count_since_1_36_and_unknown_ones_never() {
+fn formats_of_numbers_are_enforced_since_1_36_and_unknown_ones_never() {
     for name in ["int32", "int64", "float", "double"] {
         let format = Named::find(name).unwrap().format;
         assert_eq!((24..=36).find(|minor| format.is_known_to(*minor)), Some(36), "{name}");

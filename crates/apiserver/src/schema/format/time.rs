@@ -1,4 +1,4 @@
-//! Dates, times and durations.
+//! Formats of dates, times and durations.
 
 use std::sync::LazyLock;
 
@@ -6,16 +6,16 @@ use regex::Regex;
 
 use crate::gotext::duration;
 
-/// A time of day with its zone; the hour, the minute and the second are captured.
+/// A time of day with its zone; captures the hour, the minute and the second.
 static TIME_OF_DAY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})$").ok()
 });
 
-/// A number and a word.
+/// A number and a unit.
 static AMOUNT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"([0-9]+)[\t\n\x0C\r ]*([A-Za-zµ]+)").ok());
 
-/// Units with their other names; a word may also begin with the last of them.
+/// Units with their aliases. A word that begins with the last alias counts as well.
 const UNITS: [&[&str]; 8] = [
     &["ns", "nano"],
     &["us", "µs", "micro"],
@@ -27,7 +27,7 @@ const UNITS: [&[&str]; 8] = [
     &["w", "wk", "week"],
 ];
 
-/// A day of the calendar in ten characters.
+/// Whether a text is a calendar date of ten characters.
 pub(super) fn is_date(text: &str) -> bool {
     let shaped = text.len() == 10
         && text
@@ -37,7 +37,8 @@ pub(super) fn is_date(text: &str) -> bool {
     shaped && text.parse::<jiff::civil::Date>().is_ok()
 }
 
-/// A day and a time with its zone (`strfmt.IsDateTime`): the zone may be any number, and no second is a leap second.
+/// Whether a text is a date and a time with its zone (`strfmt.IsDateTime`). The zone may have any digits;
+/// leap seconds are rejected.
 pub(super) fn is_date_time(text: &str) -> bool {
     let lower = text.to_lowercase();
     let mut parts = lower.split('t');
@@ -46,8 +47,8 @@ pub(super) fn is_date_time(text: &str) -> bool {
     is_date(date) && &found[1] <= "23" && &found[2] <= "59" && &found[3] <= "59"
 }
 
-/// A duration of Go, or amounts with units in words (`strfmt.ParseDuration`): one unit that is known anywhere in the
-/// text will do.
+/// Whether a text is a Go duration, or amounts with units in words (`strfmt.ParseDuration`): one known unit
+/// anywhere in the text suffices.
 pub(super) fn is_duration(text: &str) -> bool {
     if duration::parse(text).is_ok() {
         return true;

@@ -1,4 +1,4 @@
-//! Rules, compiled once for each version of a definition.
+//! Compiles rules, once for each version of a definition.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use crate::cel::types::Type;
 use crate::cel::{Environment, Program};
 use crate::schema::structural::{Additional, Structural};
 
-/// The minor whose functions stored rules may use: any.
+/// The minor whose functions stored rules may use: that of every minor.
 pub(crate) const STORED: u32 = u32::MAX;
-/// The number of the variable `oldSelf` of rules; `self` comes before it.
+/// Index of the variable `oldSelf` of rules; `self` precedes it.
 pub(crate) const OLD_SELF: usize = 1;
 
-/// The rules of a schema and of all below it; parts without rules are left out.
+/// The rules of a schema and everything below it. Parts without rules are omitted.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// Those of this node, in the order of the schema.
+    /// The rules of this node, in the order of the schema.
     pub(super) own: Vec<Rule>,
-    /// What values of this node are read as.
+    /// The declaration by which values of this node are converted.
     pub(super) decl: Option<Arc<Decl>>,
-    /// The type of the schema, which errors show in the place of values.
+    /// The type in the schema, which some errors show instead of the value.
     pub(super) kind: &'static str,
     pub(super) all_of: Vec<Rules>,
     pub(super) properties: BTreeMap<String, Rules>,
@@ -33,20 +33,20 @@ pub(crate) struct Rules {
     pub(super) items: Option<Box<Rules>>,
 }
 
-/// One rule.
+/// A rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// The program, or why there is none.
+    /// The program, or its compile error.
     pub(crate) program: Result<Program, String>,
     pub(crate) text: String,
     pub(crate) message: String,
-    /// The program of the message, or why there is none.
+    /// The program of the `messageExpression`, or its compile error.
     pub(crate) expression: Option<Result<Program, String>>,
     pub(crate) reason: String,
-    /// Where below the node errors are shown.
+    /// The path below the node at which errors are reported.
     pub(crate) field_path: Option<String>,
     pub(crate) optional_old_self: bool,
-    /// Whether the rule is one about changes.
+    /// Whether it is a transition rule.
     pub(crate) uses_old_self: bool,
 }
 
@@ -76,7 +76,7 @@ impl Rules {
         }
     }
 
-    /// The rules that `stated` states about data of `schema`: the same, but within `allOf`.
+    /// The rules of `stated` for data of `schema`; the two differ only within `allOf`.
     fn node(stated: &Structural, schema: &Structural, decl: Option<Arc<Decl>>, root: bool) -> Option<Self> {
         if !states_rules(stated) {
             return None;
@@ -120,12 +120,12 @@ fn decl_kind(schema: &Structural, root: bool) -> &'static str {
     }
 }
 
-/// Whether a schema has rules, also within `allOf`.
+/// Whether a schema has rules, including those within `allOf`.
 fn states_rules(schema: &Structural) -> bool {
     schema.has_rules || !schema.checks.all_of.is_empty() || schema.children().any(states_rules)
 }
 
-/// What rules about a declaration may refer to.
+/// The environment of rules about a declaration.
 pub(crate) fn environment(decl: &Arc<Decl>, optional_old_self: bool, minor: u32) -> Environment {
     let this = decl.as_type();
     let old = if optional_old_self { Type::optional(this.clone()) } else { this.clone() };
@@ -137,7 +137,7 @@ pub(crate) fn environment(decl: &Arc<Decl>, optional_old_self: bool, minor: u32)
 }
 
 impl Rule {
-    /// Compiles a rule as it stands in a schema, with the functions up to a minor.
+    /// Compiles a rule of a schema, with the functions up to a minor.
     pub(crate) fn compile(rule: &Value, schema: &Structural, decl: Option<&Arc<Decl>>, minor: u32) -> Self {
         let text = |field: &str| rule[field].as_str().unwrap_or_default().to_owned();
         let optional_old_self = rule["optionalOldSelf"] == true;
@@ -162,7 +162,7 @@ impl Rule {
         }
     }
 
-    /// What stands for the rule in errors.
+    /// The text that represents the rule in errors.
     pub(super) fn words(&self) -> &str {
         let message = self.message.trim();
         if message.is_empty() { self.text.trim() } else { message }

@@ -1,4 +1,4 @@
-//! What a schema looks like to expressions (`SchemaDeclType`): types, and how large values may be.
+//! The declarations of schemas for expressions (`SchemaDeclType`): types, and how large values may be.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,16 +9,17 @@ use crate::cel::decl::{Decl, ListEquality, Shape};
 use crate::cel::escape::escape;
 use crate::schema::structural::{Additional, ListType, Structural};
 
-/// The largest request, in bytes.
+/// Maximum size of a request, in bytes.
 const REQUEST: u64 = 3 << 20;
-/// The largest string: a request less its quotes.
+/// Maximum length of a string: that of a request without the quotes.
 const LONGEST: u64 = REQUEST - 2;
-/// Longest texts of formats, in bytes.
+/// Maximum lengths of formatted texts, in bytes.
 const DURATION: u64 = 32;
 const DATE: u64 = 12;
 const DATE_TIME: u64 = 32;
 
-/// The declaration of a schema; `None` if expressions cannot see it. `root`: it is that of a whole object.
+/// The declaration of a schema; `None` if expressions cannot use it. `root` marks the schema of a whole
+/// object.
 pub(crate) fn declare(schema: &Structural, root: bool, name: &str) -> Option<Arc<Decl>> {
     let mut decl = if is_int_or_string(schema) {
         let most = schema.checks.max_length.map_or(LONGEST, |most| most.saturating_mul(4));
@@ -50,7 +51,7 @@ fn kind(schema: &Structural, root: bool) -> &'static str {
 fn list(schema: &Structural, name: &str) -> Option<Decl> {
     let inner = schema.items.as_deref()?;
     let items = declare(inner, inner.embedded_resource, &format!("{name}.@idx"))?;
-    // Less the brackets; a comma with each.
+    // Without the brackets; each element has a comma.
     let most = schema.checks.max_items.unwrap_or(LONGEST / (items.min_size + 1));
     let equality = match schema.list_type {
         ListType::Atomic => ListEquality::Ordered,
@@ -63,7 +64,7 @@ fn list(schema: &Structural, name: &str) -> Option<Decl> {
 fn object(schema: &Structural, root: bool, name: &str) -> Option<Decl> {
     if !root && let Some(Additional::Of(inner)) = &schema.additional {
         let values = declare(inner, inner.embedded_resource, &format!("{name}.@elem"))?;
-        // Less the braces; quotes, a colon and a comma with each, and two letters of a key.
+        // Without the braces; each entry has two quotes, a colon, a comma and two characters of a key.
         let most = schema.checks.max_properties.unwrap_or(LONGEST / (values.min_size + 6));
         return Some(Decl::new(Shape::Map(values), most, 2));
     }
@@ -89,7 +90,7 @@ fn object(schema: &Structural, root: bool, name: &str) -> Option<Decl> {
     Some(Decl::new(Shape::Object(fields), 0, size))
 }
 
-/// What expressions see of every whole object: its type and its name.
+/// The fields of every whole object that expressions see: its type and its name.
 fn of_every_object(name: &str) -> BTreeMap<String, Arc<Decl>> {
     let text = || Arc::new(Decl::new(Shape::String, LONGEST, 2));
     let names = BTreeMap::from([("name".to_owned(), text()), ("generateName".to_owned(), text())]);
@@ -104,7 +105,7 @@ fn of_every_object(name: &str) -> BTreeMap<String, Arc<Decl>> {
 
 fn text(schema: &Structural) -> Decl {
     let checks = &schema.checks;
-    // Only the usual spelling of a format makes more than a string of it.
+    // Only the usual spelling of a format has a type other than string.
     match checks.format.as_ref().map_or("", |named| named.name.as_str()) {
         "byte" => Decl::new(Shape::Bytes, checks.max_length.unwrap_or(LONGEST), 2),
         "duration" => Decl::new(Shape::Duration, DURATION, 3),
@@ -123,7 +124,7 @@ fn text(schema: &Structural) -> Decl {
     }
 }
 
-/// How many times data of a declaration fits into one request (`maxCardinality`).
+/// How often data of a declaration fits into one request (`maxCardinality`).
 pub(crate) fn cardinality(decl: &Decl) -> u64 {
     REQUEST / (decl.min_size + 1)
 }

@@ -1,4 +1,4 @@
-//! Judging an object by the rules of its schema.
+//! Evaluates the rules of a schema on an object.
 
 use serde_json::{Map, Value as Json};
 
@@ -14,12 +14,12 @@ use crate::schema::ratchet;
 use crate::schema::ratchet::Before;
 use crate::schema::structural::Structural;
 
-/// The most that all rules of an object may cost.
+/// Cost limit of all rules of an object.
 const OBJECT_LIMIT: u64 = 10_000_000;
 const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/// Errors, and warnings about what is tolerated.
+/// Returns errors, and warnings about broken rules that are tolerated.
 pub(super) fn evaluate(
     rules: &Rules,
     schema: &Structural,
@@ -30,22 +30,22 @@ pub(super) fn evaluate(
     let old = judged.old.filter(|_| judged.ratchets);
     let here = old.map(|old| Pair { new: judged.object, old, schema });
     let tolerance = Tolerance { here, above: None, schema };
-    // Running out of budget ends the walk; the error says so.
+    // Running out of budget ends the walk and adds an error.
     let _ = judge.node(rules, judged.object, judged.old, tolerance, &Path::Root);
     (judge.errors, judge.warnings)
 }
 
-/// No more rules are to be evaluated.
+/// No further rules are evaluated.
 struct Exhausted;
 
 type Step = Result<(), Exhausted>;
 
-/// What is compared to find out whether a broken rule is tolerated: values and their counterparts.
+/// The values that decide whether a broken rule is tolerated, with their counterparts.
 #[derive(Debug, Clone, Copy)]
 struct Tolerance<'a> {
     /// The value itself, if it has a counterpart.
     here: Option<Pair<'a>>,
-    /// The nearest value above that has one.
+    /// The nearest parent that has a counterpart.
     above: Option<Pair<'a>>,
     /// The schema of the value.
     schema: &'a Structural,
@@ -66,7 +66,7 @@ impl<'a> Tolerance<'a> {
             .is_some_and(|Pair { new, old, schema }| ratchet::is_same(new, old.into(), schema))
     }
 
-    /// What holds for a part of the value, of this schema; `old` is its counterpart.
+    /// The tolerance for a part of the value with this schema; `old` is its counterpart.
     fn below(self, new: &'a Json, old: Option<&'a Json>, schema: &'a Structural) -> Self {
         match self.here {
             Some(here) => Self { here: old.map(|old| Pair { new, old, schema }), above: Some(here), schema },
@@ -74,7 +74,7 @@ impl<'a> Tolerance<'a> {
         }
     }
 
-    /// What holds for branches of the same value.
+    /// The tolerance for branches of the same value.
     fn branch(self) -> Self {
         Self { here: None, ..self }
     }
@@ -155,7 +155,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// The rules of one node.
+    /// Evaluates the rules of one node.
     fn own(
         &mut self,
         rules: &Rules,
@@ -211,7 +211,7 @@ impl Judge<'_> {
         }
     }
 
-    /// An error that is not about the value: it shows the type in its place, and is never tolerated.
+    /// Reports an error that is not about the value: it shows the type instead, and is never tolerated.
     fn fail(&mut self, node: &Node<'_>, detail: &str) {
         self.errors.push(FieldError::invalid(node.path.to_string(), node.kind, detail));
     }
@@ -251,7 +251,7 @@ impl Judge<'_> {
     }
 }
 
-/// The value that a rule is about.
+/// The value that a rule validates.
 struct Node<'n> {
     value: &'n Json,
     kind: &'static str,

@@ -1,11 +1,10 @@
-//! The path of a field that a rule's errors are shown at (`fieldPath`).
+//! Resolves the path of the field at which a rule reports errors (`fieldPath`).
 
 use crate::schema::structural::{Additional, Structural};
 
-/// The path as errors print it, without a dot before it; the schema must know each of its parts.
+/// Returns the path as errors print it, without a leading dot. The schema must contain each of its parts.
 ///
-/// # Errors
-/// What is wrong with the path.
+/// # Errors The reason why the path is invalid.
 pub(crate) fn resolve(path: &str, schema: &Structural) -> Result<String, String> {
     let mut at = Some(schema);
     let mut out = String::new();
@@ -33,7 +32,7 @@ pub(crate) fn resolve(path: &str, schema: &Structural) -> Result<String, String>
     Ok(out)
 }
 
-/// The name that comes next, and what follows it.
+/// The first name of the path, and the rest.
 fn next(path: &str) -> Result<(String, &str), String> {
     if let Some(rest) = path.strip_prefix('.') {
         let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_name_properties_and_keys_that_the_schema_knows() {
+    fn resolves_only_properties_and_keys_of_the_schema() {
         let schema = Structural::read(&json!({"type": "object", "properties": {
             "a": {"type": "object", "properties": {"b.c": {"type": "string"}}},
             "m": {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": {"type": "string"}}}}}}));

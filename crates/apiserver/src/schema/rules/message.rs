@@ -1,4 +1,4 @@
-//! What is said of a rule that an object breaks.
+//! Messages about broken rules.
 
 use serde_json::Value as Json;
 
@@ -7,15 +7,14 @@ use crate::cel::value::{Fault, Value};
 use crate::field::{Cause, FieldError, Shown};
 use crate::profile::Profile;
 
-/// The longest message that an expression may give, in bytes.
+/// Maximum length of the message of an expression, in bytes.
 const LONGEST: usize = 5 << 10;
-/// The most that one evaluation may cost.
+/// Cost limit of one evaluation.
 pub(super) const CALL_LIMIT: u64 = 1_000_000;
 
-/// The message of an expression, or `None` for the message that stands in the rule.
+/// The message of a `messageExpression`, or `None` for the message in the rule.
 ///
-/// # Errors
-/// The budget is used up, in the words of the server.
+/// # Errors The budget or the cost limit is exceeded; the message of the server.
 pub(super) fn from_expression<'a>(
     rule: &'a Rule,
     variables: &[Result<Value<'a>, Fault>],
@@ -46,7 +45,7 @@ pub(super) fn from_expression<'a>(
     }
 }
 
-/// The message of the rule itself.
+/// The message in the rule.
 pub(super) fn plain(rule: &Rule) -> String {
     match rule.message.trim() {
         "" => format!("failed rule: {}", rule.words()),
@@ -54,7 +53,7 @@ pub(super) fn plain(rule: &Rule) -> String {
     }
 }
 
-/// What an error of the evaluation says.
+/// The message for an error during evaluation.
 pub(super) fn of_fault(rule: &Rule, fault: &Fault) -> String {
     let (text, words) = (fault.text(), rule.words());
     match fault {
@@ -72,7 +71,7 @@ pub(super) fn of_fault(rule: &Rule, fault: &Fault) -> String {
     }
 }
 
-/// The value that the error of a broken rule shows.
+/// The value in the error of a broken rule.
 pub(super) fn shown(value: &Json, kind: &str, profile: &Profile) -> Shown {
     if !profile.rules_show_values {
         return Shown::Json(Json::from(kind));

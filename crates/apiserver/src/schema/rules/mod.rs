@@ -1,8 +1,8 @@
 //! Rules of schemas (`x-kubernetes-validations`).
 //!
-//! [`declare`] says what a schema looks like to expressions, [`compile`] compiles its rules once, and [`evaluate`]
-//! judges an object by them, with the stored one beside it. What is checked of rules when a definition is written
-//! stands in `crd::rules`.
+//! [`declare`] declares a schema for expressions, [`compile`] compiles its rules once, and [`evaluate`]
+//! evaluates them on an object and its stored version. `crd::rules` validates rules when a definition is
+//! written.
 
 pub(crate) mod compile;
 pub(crate) mod declare;
@@ -21,18 +21,18 @@ use crate::profile::Profile;
 const NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the \
                            existing errors to complete validation";
 
-/// An object to be judged by rules, and what it is compared with.
+/// An object to validate with rules, and the object to compare it with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Judged<'a> {
     pub(crate) object: &'a Value,
     /// The stored object, if there is one.
     pub(crate) old: Option<&'a Value>,
-    /// Whether rules that fail on unchanged parts only warn.
+    /// Whether rules that unchanged parts break only cause warnings.
     pub(crate) ratchets: bool,
 }
 
-/// The errors of the rules of a schema, given the errors that were found before them, and warnings about rules that
-/// unchanged parts break.
+/// Returns the errors of the rules of a schema, and warnings about rules that unchanged parts break. `found`
+/// are the errors of earlier validation.
 pub(crate) fn check(
     rules: &Rules,
     schema: &Structural,
@@ -49,7 +49,7 @@ pub(crate) fn check(
     evaluate::evaluate(rules, schema, judged, profile)
 }
 
-/// Whether rules could meet values of the wrong shape after an error of this kind.
+/// Whether an error of this kind means that rules could read values of the wrong shape.
 fn blocks(cause: Cause, profile: &Profile) -> bool {
     match cause {
         Cause::Required | Cause::TypeInvalid | Cause::TooLong | Cause::TooMany => true,

@@ -1,4 +1,4 @@
-//! `anyOf`, `oneOf`, `allOf` and `not`. Nothing within their branches is compared with the stored object.
+//! `anyOf`, `oneOf`, `allOf` and `not`. Ratcheting does not apply within their branches.
 
 use serde_json::{Value, json};
 

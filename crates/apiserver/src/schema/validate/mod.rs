@@ -1,7 +1,7 @@
-//! Checks a value against a structural schema, collecting all errors in a fixed order.
+//! Validates a value against a structural schema, and collects all errors in a fixed order.
 //!
-//! Per node: type, compositions, string, format, number, list, enum, object. Where a counterpart in the stored object is
-//! given and equal, the node is not looked at: whatever is wrong with it was wrong before (ratcheting).
+//! Order per node: type, compositions, string, format, number, list, enum, object. A node that equals its
+//! counterpart in the stored object is skipped: its errors are not new (ratcheting).
 
 use serde_json::{Map, Value, json};
 
@@ -15,23 +15,23 @@ use crate::profile::Profile;
 mod composition;
 mod scalar;
 
-/// How paths are written, and the wordings of the minor.
+/// The form of paths, and the wordings of the minor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'p> {
     pub(crate) profile: &'p Profile,
-    /// What field paths begin with.
+    /// Prefix of all field paths.
     pub(crate) field_prefix: &'p str,
 }
 
-/// What a walk found.
+/// The result of a validation.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) errors: Vec<FieldError>,
-    /// How many checks applied; decides which failing branch of a composition is shown.
+    /// Number of checks that applied; decides which failing branch of a composition is reported.
     matches: u32,
 }
 
-/// Checks a whole value. `old` is the stored value if unchanged parts are to be tolerated.
+/// Validates a whole value. `old` is the stored value, if unchanged parts are tolerated.
 pub(crate) fn validate(
     value: &Value,
     old: Option<Before<'_>>,
@@ -43,7 +43,7 @@ pub(crate) fn validate(
     found.errors
 }
 
-/// One walk over a value along its schema.
+/// A walk over a value along its schema.
 struct Walk<'p> {
     context: Context<'p>,
 }
@@ -86,7 +86,7 @@ impl Walk<'_> {
         path.under(self.context.field_prefix)
     }
 
-    /// An error of the kind that says what stands `in body`.
+    /// An error whose detail says `in body`.
     fn in_body(&self, path: &Path<'_>, value: Shown, words: &str) -> FieldError {
         let detail = format!("{path} in body {words}");
         FieldError { cause: Cause::Invalid, field: self.field(path), value, detail }
@@ -117,7 +117,7 @@ impl Walk<'_> {
         let fits = has(actual) || float_as_int || int_as_float;
         let is_text = matches!(value, Value::String(_) | Value::Array(_));
         if let Some(named) = self.format(schema) {
-            // A format takes the place of the type in what is expected.
+            // Errors name the format instead of the expected type.
             if !is_text && !fits {
                 found.errors.push(wrong(&named.name, number_format));
                 return;
@@ -187,7 +187,7 @@ impl Walk<'_> {
         for (place, (name, value, property)) in schema.along(map.iter()).enumerate() {
             if let Some(property) = property.or_else(|| schema.additional()) {
                 let counterpart = before.find(place, name);
-                // Most values of an update are as they were; a short way out for the shortest of them.
+                // Most values of an update are unchanged scalars, so skip those early.
                 if !counterpart.is_some_and(|old| ratchet::is_same_scalar(value, old)) {
                     self.node(value, counterpart, property, &path.key(name), found);
                 }
@@ -232,7 +232,7 @@ impl Findings {
     }
 }
 
-/// The type of a value as schemas name it, and its number format as Go's types have it.
+/// The schema type of a value, and its number format in Go.
 fn type_of(value: &Value) -> (&'static str, &'static str) {
     match value {
         Value::Null => ("null", ""),
@@ -249,8 +249,8 @@ fn is_integral(value: &Value) -> bool {
     value.as_f64().is_some_and(|float| float.fract() == 0.0)
 }
 
-/// Equality with an enum value. A number is converted to the type of the enum value first, which cuts its fraction
-/// where that is an integer.
+/// Whether a value equals an enum value. A number is first converted to the type of the enum value, which
+/// truncates it if that is an integer.
 #[expect(clippy::float_cmp, reason = "an enum value is either exactly this number or not")]
 fn same(allowed: &Value, value: &Value) -> bool {
     match (allowed.as_f64(), value.as_f64()) {

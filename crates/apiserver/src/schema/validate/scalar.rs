@@ -1,4 +1,4 @@
-//! Strings and numbers.
+//! Validation of strings and numbers.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ use crate::schema::path::Path;
 use crate::schema::structural::Structural;
 
 impl Walk<'_> {
-    /// The format of a schema, if this minor holds values to it.
+    /// The format of a schema, if this minor enforces it.
     pub(super) fn format<'s>(&self, schema: &'s Structural) -> Option<&'s Named> {
         let named = schema.checks.format.as_ref()?;
         let fits = named.format.number_type().is_none_or(|kind| schema.types.contains(&kind));
         (fits && named.format.is_known_to(self.context.profile.minor)).then_some(named)
     }
 
-    /// Length and pattern (only the first that fails), then format.
+    /// Checks length and pattern (reports only the first failure), then the format.
     pub(super) fn string(&self, text: &str, schema: &Structural, path: &Path<'_>, found: &mut Findings) {
         let checks = &schema.checks;
         let shown = || Shown::Json(json!(text));
@@ -44,7 +44,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Range of the type, then multiples and bounds, each of which has to be in that range as well.
+    /// Checks the range of the type, then multiples and bounds. Each of these must itself be in that range.
     pub(super) fn number(&self, number: &Number, schema: &Structural, path: &Path<'_>, found: &mut Findings) {
         let checks = &schema.checks;
         let Some(value) = number.as_f64() else { return };
@@ -57,7 +57,7 @@ impl Walk<'_> {
             let field = if self.context.field_prefix.is_empty() { "" } else { self.context.field_prefix };
             found.errors.push(FieldError::invalid(field, json!(""), detail));
         };
-        // The largest of 64 bits is itself as an integer, but one too many as a float.
+        // The maximum of `int64` is valid as an integer, but its float is one too large.
         check("Checked", if number.as_i64() == Some(i64::MAX) { value.next_down() } else { value });
         let bounds = [
             ("MultipleOf", checks.multiple_of),
@@ -77,7 +77,7 @@ impl Walk<'_> {
     }
 }
 
-/// What multiples and bounds say of a number.
+/// Messages about violated multiples and bounds.
 fn out_of_bounds(number: &Number, value: f64, schema: &Structural) -> Vec<String> {
     let checks = &schema.checks;
     let mut wrong = Vec::new();
@@ -102,12 +102,12 @@ fn out_of_bounds(number: &Number, value: f64, schema: &Structural) -> Vec<String
     wrong
 }
 
-/// A bound as the server prints it beside a value: beside an integer its fraction is cut.
+/// A bound as the server prints it: truncated, if the value is an integer.
 fn bound(bound: f64, beside: &Number) -> String {
     gotext::float(if beside.is_f64() { bound } else { bound.trunc() })
 }
 
-/// What type and format demand of numbers (`validate.IsValueValidAgainstRange`).
+/// The range that type and format require of numbers (`validate.IsValueValidAgainstRange`).
 struct Range<'a> {
     kind: &'static str,
     format: Option<&'a Named>,

@@ -1,4 +1,4 @@
-//! Texts and order of schema errors.
+//! Tests of the messages and the order of schema errors.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn check(minor: u32, schema: &Value, old: Option<&Value>, value: &Value, texts: 
 }
 
 #[test]
-fn an_enum_names_its_values_in_the_order_of_the_schema() {
+fn an_enum_error_lists_the_values_in_the_order_of_the_schema() {
     let schema = json!({"type": "object", "properties": {"l": {"type": "array",
         "items": {"type": "string", "enum": ["openshift-samples", "baremetal"]}}}});
     check(
@@ -26,7 +26,7 @@ fn an_enum_names_its_values_in_the_order_of_the_schema() {
 }
 
 #[test]
-fn properties_come_before_what_is_required_and_in_alphabetical_order() {
+fn errors_of_properties_are_sorted_and_precede_missing_required_ones() {
     let schema = json!({"type": "object", "required": ["z"], "properties": {
         "b": {"type": "integer", "maximum": 1}, "a": {"type": "string", "enum": ["x"]},
         "c": {"type": "array", "maxItems": 1, "items": {"type": "string"}}}});
@@ -46,7 +46,7 @@ fn properties_come_before_what_is_required_and_in_alphabetical_order() {
 }
 
 #[test]
-fn unchanged_parts_are_tolerated_and_changed_lists_are_judged_whole() {
+fn unchanged_parts_are_tolerated_and_changed_lists_are_validated_entirely() {
     let schema = json!({"type": "object", "properties": {
         "l": {"type": "array", "items": {"type": "string", "enum": ["a"]}}, "n": {"type": "integer"}}});
     let old = json!({"l": ["b"], "n": 1});
@@ -73,7 +73,7 @@ fn elements_of_map_lists_correlate_by_their_keys() {
 }
 
 #[test]
-fn compositions_show_their_own_error_and_that_of_the_best_branch() {
+fn a_composition_reports_its_own_error_and_those_of_the_best_branch() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
         "oneOf": [{"required": ["a"]}, {"required": ["b"]}]});
     check(
@@ -98,7 +98,7 @@ fn compositions_show_their_own_error_and_that_of_the_best_branch() {
 }
 
 #[test]
-fn a_wrong_number_of_properties_hides_nothing_from_1_28_on() {
+fn a_wrong_number_of_properties_hides_no_errors_since_1_28() {
     let schema = json!({"type": "object", "minProperties": 3, "maxProperties": 1, "required": ["mode"],
         "properties": {"a": {"type": "string", "enum": ["x"]}, "b": {"type": "string"}}});
     let value = json!({"a": "y", "b": ""});

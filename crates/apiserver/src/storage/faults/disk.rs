@@ -1,33 +1,33 @@
-//! A disk in memory that knows what was synced, and fails on order.
+//! A disk in memory that tracks synced data and fails on request.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use redb::StorageBackend;
 
-/// What a disk writes at once, in bytes.
+/// Number of bytes that a disk writes atomically.
 const SECTOR: usize = 512;
 
 /// When and how a disk fails.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fault {
-    /// The number of the first operation that fails, counted from now.
+    /// Index of the first operation that fails, counted from now.
     pub(super) from: usize,
-    /// The system's number of the error.
+    /// The OS error number.
     pub(super) error: i32,
-    /// Whether all that would write fails from then on, until the disk is healed; otherwise only this operation does.
+    /// Whether all later writes fail as well, until the disk is healed.
     pub(super) lasting: bool,
 }
 
-/// A disk. Copies are the same disk.
+/// A disk. Clones share its content.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Disk(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// What a process reads.
+    /// The content that processes read.
     cached: Vec<u8>,
-    /// What is left when the machine goes down.
+    /// The content that survives a crash of the machine.
     synced: Vec<u8>,
     operations: usize,
     fault: Option<Fault>,
@@ -43,12 +43,12 @@ impl Disk {
         Arc::new(self)
     }
 
-    /// A disk with what this one has now.
+    /// A disk with the current content of this one.
     pub(super) fn as_cached(&self) -> Self {
         Self::holding(self.0.lock().unwrap().cached.clone())
     }
 
-    /// A disk with what this one has after the machine went down.
+    /// A disk with the content of this one after a crash of the machine.
     pub(super) fn as_synced(&self) -> Self {
         Self::holding(self.0.lock().unwrap().synced.clone())
     }
@@ -62,7 +62,7 @@ impl Disk {
         self.0.lock().unwrap().fault = None;
     }
 
-    /// Writes nonsense over all but the header.
+    /// Overwrites everything except the header.
     pub(super) fn garble(&self) {
         self.0.lock().unwrap().cached[4096..].fill(0xff);
     }
@@ -124,7 +124,7 @@ impl StorageBackend for Disk {
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut state = self.0.lock().unwrap();
         let outcome = state.operate(true);
-        // A write that fails may have come half way, but a sector is written whole or not at all.
+        // A failed write may be partial, but sectors are written atomically.
         let done = if outcome.is_ok() { data.len() } else { data.len() / 2 / SECTOR * SECTOR };
         let start = usize::try_from(offset).unwrap();
         state.cached[start..start + done].copy_from_slice(&data[..done]);

@@ -1,5 +1,5 @@
-//! A server on a disk that fails at each of its operations in turn: nobody sees what is refused, and nothing that was
-//! answered is lost.
+//! Tests of a server on a disk that fails at each of its operations in turn: clients never see rejected
+//! writes, and no acknowledged write is lost.
 
 mod disk;
 
@@ -19,7 +19,7 @@ use crate::request::{Method, Request};
 use crate::service::Shared;
 use crate::watch::{Poll, Watch};
 
-/// Names of objects, with what their field `data.n` says.
+/// Names of objects, with the value of their field `data.n`.
 type Content = BTreeMap<String, String>;
 
 fn now() -> Time {
@@ -40,10 +40,10 @@ fn map(name: &str, n: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "n": n } })
 }
 
-/// The objects that a run writes.
+/// Names of the objects that a run writes.
 const NAMES: [&str; 4] = ["a", "b", "c", "last"];
 
-/// What the writes of a run do to which object: a text to store, or nothing to delete.
+/// The writes of a run: an object, and the value to store or `None` to delete it.
 const WRITES: [(&str, Option<&str>); 6] =
     [("a", Some("1")), ("b", Some("1")), ("a", Some("2")), ("b", None), ("c", Some("1")), ("c", None)];
 
@@ -57,11 +57,11 @@ fn write(content: &Content, name: &str, n: Option<&str>) -> Write {
     }
 }
 
-/// A watch of the maps from now on, and what it was told.
+/// A watch of the ConfigMaps, and the objects that its events contain.
 struct Follower {
     watch: Watch,
     told: Content,
-    /// The highest revision that it was told.
+    /// The highest revision of its events.
     revision: u64,
 }
 
@@ -93,7 +93,7 @@ impl Follower {
     }
 }
 
-/// The storage of a server, with a watcher that looks while a commit is under way.
+/// The storage of a server, with a watch that is polled during commits.
 struct Watched {
     data: DataDir,
     shared: Arc<OnceLock<Shared>>,
@@ -120,7 +120,7 @@ impl Storage for Watched {
     }
 }
 
-/// A new server and a disk that holds what it has.
+/// A new server, and a disk with its objects.
 fn beginning() -> (ApiServer, Disk) {
     let mut server = ApiServer::builder().saved(Saved::default()).build(now());
     let disk = Disk::default();
@@ -130,7 +130,7 @@ fn beginning() -> (ApiServer, Disk) {
     (server, disk)
 }
 
-/// What is on a disk, and its revision.
+/// The content of a disk, and its revision.
 fn reopened(disk: Disk) -> (Content, u64) {
     let mut data = DataDir::on(disk.shared(), "data".to_owned()).unwrap();
     let saved = data.begin().unwrap();
@@ -138,11 +138,11 @@ fn reopened(disk: Disk) -> (Content, u64) {
     (maps.map(|(key, object)| (key.name.clone(), text(object))).collect(), saved.revision)
 }
 
-/// Plays all writes on a disk that fails at its n-th operation. Tells whether it failed at all.
+/// Runs all writes on a disk that fails at its n-th operation. Returns whether it failed at all.
 fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
     disk.fail(fault);
     let Ok(data) = DataDir::on(disk.clone().shared(), "data".to_owned()) else {
-        // Nothing was answered yet.
+        // Nothing was acknowledged yet.
         disk.heal();
         assert_eq!(reopened(disk.clone()).0, Content::new());
         return true;
@@ -176,10 +176,10 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
                 assert!(disk.has_failed(), "{written:?}");
                 refused = Some(next);
             }
-            // There is nothing to delete, since it was refused.
+            // There is nothing to delete, because creating it was rejected.
             Err(code) => assert_eq!((code, n), (404, None)),
         }
-        // A machine that goes down now, or a process that is killed, has all that was answered.
+        // If the machine or the process crashes now, all acknowledged writes survive.
         if written.is_err() {
             for after in [disk.as_cached(), disk.as_synced()] {
                 let found = reopened(after).0;
@@ -196,7 +196,7 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
             disk.heal();
         }
     }
-    // The storage may have what was refused until it takes a write again.
+    // Until its next successful write, the storage may contain rejected writes.
     let last = write(&known, "last", Some("1"));
     if shared.write(&last, &Identity::admin(), now()).is_err() {
         disk.heal();
@@ -206,7 +206,7 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
     let told = follower.lock().unwrap().as_ref().unwrap().revision;
     let revision = shared.with(|server| server.revision()).max(told);
     let failed = disk.has_failed();
-    // What was answered is durable without anything being closed.
+    // Acknowledged writes are durable without closing anything.
     for after in [disk.as_cached(), disk.as_synced()] {
         let found = reopened(after);
         assert_eq!((found.0, found.1 >= revision), (known.clone(), true));
@@ -218,7 +218,7 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
 }
 
 #[test]
-fn whatever_operation_of_the_disk_fails_refused_writes_are_not_seen_and_answered_ones_stay() {
+fn a_failing_disk_never_shows_rejected_writes_and_never_loses_acknowledged_ones() {
     let (server, disk) = beginning();
     for error in [28, 5] {
         let mut number = 0;
@@ -230,7 +230,7 @@ fn whatever_operation_of_the_disk_fails_refused_writes_are_not_seen_and_answered
 }
 
 #[test]
-fn what_was_derived_of_refused_writes_is_taken_back_as_well() {
+fn state_derived_from_rejected_writes_is_reverted() {
     let (server, disk) = beginning();
     let data = DataDir::on(disk.clone().shared(), "data".to_owned()).unwrap();
     let shared = Shared::stored(server, SetClock::at(now()), Box::new(data), Box::new(|_| {})).unwrap();
@@ -274,7 +274,7 @@ fn what_was_derived_of_refused_writes_is_taken_back_as_well() {
 }
 
 #[test]
-fn a_file_that_is_damaged_while_the_server_works_is_an_error() {
+fn damage_to_the_file_of_a_running_server_is_an_error() {
     let (_, disk) = beginning();
     let mut data = DataDir::on(disk.clone().shared(), "data".to_owned()).unwrap();
     disk.fail(Fault { from: 0, error: 5, lasting: true });

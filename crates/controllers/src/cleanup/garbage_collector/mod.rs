@@ -1,9 +1,11 @@
-//! The garbage collector: objects of any kind go when the last of their owners is gone.
+//! The garbage collector deletes objects of any kind when their last owner is gone.
 //!
-//! It carries out what a deletion leaves to it: in the background (dependents go after their owner), in the foreground
-//! (finalizer `foregroundDeletion`: the owner stays until the dependents that block it are gone) and as orphans (finalizer
-//! `orphan`: dependents lose the owner, and stay). An index of dependents by the uid of their owners makes a change cost
-//! what hangs on it.
+//! It implements the propagation policies of deletions:
+//! - Background: dependents are deleted after their owner.
+//! - Foreground (finalizer `foregroundDeletion`): the owner stays until all blocking dependents are gone.
+//! - Orphan (finalizer `orphan`): dependents lose the owner reference and stay.
+//!
+//! An index of dependents by owner uid limits the cost of a change to the affected objects.
 
 mod references;
 
@@ -22,22 +24,22 @@ use self::references::{Owners, is_waiting, keeps, owner, owners};
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
-/// The finalizer of an owner that waits until its dependents are gone.
+/// The finalizer of an owner that waits for the deletion of its dependents.
 const FOREGROUND: &str = "foregroundDeletion";
-/// The finalizer of an owner whose dependents are to stay.
+/// The finalizer of an owner whose dependents are kept.
 const ORPHAN: &str = "orphan";
 
 /// The garbage collector of kube-controller-manager.
 #[derive(Debug, Clone, Default)]
 pub struct GarbageCollector {
     queue: WorkQueue,
-    /// The objects that name an owner of this uid.
+    /// The keys of objects by the uids of their owners.
     dependents: BTreeMap<String, BTreeSet<Key>>,
     started: bool,
 }
 
 impl GarbageCollector {
-    /// A collector that has not looked at anything yet.
+    /// Creates a garbage collector.
     pub fn new() -> Self {
         Self::default()
     }
@@ -52,7 +54,7 @@ impl GarbageCollector {
         self.queue.answered(input.answers, input.now);
     }
 
-    /// Indexes all objects, and lets those go into the queue that it has something to do with.
+    /// Indexes all objects and queues those that may need a write.
     fn look_at_all(&mut self, view: &View) {
         let mut looked_at = Vec::new();
         for (key, object) in view.objects() {
@@ -71,7 +73,8 @@ impl GarbageCollector {
         }
     }
 
-    /// Takes a change in: its object, what hangs on it, and the owners that may have waited for it.
+    /// Updates the index with a change and queues the object, its dependents, and the owners that may wait
+    /// for it.
     fn follow(&mut self, change: &Change, view: &View) {
         let is_gone = change.kind == ChangeKind::Deleted;
         let object = &change.object;
@@ -108,14 +111,14 @@ impl GarbageCollector {
         }
     }
 
-    /// Looks at what hangs on an owner that is gone, or on its way out.
+    /// Queues the dependents of an owner that is gone or terminating.
     fn bereave(&mut self, owner: &str) {
         for dependent in self.dependents.get(owner).into_iter().flatten() {
             self.queue.add(dependent.clone());
         }
     }
 
-    /// Looks at the owners that may have waited for an object.
+    /// Queues the terminating owners of an object, which may wait for it.
     fn tell_owners(&mut self, object: &Object, view: &View) {
         for reference in owners(object) {
             if let Some((key, found)) = owner(reference, object.namespace(), view).into_found()
@@ -126,13 +129,13 @@ impl GarbageCollector {
         }
     }
 
-    /// The dependents of an object, by what the index knows, that still name it.
+    /// The indexed dependents of an object that still exist.
     fn dependents<'v>(&self, of: &Object, view: &'v View) -> Vec<(&Key, &'v Object)> {
         let keys = self.dependents.get(of.uid()).into_iter().flatten();
         keys.filter_map(|key| Some((key, view.get_key(key)?))).collect()
     }
 
-    /// Takes the owner out of its dependents, then lets it go.
+    /// Removes the owner references from dependents and then the `orphan` finalizer from their owner.
     fn orphan_dependents(&self, key: &Key, owner: &Object, view: &View) -> Vec<Write> {
         let dependents = self.dependents(owner, view);
         let mut writes: Vec<Write> = dependents
@@ -145,7 +148,7 @@ impl GarbageCollector {
         writes
     }
 
-    /// Whether no dependent of a deleted owner blocks it any more.
+    /// Whether no dependent blocks the deletion of the owner.
     fn may_go(&self, owner: &Object, view: &View) -> bool {
         !self.dependents(owner, view).iter().any(|(_, dependent)| {
             owners(dependent)
@@ -154,7 +157,7 @@ impl GarbageCollector {
         })
     }
 
-    /// What becomes of an object by the state of its owners.
+    /// The write that the state of an object's owners requires, if any.
     fn judge(&self, key: &Key, object: &Object, view: &View) -> Option<Write> {
         let Owners { solid, waiting, dangling } = Owners::of(object, view);
         if dangling.is_empty() && waiting.is_empty() {
@@ -165,7 +168,7 @@ impl GarbageCollector {
         }
         let dependents = self.dependents(object, view);
         if !waiting.is_empty() && !dependents.is_empty() {
-            // In a circle nobody may wait for the other.
+            // In a cycle of owners, each would wait for the other.
             if dependents.iter().any(|(_, dependent)| is_waiting(dependent)) && blocks(object) {
                 return Some(unblocked(key, object));
             }
@@ -197,7 +200,7 @@ fn deletion(key: &Key, object: &Object, policy: Propagation) -> Write {
     Write::delete_with(&Resource::of(key, object), &key.namespace, &key.name, options)
 }
 
-/// Changes metadata of an object that nobody has changed meanwhile.
+/// Patches metadata of an object on the condition that nobody else has changed it.
 fn patch(key: &Key, object: &Object, field: &str, list: &[Value]) -> Write {
     let patch = json!({ "metadata": { "resourceVersion": object.resource_version(), field: list } });
     Write::merge_patch(&Resource::of(key, object), &key.namespace, &key.name, patch)

@@ -1,4 +1,4 @@
-//! What the owners that an object names are to it.
+//! Owner references of an object and the state of the owners.
 
 use serde_json::Value;
 use windtunnel_core::resources;
@@ -7,28 +7,28 @@ use windtunnel_core::{Key, Object, Resource, View};
 
 use super::{FOREGROUND, uid};
 
-/// The owners that an object names.
+/// The owner references of an object.
 pub(super) fn owners(object: &Object) -> &[Value] {
     object.list("/metadata/ownerReferences")
 }
 
-/// Whether an object has this finalizer.
 pub(super) fn keeps(object: &Object, finalizer: &str) -> bool {
     object.list("/metadata/finalizers").iter().any(|name| name == finalizer)
 }
 
-/// Whether a deleted object waits until its dependents are gone.
+/// Whether an object waits in foreground deletion for its dependents.
 pub(super) fn is_waiting(object: &Object) -> bool {
     object.is_terminating() && keeps(object, FOREGROUND)
 }
 
-/// Where a reference leads.
+/// The result of resolving an owner reference.
 pub(super) enum Owner<'v> {
-    /// To an object.
+    /// The owner exists.
     Found(Key, &'v Object),
-    /// To one that is not there, or to another of its name.
+    /// The owner does not exist, or an object of the same name has another uid.
     Absent,
-    /// To a kind that nobody serves, or from a cluster-scoped object into a namespace: nothing can be told of it.
+    /// The kind is not served, or a cluster-scoped object refers to a namespaced owner. Nothing is known
+    /// about the owner.
     Unknown,
 }
 
@@ -41,7 +41,7 @@ impl<'v> Owner<'v> {
     }
 }
 
-/// Follows a reference of an object in `namespace`: owners of a namespaced kind stand in the same one.
+/// Resolves an owner reference of an object in `namespace`. Namespaced owners must be in the same namespace.
 pub(super) fn owner<'v>(reference: &Value, namespace: &str, view: &'v View) -> Owner<'v> {
     let Some(resource) = resource(reference, view) else { return Owner::Unknown };
     if resource.namespaced && namespace.is_empty() {
@@ -63,19 +63,18 @@ fn resource(reference: &Value, view: &View) -> Option<Resource> {
     })
 }
 
-/// The uids of an object's owners, by what they are to it.
+/// The uids of an object's owners by the state of the owners.
 #[derive(Debug, Default)]
 pub(super) struct Owners<'a> {
-    /// They hold it, or nothing can be told of them.
+    /// They exist, or nothing is known about them.
     pub(super) solid: Vec<&'a str>,
-    /// They wait until it is gone.
+    /// They wait in foreground deletion.
     pub(super) waiting: Vec<&'a str>,
-    /// They are gone.
+    /// They do not exist.
     pub(super) dangling: Vec<&'a str>,
 }
 
 impl<'a> Owners<'a> {
-    /// Sorts the owners that `object` names.
     pub(super) fn of(object: &'a Object, view: &View) -> Self {
         let mut sorted = Self::default();
         for reference in owners(object) {

@@ -1,4 +1,4 @@
-//! Owners and dependents of several kinds, deleted in each way.
+//! Deletion of owners and dependents of several kinds, with each propagation policy.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{CONFIG_MAPS, DEPLOYMENTS, NODES, REPLICA_SETS, SECRETS};
@@ -27,7 +27,7 @@ fn object(resource: &Resource, name: &str, owners: &[&Object]) -> Value {
     })
 }
 
-/// A Deployment that owns a ReplicaSet that owns a Secret.
+/// Creates a Deployment that owns a ReplicaSet that owns a Secret.
 fn family(rig: &mut Rig) {
     let deployment = rig.put(&DEPLOYMENTS, object(&DEPLOYMENTS, "d", &[]));
     let replica_set = rig.put(&REPLICA_SETS, object(&REPLICA_SETS, "r", &[&deployment]));
@@ -47,7 +47,7 @@ fn left(rig: &Rig) -> Vec<String> {
 }
 
 #[test]
-fn in_the_background_dependents_go_after_their_owner() {
+fn background_deletion_deletes_dependents_after_their_owner() {
     let mut rig = rig();
     family(&mut rig);
     delete(&mut rig, Propagation::Background);
@@ -56,7 +56,7 @@ fn in_the_background_dependents_go_after_their_owner() {
 }
 
 #[test]
-fn in_the_foreground_the_owner_goes_last() {
+fn foreground_deletion_deletes_the_owner_last() {
     let mut rig = rig();
     family(&mut rig);
     delete(&mut rig, Propagation::Foreground);
@@ -71,7 +71,7 @@ fn in_the_foreground_the_owner_goes_last() {
 }
 
 #[test]
-fn a_dependent_that_does_not_block_is_not_waited_for() {
+fn foreground_deletion_does_not_wait_for_dependents_that_do_not_block() {
     let mut rig = rig();
     let owner = rig.put(&DEPLOYMENTS, object(&DEPLOYMENTS, "d", &[]));
     let mut held = object(&SECRETS, "s", &[&owner]);
@@ -89,7 +89,7 @@ fn a_dependent_that_does_not_block_is_not_waited_for() {
 }
 
 #[test]
-fn orphans_lose_their_owner_and_stay() {
+fn orphan_deletion_keeps_dependents_without_owner() {
     let mut rig = rig();
     family(&mut rig);
     delete(&mut rig, Propagation::Orphan);
@@ -99,7 +99,7 @@ fn orphans_lose_their_owner_and_stay() {
 }
 
 #[test]
-fn one_owner_that_lives_is_enough() {
+fn keeps_an_object_while_one_owner_exists() {
     let mut rig = rig();
     let owners = ["d", "e"].map(|name| rig.put(&DEPLOYMENTS, object(&DEPLOYMENTS, name, &[])));
     rig.put(&SECRETS, object(&SECRETS, "s", &[&owners[0], &owners[1]]));
@@ -111,7 +111,7 @@ fn one_owner_that_lives_is_enough() {
 }
 
 #[test]
-fn an_owner_is_known_by_its_uid_in_the_namespace_of_the_dependent() {
+fn matches_owners_by_uid_and_namespace() {
     let mut rig = rig();
     let mut stranger = object(&DEPLOYMENTS, "d", &[]);
     stranger["metadata"]["namespace"] = json!("elsewhere");
@@ -126,7 +126,7 @@ fn an_owner_is_known_by_its_uid_in_the_namespace_of_the_dependent() {
 }
 
 #[test]
-fn nothing_is_concluded_of_kinds_that_nobody_serves_or_from_the_cluster_into_a_namespace() {
+fn ignores_owners_of_unknown_kinds_and_namespaced_owners_of_cluster_scoped_objects() {
     let mut rig = rig();
     let mut config_map = object(&CONFIG_MAPS, "c", &[]);
     config_map["metadata"]["ownerReferences"] =
@@ -142,7 +142,7 @@ fn nothing_is_concluded_of_kinds_that_nobody_serves_or_from_the_cluster_into_a_n
 }
 
 #[test]
-fn a_circle_ends_as_well() {
+fn deletes_a_cycle_of_owners() {
     let mut rig = rig();
     let one = rig.put(&DEPLOYMENTS, object(&DEPLOYMENTS, "d", &[]));
     let other = rig.put(&REPLICA_SETS, object(&REPLICA_SETS, "r", &[&one]));
@@ -153,7 +153,7 @@ fn a_circle_ends_as_well() {
 }
 
 #[test]
-fn a_restarted_collector_comes_to_the_same_end() {
+fn recovers_after_a_crash_at_each_write() {
     for policy in [Propagation::Background, Propagation::Foreground, Propagation::Orphan] {
         let story = |rig: &mut Rig| {
             rig.seat(|| Box::new(GarbageCollector::new()));

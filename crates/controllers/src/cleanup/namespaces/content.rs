@@ -1,4 +1,4 @@
-//! What is in a namespace: what to delete of it, and what to tell.
+//! The content of a namespace in deletion: the deletions to make and the conditions to report.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use windtunnel_core::condition::Condition;
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{DeleteOptions, Key, Object, Propagation, Resource, View, Write};
 
-/// How long an object with finalizers is expected to take.
+/// The estimated duration of finalizers.
 const FINALIZERS_TAKE: SignedDuration = SignedDuration::from_secs(15);
 
-/// The objects in a namespace.
+/// The remaining objects of a namespace.
 pub(super) struct Content<'v> {
     objects: Vec<(Key, &'v Object)>,
 }
 
 impl<'v> Content<'v> {
-    /// All objects in a namespace; while there are pods, those alone: they go first.
+    /// Returns the objects of a namespace. While it has pods, returns only the pods, which are deleted first.
     pub(super) fn of(namespace: &str, view: &'v View) -> Self {
         let pods = view.list_in(&PODS, namespace).map(|pod| (PODS.key(namespace, pod.name()), pod));
         let pods: Vec<_> = pods.collect();
@@ -25,12 +25,11 @@ impl<'v> Content<'v> {
         Self { objects }
     }
 
-    /// Whether nothing is left.
     pub(super) fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
 
-    /// Deletes what is not deleted yet.
+    /// Deletions of all objects that are not terminating.
     pub(super) fn deletions(&self) -> Vec<Write> {
         let live = self.objects.iter().filter(|(_, object)| !object.is_terminating());
         live.map(|(key, object)| {
@@ -41,7 +40,8 @@ impl<'v> Content<'v> {
         .collect()
     }
 
-    /// How long to wait for the rest: half of the longest grace that is left, or of what finalizers take.
+    /// The time to wait before the next check: half of the longest remaining grace period or of the estimate
+    /// for finalizers.
     pub(super) fn pause(&self, now: Time) -> SignedDuration {
         let takes = |(key, object): &(Key, &Object)| {
             if key.is(&PODS) {
@@ -55,7 +55,7 @@ impl<'v> Content<'v> {
         SignedDuration::from_secs(longest.as_secs() / 2 + 1)
     }
 
-    /// What observers are told of the deletion.
+    /// The conditions of the namespace that report the progress of its deletion.
     pub(super) fn conditions(&self) -> [Condition; 5] {
         let told = |kind: &str, is: bool, reason: &str, message: String| {
             Condition::new(kind, if is { "True" } else { "False" }, reason, message)

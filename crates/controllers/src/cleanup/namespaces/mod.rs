@@ -1,8 +1,8 @@
-//! The namespace controller: it empties namespaces that are being deleted, tells in their conditions what is left, and gives
-//! them free.
+//! The namespace controller deletes the content of terminating namespaces, reports the remaining content in
+//! conditions, and removes the namespace's finalizer.
 //!
-//! It looks at a namespace some seconds after its deletion and again after half of what the rest is expected to take, as the
-//! real one does; it is not told of each object that goes.
+//! Like the real controller it processes a namespace some seconds after its deletion, and again after half of
+//! the estimated remaining time. It does not watch the content.
 
 mod content;
 
@@ -21,9 +21,9 @@ use self::content::Content;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
-/// Pause before a namespace is looked at: what was created in the last moment shows meanwhile.
+/// The delay before a namespace is processed, so that objects created last are visible.
 const PAUSE: SignedDuration = SignedDuration::from_secs(5);
-/// The finalizer that this controller takes away.
+/// The finalizer that this controller removes.
 const FINALIZER: &str = "kubernetes";
 
 /// The namespace controller of kube-controller-manager.
@@ -34,7 +34,7 @@ pub struct NamespaceController {
 }
 
 impl NamespaceController {
-    /// A controller that has not looked at anything yet.
+    /// Creates a namespace controller.
     pub fn new() -> Self {
         Self::default()
     }
@@ -51,7 +51,7 @@ impl NamespaceController {
         self.queue.answered(input.answers, input.now);
     }
 
-    /// Looks at a namespace that has begun to terminate.
+    /// Schedules a namespace that has started to terminate.
     fn expect(&mut self, namespace: &Object, old: Option<&Object>, now: Time) {
         if namespace.is_terminating() && !old.is_some_and(Object::is_terminating) {
             self.queue.add_at(NAMESPACES.key("", namespace.name()), now + PAUSE);
@@ -59,7 +59,7 @@ impl NamespaceController {
     }
 }
 
-/// The namespace without the finalizer.
+/// Removes the finalizer of the namespace.
 fn finalized(namespace: &Object) -> Write {
     let mut value = namespace.to_value();
     if let Some(finalizers) = value["spec"]["finalizers"].as_array_mut() {
@@ -68,7 +68,7 @@ fn finalized(namespace: &Object) -> Write {
     Write::finalize(value)
 }
 
-/// Writes the conditions, if they differ from those in the API.
+/// Writes the conditions if they differ from those in the API.
 fn told(namespace: &Object, conditions: &[Condition], now: Time) -> Option<Write> {
     let before = namespace.list("/status/conditions");
     let mut list: Vec<Value> = before.to_vec();
@@ -101,7 +101,7 @@ impl Reconcile for NamespaceController {
         }
         let mut writes = content.deletions();
         if writes.is_empty() {
-            // What goes by itself is waited for; what it told of the rest may have to be told anew.
+            // The remaining content is terminating. Waits for it and updates the conditions meanwhile.
             self.queue.add_at(key.clone(), now + content.pause(now));
             writes.extend(told(namespace, &content.conditions(), now));
         }

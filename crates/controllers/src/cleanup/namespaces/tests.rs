@@ -1,4 +1,4 @@
-//! A namespace that is deleted with things in it.
+//! Deletion of a namespace with content.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{CONFIG_MAPS, NAMESPACES, PODS};
@@ -30,7 +30,7 @@ fn namespace(rig: &Rig) -> Option<&Object> {
 }
 
 #[test]
-fn what_is_in_it_goes_and_then_the_namespace() {
+fn deletes_the_content_and_then_the_namespace() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     delete(&mut rig);
@@ -41,7 +41,7 @@ fn what_is_in_it_goes_and_then_the_namespace() {
 }
 
 #[test]
-fn pods_get_their_grace_and_go_first() {
+fn deletes_pods_first_and_waits_for_their_grace_period() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     put(&mut rig, &PODS, "doomed", "p", &json!([]));
@@ -57,7 +57,7 @@ fn pods_get_their_grace_and_go_first() {
 }
 
 #[test]
-fn finalizers_are_told_and_waited_for() {
+fn reports_remaining_finalizers_and_waits_for_them() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     put(&mut rig, &CONFIG_MAPS, "doomed", "held", &json!(["example.com/a"]));
@@ -87,7 +87,7 @@ fn finalizers_are_told_and_waited_for() {
 }
 
 #[test]
-fn a_restarted_controller_comes_to_the_same_end() {
+fn recovers_after_a_crash_at_each_write() {
     let story = |rig: &mut Rig| {
         prepare(rig);
         put(rig, &PODS, "doomed", "p", &json!([]));

@@ -1,4 +1,4 @@
-//! Containers that fail, and what Events tell.
+//! Failing containers and the Events about them.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::{IMAGE, key, pod, program_pod, seat, seat_with, version_pod};
 use crate::registry::{Containers, Image, Pull};
 use crate::testing::Rig;
 
-/// The Events, oldest first: type, reason, message, and how often.
+/// The Events in chronological order: type, reason, message and count.
 fn told(rig: &Rig) -> Vec<String> {
     let mut events: Vec<&Object> = rig.view.list(&EVENTS).collect();
     events.sort_by_key(|event| (event.text("/firstTimestamp").to_owned(), event.name().to_owned()));
@@ -20,7 +20,7 @@ fn told(rig: &Rig) -> Vec<String> {
     events.iter().map(line).collect()
 }
 
-/// The log of a version pod whose containers come to this, and the first one's last state.
+/// Runs a version pod whose containers behave as specified, for 150 seconds. Returns the cluster and the pod.
 fn failing(containers: Containers, kubelet: &str, policy: Option<&str>) -> (Rig, Object) {
     let mut rig = Rig::new();
     seat_with(&mut rig, Image { containers, ..Image::default() }, kubelet);
@@ -36,7 +36,7 @@ fn failing(containers: Containers, kubelet: &str, policy: Option<&str>) -> (Rig,
 }
 
 #[test]
-fn a_container_that_crashes_is_restarted_ever_more_seldom_until_the_deadline() {
+fn restarts_a_crashing_container_with_growing_back_off_until_the_deadline() {
     let (rig, pod) = failing(Containers::Crash, "v1.33.1", None);
     let states: Vec<String> = rig
         .log
@@ -85,7 +85,7 @@ fn a_container_that_crashes_is_restarted_ever_more_seldom_until_the_deadline() {
 }
 
 #[test]
-fn a_failed_container_leaves_the_end_of_its_log_where_that_is_asked_for() {
+fn a_failed_container_has_its_log_as_message_if_its_policy_requests_it() {
     let (_, pod) = failing(Containers::Crash, "v1.36.1", Some("FallbackToLogsOnError"));
     let ended = &pod["status"]["initContainerStatuses"][0]["lastState"]["terminated"];
     assert_eq!(ended["message"], "exec /usr/bin/sh: exec format error\n");
@@ -95,7 +95,7 @@ fn a_failed_container_leaves_the_end_of_its_log_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_container_that_cannot_be_made_waits_with_the_runtime_s_text() {
+fn a_container_that_cannot_be_created_waits_with_the_message_of_the_runtime() {
     let (rig, pod) = failing(Containers::CannotBeCreated, "v1.33.1", None);
     let waiting = &pod["status"]["initContainerStatuses"][0]["state"]["waiting"];
     let text = "container create failed: executable file `sh` not found in $PATH: No such file or directory";
@@ -105,7 +105,7 @@ fn a_container_that_cannot_be_made_waits_with_the_runtime_s_text() {
 }
 
 #[test]
-fn events_tell_of_pulls_and_starts() {
+fn records_events_for_pulls_and_starts() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.29.1");
     rig.put(&PODS, version_pod());
@@ -127,7 +127,7 @@ fn events_tell_of_pulls_and_starts() {
 }
 
 #[test]
-fn events_tell_of_pulls_that_fail_and_count_them() {
+fn records_and_counts_events_for_failed_pulls() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::ManifestUnknown, "v1.32.1");
     rig.put(&PODS, version_pod());
@@ -146,7 +146,7 @@ fn events_tell_of_pulls_that_fail_and_count_them() {
 }
 
 #[test]
-fn a_container_that_is_started_again_has_its_image_looked_for_as_before_its_first_start() {
+fn a_restart_checks_the_image_like_the_first_start() {
     for (policy, expected) in [("IfNotPresent", "running"), ("Always", "SignatureValidationFailed")] {
         let mut rig = Rig::new();
         seat(&mut rig, Pull::Succeeds, "v1.33.1");
@@ -154,7 +154,7 @@ fn a_container_that_is_started_again_has_its_image_looked_for_as_before_its_firs
         wanted["spec"]["containers"][0]["imagePullPolicy"] = json!(policy);
         rig.put(&PODS, wanted);
         rig.run(10);
-        // What is here already may run, and what has to be asked for may have become forbidden meanwhile.
+        // An image on the node may be used without a check. A pull may be forbidden by now.
         let policies = json!({ "metadata": { "name": "openshift" }, "spec": { "scopes": ["quay.io"] } });
         rig.put(&CLUSTER_IMAGE_POLICIES, policies);
         rig.process_ends(&key("program"), "main");
@@ -167,7 +167,7 @@ fn a_container_that_is_started_again_has_its_image_looked_for_as_before_its_firs
 }
 
 #[test]
-fn a_clock_that_is_set_keeps_no_image_away() {
+fn setting_the_clock_does_not_change_the_duration_of_a_pull() {
     for by in [-3_600, 3_600] {
         let mut rig = Rig::new();
         seat(&mut rig, Pull::Succeeds, "v1.33.1");

@@ -1,4 +1,4 @@
-//! Whether a kubelet shows that it lives.
+//! Heartbeats of the kubelet: its Lease, `Ready` after `Unknown`, and Events about cordons.
 
 use jiff::SignedDuration;
 use windtunnel_core::resources::LEASES;
@@ -6,7 +6,7 @@ use windtunnel_core::resources::LEASES;
 use super::*;
 use crate::machine::Boot;
 
-/// A node and its kubelet, which renews a Lease or does not.
+/// A node with its kubelet, optionally with a Lease.
 fn rig(node_leases: bool) -> Rig {
     let mut rig = Rig::new();
     rig.put(&NODES, json!({ "metadata": { "name": "w" } }));
@@ -21,7 +21,7 @@ fn lease(rig: &Rig) -> Option<&Object> {
 }
 
 #[test]
-fn a_lease_is_the_nodes_own_and_renewed_every_ten_seconds() {
+fn the_node_owns_its_lease_and_the_kubelet_renews_it_every_ten_seconds() {
     let mut rig = rig(true);
     rig.run(1);
     let made = lease(&rig).unwrap().clone();
@@ -36,11 +36,11 @@ fn a_lease_is_the_nodes_own_and_renewed_every_ten_seconds() {
 }
 
 #[test]
-fn a_kubelet_whose_clock_is_set_back_goes_on_renewing() {
+fn renews_on_schedule_after_the_clock_is_set_back() {
     let mut rig = rig(true);
     rig.run(25);
     let renewed = rig.writes;
-    // What is due in five seconds is so by any clock.
+    // The renewal that is due in five seconds stays due in five seconds.
     rig.set_clock(-SignedDuration::from_mins(10));
     rig.run(60);
     assert_eq!(rig.writes - renewed, 6);
@@ -48,12 +48,12 @@ fn a_kubelet_whose_clock_is_set_back_goes_on_renewing() {
 }
 
 #[test]
-fn a_restarted_kubelet_renews_at_once_what_it_finds() {
+fn a_restarted_kubelet_renews_its_lease_at_once() {
     let mut rig = rig(true);
     rig.run(1);
     rig.crash_after_writes = Some(2);
     rig.run(10);
-    // It was renewed when the first process was about to, and then by the second.
+    // The first process renewed the Lease right before its crash, the second one right after its start.
     assert_eq!(
         (rig.writes, lease(&rig).unwrap().text("/spec/renewTime")),
         (3, "2024-01-01T00:00:10.000000Z")
@@ -61,7 +61,7 @@ fn a_restarted_kubelet_renews_at_once_what_it_finds() {
 }
 
 #[test]
-fn a_kubelet_that_was_taken_for_silent_says_that_its_node_is_well() {
+fn a_kubelet_corrects_ready_unknown() {
     let mut rig = rig(true);
     rig.run(1);
     let unknown = json!({ "status": { "conditions": [{ "type": "Ready", "status": "Unknown" }] } });
@@ -77,14 +77,14 @@ fn a_kubelet_that_was_taken_for_silent_says_that_its_node_is_well() {
 }
 
 #[test]
-fn without_being_asked_to_it_renews_none() {
+fn writes_no_lease_without_a_lease_stretch() {
     let mut rig = rig(false);
     rig.run(600);
     assert!(lease(&rig).is_none() && rig.writes == 0);
 }
 
 #[test]
-fn a_kubelet_whose_node_is_gone_shows_nothing() {
+fn writes_no_lease_after_its_node_is_deleted() {
     let mut rig = rig(true);
     rig.run(1);
     rig.write(&Write::delete(&NODES, "", "w"));
@@ -94,7 +94,7 @@ fn a_kubelet_whose_node_is_gone_shows_nothing() {
 }
 
 #[test]
-fn a_kubelet_tells_when_its_node_is_cordoned_and_after_a_start_of_the_machine_that_it_still_is() {
+fn records_events_for_cordons_and_again_after_a_boot() {
     let told = |rig: &Rig| {
         let mut events: Vec<&Object> =
             rig.view.list(&EVENTS).filter(|event| event.text("/reason").ends_with("Schedulable")).collect();

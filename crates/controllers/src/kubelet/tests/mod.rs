@@ -1,4 +1,4 @@
-//! A kubelet, seen through the pods of its node.
+//! A kubelet and the pods of its node.
 
 mod failing;
 mod lease;
@@ -22,7 +22,8 @@ use crate::testing::{Rig, check_recovery};
 
 const IMAGE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:aaaa";
 
-/// A rig with node `master-0`, its kubelet, and a registry where the pull of [`IMAGE`] comes to `pull`.
+/// Adds node `master-0`, its kubelet of version `kubelet`, and a registry where pulls of [`IMAGE`] have the
+/// result `pull`.
 fn seat(rig: &mut Rig, pull: Pull, kubelet: &str) {
     seat_with(rig, Image { pull, ..Image::default() }, kubelet);
 }
@@ -38,7 +39,7 @@ fn seat_with(rig: &mut Rig, image: Image, kubelet: &str) {
     rig.seat(move || Box::new(Kubelet::new("master-0", Arc::clone(&environment) as _, &Streams::new(7))));
 }
 
-/// The pod that retrieves a release: two init containers and one more.
+/// A version pod, as the cluster-version operator creates it, with two init containers and a main container.
 fn version_pod() -> Value {
     let container = |name: &str| json!({ "name": name, "image": IMAGE });
     json!({
@@ -70,14 +71,14 @@ fn key(name: &str) -> Key {
     PODS.key("ns", name)
 }
 
-/// What was written and asked of the machine, but for Events.
+/// Checks the log without the writes of Events.
 fn check(rig: &Rig, expected: &[&str]) {
     let log: Vec<&String> = rig.log.iter().filter(|line| !line.contains(" events/")).collect();
     assert_eq!(log, expected, "{log:#?}");
 }
 
 #[test]
-fn containers_run_one_after_another_and_the_pod_succeeds() {
+fn containers_run_in_sequence_and_the_pod_succeeds() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.33.1");
     rig.put(&PODS, version_pod());
@@ -95,7 +96,7 @@ fn containers_run_one_after_another_and_the_pod_succeeds() {
 }
 
 #[test]
-fn an_unknown_manifest_is_tried_again_ever_more_seldom_until_the_deadline() {
+fn retries_an_unknown_manifest_with_growing_back_off_until_the_deadline() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::ManifestUnknown, "v1.33.1");
     rig.put(&PODS, version_pod());
@@ -127,7 +128,7 @@ fn an_unknown_manifest_is_tried_again_ever_more_seldom_until_the_deadline() {
 }
 
 #[test]
-fn a_policy_for_the_repository_demands_a_signature() {
+fn a_cluster_image_policy_for_the_repository_requires_a_signature() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.27.8+4fab27b");
     let scope = "quay.io/openshift-release-dev/ocp-release";
@@ -151,7 +152,7 @@ fn a_policy_for_the_repository_demands_a_signature() {
 }
 
 #[test]
-fn a_program_is_terminated_and_waited_for_before_its_pod_goes() {
+fn terminates_a_program_and_waits_for_its_exit_before_removing_the_pod() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.27.8");
     rig.put(&PODS, program_pod());
@@ -172,8 +173,8 @@ fn a_program_is_terminated_and_waited_for_before_its_pod_goes() {
 }
 
 #[test]
-fn a_program_that_does_not_end_is_killed_at_the_end_of_the_grace() {
-    // The API server's clock may be another.
+fn kills_a_program_that_does_not_exit_within_the_grace_period() {
+    // The clock of the API server may differ.
     for ends in [None, Some("2001-01-01T00:00:00Z"), Some("2031-01-01T00:00:00Z")] {
         let mut rig = Rig::new();
         rig.exits_after = None;
@@ -202,7 +203,7 @@ fn a_program_that_does_not_end_is_killed_at_the_end_of_the_grace() {
 }
 
 #[test]
-fn a_pod_that_is_removed_at_once_takes_its_processes_with_it() {
+fn kills_the_processes_of_a_pod_that_is_removed_without_grace_period() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.27.8");
     rig.put(&PODS, program_pod());
@@ -214,7 +215,7 @@ fn a_pod_that_is_removed_at_once_takes_its_processes_with_it() {
 }
 
 #[test]
-fn a_program_that_ends_is_started_again() {
+fn restarts_a_program_that_exits() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.27.8");
     rig.put(&PODS, program_pod());
@@ -238,7 +239,7 @@ fn a_program_that_ends_is_started_again() {
 }
 
 #[test]
-fn a_pull_that_hangs_shows_nothing_but_the_deadline() {
+fn a_hanging_pull_only_ends_with_the_deadline() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Hangs, "v1.27.8");
     rig.put(&PODS, version_pod());
@@ -253,7 +254,7 @@ fn a_pull_that_hangs_shows_nothing_but_the_deadline() {
 }
 
 #[test]
-fn an_image_that_is_not_to_be_pulled_is_waited_for_without_back_off() {
+fn waits_without_back_off_for_an_image_with_pull_policy_never() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.33.1");
     let mut wanted = version_pod();
@@ -273,7 +274,7 @@ fn an_image_that_is_not_to_be_pulled_is_waited_for_without_back_off() {
 }
 
 #[test]
-fn an_image_that_is_always_to_be_pulled_is_asked_for_though_it_is_here() {
+fn pulls_a_present_image_again_with_pull_policy_always() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.33.1");
     let pulls = |rig: &Rig| rig.view.list(&EVENTS).filter(|event| event.text("/reason") == "Pulling").count();
@@ -290,7 +291,7 @@ fn an_image_that_is_always_to_be_pulled_is_asked_for_though_it_is_here() {
 }
 
 #[test]
-fn conditions_name_the_containers_that_are_waited_for() {
+fn conditions_name_the_incomplete_containers() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Hangs, "v1.33.1");
     rig.put(&PODS, version_pod());
@@ -315,12 +316,12 @@ fn text(value: &Value) -> &str {
 }
 
 #[test]
-fn a_pod_that_others_say_is_not_ready_is_said_to_be_every_time() {
+fn reverts_ready_false_of_another_writer_each_time() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.33.1");
     rig.put(&PODS, program_pod());
     rig.run(60);
-    // Within one second, so that what the kubelet has to write is the same both times.
+    // Both within one second, so that the kubelet writes the same patch twice.
     for _ in 0..2 {
         let mut conditions = pod(&rig, "program").list("/status/conditions").to_vec();
         let ready = conditions.iter_mut().find(|one| one["type"] == "Ready").unwrap();
@@ -333,7 +334,7 @@ fn a_pod_that_others_say_is_not_ready_is_said_to_be_every_time() {
 }
 
 #[test]
-fn a_restarted_kubelet_leaves_pods_their_addresses_and_gives_none_twice() {
+fn a_restarted_kubelet_keeps_pod_addresses_and_assigns_each_only_once() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.33.1");
     let named = |name: &str| {
@@ -354,7 +355,7 @@ fn a_restarted_kubelet_leaves_pods_their_addresses_and_gives_none_twice() {
     rig.put(&PODS, named("d"));
     rig.run(10);
     rig.put(&PODS, named("e"));
-    // Something for which the kubelet writes their statuses anew.
+    // Makes the kubelet write their statuses again.
     for name in ["b", "c"] {
         rig.process_ends(&key(name), "main");
     }
@@ -365,7 +366,7 @@ fn a_restarted_kubelet_leaves_pods_their_addresses_and_gives_none_twice() {
 }
 
 #[test]
-fn a_restarted_kubelet_comes_to_the_same_end() {
+fn recovers_after_a_crash_at_each_write() {
     let end = |rig: &Rig| {
         let pod = pod(rig, "version-x");
         format!(

@@ -1,4 +1,4 @@
-//! Pods that are told not to be well.
+//! Pods with injected faults of probes and processes.
 
 use windtunnel_core::condition;
 use windtunnel_core::resources::EVENTS;
@@ -31,7 +31,7 @@ fn restarts(rig: &Rig) -> i64 {
     pod(rig, "program").number("/status/containerStatuses/0/restartCount").unwrap()
 }
 
-/// How long the container is left alone now.
+/// The back-off of the container.
 fn back_off(rig: &Rig) -> String {
     let pod = pod(rig, "program");
     let message = pod.text("/status/containerStatuses/0/state/waiting/message").to_owned();
@@ -44,7 +44,7 @@ fn told(rig: &Rig, reason: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_probe_counts_when_it_has_failed_as_often_as_the_container_says() {
+fn a_pod_becomes_unready_at_the_failure_threshold_of_its_probe() {
     for (probes, seconds) in
         [(json!({}), 30), (json!({ "readinessProbe": { "periodSeconds": 5, "failureThreshold": 2 } }), 10)]
     {
@@ -64,7 +64,7 @@ fn a_probe_counts_when_it_has_failed_as_often_as_the_container_says() {
 }
 
 #[test]
-fn a_crash_is_followed_by_ever_longer_pauses_up_to_five_minutes() {
+fn a_crashing_container_has_growing_back_off_up_to_five_minutes() {
     let mut rig = rig(&json!({}));
     tell(&mut rig, Some(FaultKind::CrashLooping));
     let mut pauses: Vec<String> = Vec::new();
@@ -83,7 +83,7 @@ fn a_crash_is_followed_by_ever_longer_pauses_up_to_five_minutes() {
     let before = restarts(&rig);
     rig.run(600);
     assert_eq!(restarts(&rig), before);
-    // It has been running well for long enough to be tried again at once.
+    // It ran for long enough that the back-off is reset.
     tell(&mut rig, Some(FaultKind::CrashLooping));
     rig.run(4);
     assert_eq!(restarts(&rig), before + 1);
@@ -92,7 +92,7 @@ fn a_crash_is_followed_by_ever_longer_pauses_up_to_five_minutes() {
 }
 
 #[test]
-fn a_container_that_is_not_live_is_ended_and_started_again() {
+fn restarts_a_container_whose_liveness_probe_fails() {
     let mut rig = rig(&json!({ "livenessProbe": { "periodSeconds": 20 } }));
     tell(&mut rig, Some(FaultKind::NotLive));
     rig.run(59);
@@ -102,7 +102,7 @@ fn a_container_that_is_not_live_is_ended_and_started_again() {
     assert_eq!(told(&rig, "Unhealthy"), ["Liveness probe failed: no answer"]);
     assert_eq!(told(&rig, "Killing"), ["Container main failed liveness probe, will be restarted"]);
     assert!(rig.log.iter().any(|line| line.contains("kill pods/ns/program")), "{:#?}", rig.log);
-    // The new process has its own three chances.
+    // The failure threshold applies anew to the restarted container.
     rig.run(55);
     assert_eq!(restarts(&rig), 1);
     rig.run(10);

@@ -1,4 +1,4 @@
-//! How containers come up: startup probes, sidecars, and what keeps a container from being made.
+//! Starts of containers: startup probes, sidecars and missing environment variables.
 
 use windtunnel_core::resources::CONFIG_MAPS;
 
@@ -32,7 +32,7 @@ fn told(rig: &Rig, reason: &str) -> Vec<String> {
     told.map(|event| event.text("/message").to_owned()).collect()
 }
 
-/// The second in which a container says this.
+/// The second in which the container reaches this state.
 fn second(rig: &mut Rig, wanted: (bool, bool)) -> u32 {
     (0..200)
         .find(|_| {
@@ -43,7 +43,7 @@ fn second(rig: &mut Rig, wanted: (bool, bool)) -> u32 {
 }
 
 #[test]
-fn a_container_is_started_when_its_startup_probe_succeeds_and_ready_when_it_may_be() {
+fn startup_and_readiness_probes_delay_started_and_ready() {
     let probe =
         json!({ "startupProbe": { "initialDelaySeconds": 25, "periodSeconds": 10 }, "readinessProbe": {} });
     let mut rig = rig_with(&json!({ "containers": [container("main", &probe)] }));
@@ -66,7 +66,7 @@ fn a_container_is_started_when_its_startup_probe_succeeds_and_ready_when_it_may_
 }
 
 #[test]
-fn a_container_that_does_not_come_up_is_ended_and_tried_again() {
+fn restarts_a_container_whose_startup_probe_fails() {
     let probe = json!({ "startupProbe": { "periodSeconds": 5, "failureThreshold": 4 } });
     let mut rig = rig_with(&json!({ "containers": [container("main", &probe)] }));
     let fault = Fault { message: "not yet".to_owned(), ..Fault::of(FaultKind::NotStarted) };
@@ -82,7 +82,7 @@ fn a_container_that_does_not_come_up_is_ended_and_tried_again() {
 }
 
 #[test]
-fn a_sidecar_runs_beside_the_others_and_ends_after_them() {
+fn a_sidecar_runs_until_the_main_containers_end() {
     let inits =
         json!([container("proxy", &json!({ "restartPolicy": "Always" })), container("copy", &json!({}))]);
     let spec = json!({ "restartPolicy": "Never", "initContainers": inits, "containers": [container("main", &json!({}))] });
@@ -105,7 +105,7 @@ fn a_sidecar_runs_beside_the_others_and_ends_after_them() {
 }
 
 #[test]
-fn a_sidecar_that_fails_is_restarted_and_nothing_is_initialized_again() {
+fn restarts_a_failed_sidecar_without_repeating_init_containers() {
     let inits =
         json!([container("proxy", &json!({ "restartPolicy": "Always" })), container("copy", &json!({}))]);
     let mut rig = rig_with(&json!({ "initContainers": inits }));
@@ -125,7 +125,7 @@ fn a_sidecar_that_fails_is_restarted_and_nothing_is_initialized_again() {
 }
 
 #[test]
-fn what_the_environment_lacks_keeps_a_container_from_being_made() {
+fn a_missing_config_map_or_secret_keeps_a_container_waiting() {
     let from = |source: Value| json!({ "env": [{ "name": "A", "valueFrom": source }] });
     let key = json!({ "configMapKeyRef": { "name": "settings", "key": "a" } });
     let mut rig = rig_with(&json!({ "containers": [container("main", &from(key))] }));

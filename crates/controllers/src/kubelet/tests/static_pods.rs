@@ -1,4 +1,4 @@
-//! Pods that run from files.
+//! Static pods and their mirror pods.
 
 use super::*;
 use crate::machine::{Boot, StaticPod};
@@ -11,7 +11,7 @@ fn file(revision: &str) -> StaticPod {
     StaticPod { manifest: manifest.into() }
 }
 
-/// A node whose kubelet finds one file.
+/// A node with a kubelet that has one static pod manifest.
 fn rig() -> Rig {
     let mut rig = Rig::new();
     prepare(&mut rig);
@@ -38,7 +38,7 @@ fn started(rig: &Rig) -> usize {
 }
 
 #[test]
-fn a_file_runs_and_the_api_shows_it_as_the_nodes_own() {
+fn runs_a_static_pod_and_creates_a_mirror_pod_owned_by_the_node() {
     let rig = rig();
     let pod = mirror(&rig);
     assert_eq!((pod.text("/status/phase"), pod.text("/spec/nodeName")), ("Running", "m"));
@@ -53,7 +53,7 @@ fn a_file_runs_and_the_api_shows_it_as_the_nodes_own() {
 }
 
 #[test]
-fn who_deletes_the_mirror_ends_nothing_and_finds_another_one_that_tells_the_same() {
+fn recreates_a_deleted_mirror_pod_with_its_status_and_keeps_the_containers() {
     for write in [Write::delete(&PODS, "ns", "etcd-m"), Write::delete_now(&PODS, "ns", "etcd-m")] {
         let mut rig = rig();
         let before = mirror(&rig).clone();
@@ -72,7 +72,7 @@ fn who_deletes_the_mirror_ends_nothing_and_finds_another_one_that_tells_the_same
 }
 
 #[test]
-fn a_mirror_that_others_hold_is_deleted_once_and_waited_for() {
+fn deletes_a_mirror_pod_with_finalizers_once_and_waits() {
     let mut rig = rig();
     let finalizers = |list: Value| {
         Write::merge_patch(&PODS, "ns", "etcd-m", json!({ "metadata": { "finalizers": list } }))
@@ -91,7 +91,7 @@ fn a_mirror_that_others_hold_is_deleted_once_and_waited_for() {
 }
 
 #[test]
-fn another_file_ends_what_runs_and_is_started_anew() {
+fn a_changed_manifest_ends_the_old_pod_and_starts_a_new_one() {
     let mut rig = rig();
     rig.log.clear();
     rig.write_static_pod(file("7"));
@@ -101,7 +101,7 @@ fn another_file_ends_what_runs_and_is_started_anew() {
     assert_eq!(mirror(&rig)["status"]["containerStatuses"][0]["restartCount"], 0);
     assert!(rig.log.iter().any(|line| line.ends_with("kill pods/ns/etcd-m")), "{:#?}", rig.log);
     assert_eq!(started(&rig), 1);
-    // The same once more changes nothing.
+    // An identical manifest changes nothing.
     rig.log.clear();
     rig.write_static_pod(file("7"));
     rig.run(60);
@@ -109,7 +109,7 @@ fn another_file_ends_what_runs_and_is_started_anew() {
 }
 
 #[test]
-fn a_machine_shows_nothing_while_it_is_no_node() {
+fn creates_no_mirror_pods_without_a_node() {
     let mut rig = rig();
     rig.write(&Write::delete_now(&NODES, "", "m"));
     rig.write(&Write::delete_now(&PODS, "ns", "etcd-m"));
@@ -121,7 +121,7 @@ fn a_machine_shows_nothing_while_it_is_no_node() {
 }
 
 #[test]
-fn a_restarted_kubelet_shows_the_same() {
+fn recovers_after_a_crash_at_each_write() {
     let story = |rig: &mut Rig| {
         prepare(rig);
         rig.write(&Write::delete(&PODS, "ns", "etcd-m"));
@@ -133,9 +133,9 @@ fn a_restarted_kubelet_shows_the_same() {
     });
 }
 
-/// A pod that ran before its machine was booted is started once, however often the kubelet is.
+/// A pod from before the boot starts once after it, even if the kubelet restarts again.
 #[test]
-fn what_was_started_since_the_boot_runs_on_when_the_kubelet_is_restarted() {
+fn containers_started_since_the_boot_survive_a_restart_of_the_kubelet() {
     let story = |rig: &mut Rig| {
         let registry = Registry { images: BTreeMap::from([("sha256:aaaa".to_owned(), Image::default())]) };
         let environment = Arc::new(Standalone { registry, ..Standalone::default() });

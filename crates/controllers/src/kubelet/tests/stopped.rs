@@ -1,9 +1,9 @@
-//! A kubelet that is stopped, and started again.
+//! A kubelet that is stopped and restarted.
 
 use super::*;
 use crate::faults as fault;
 
-/// Stops the kubelet of the node, or starts it.
+/// Stops or restarts the kubelet of the node.
 fn stop(rig: &mut Rig, is_stopped: bool) {
     let told = json!(if is_stopped { "kubelet-stopped" } else { fault::NONE });
     let patch = json!({ "metadata": { "annotations": { fault::ANNOTATION: told } } });
@@ -16,7 +16,7 @@ fn named(name: &str) -> Value {
     pod
 }
 
-/// What the machine was asked to do.
+/// The effects on the machine.
 fn effects(rig: &Rig) -> Vec<&str> {
     rig.log
         .iter()
@@ -26,7 +26,7 @@ fn effects(rig: &Rig) -> Vec<&str> {
 }
 
 #[test]
-fn a_kubelet_that_is_stopped_tells_nothing_and_finds_out_when_it_is_started() {
+fn a_stopped_kubelet_writes_nothing_and_catches_up_after_its_restart() {
     let mut rig = Rig::new();
     seat(&mut rig, Pull::Succeeds, "v1.33.1");
     for name in ["ends", "program", "goes", "is-removed"] {

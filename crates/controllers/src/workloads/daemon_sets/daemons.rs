@@ -1,4 +1,4 @@
-//! The pods of a DaemonSet, by the nodes that they are for.
+//! The pods of a DaemonSet, by node.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::scheduler::taints::keeps_out;
 use crate::workloads::owners;
 use crate::workloads::shares::share;
 
-/// The label with the number of the template.
+/// The label with the generation of the template.
 const GENERATION: &str = "pod-template-generation";
-/// The annotation of a DaemonSet that counts its templates.
+/// The annotation of a DaemonSet with the generation of its template.
 const TEMPLATES: &str = "deprecated.daemonset.template.generation";
 
-/// What every daemon tolerates: taint and effect.
+/// Tolerations of every daemon: taint and effect.
 const TOLERATED: [(&str, &str); 6] = [
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -28,20 +28,20 @@ const TOLERATED: [(&str, &str); 6] = [
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
 ];
 
-/// What a node is to a DaemonSet.
+/// Whether a node fits a DaemonSet.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fit {
-    /// A new daemon may start here.
+    /// New daemons may start on the node.
     runs: bool,
-    /// One that is here may stay.
+    /// Existing daemons may stay on the node.
     keeps: bool,
 }
 
-/// The daemons of a DaemonSet as nodes choose among them.
+/// The scheduling requirements of a DaemonSet.
 pub(super) struct Model {
-    /// What its template asks of nodes.
+    /// The pod spec of the template, for the node selector and affinity.
     template: Object,
-    /// One of its pods.
+    /// A daemon, for its tolerations.
     pod: Object,
 }
 
@@ -58,30 +58,28 @@ impl Model {
     }
 }
 
-/// A node, whether it is to have a daemon, and those that are for it.
+/// A node with its fit and its daemons.
 struct Place<'v> {
     node: &'v str,
-    /// A new daemon may start here.
     runs: bool,
-    /// One that is here may stay.
     keeps: bool,
     pods: Vec<&'v Object>,
 }
 
-/// A DaemonSet and its pods at one moment.
+/// A DaemonSet and its pods at one point in time.
 pub(super) struct Daemons<'v> {
     set: &'v Object,
-    /// Which template it has now.
+    /// The hash of the current template.
     pub(super) hash: String,
     places: Vec<Place<'v>>,
-    /// Pods for nodes that are gone.
+    /// Pods of nodes that do not exist.
     lost: Vec<&'v Object>,
     now: Time,
-    /// When the next ready pod counts as available.
+    /// The time when the next ready pod becomes available.
     pub(super) look_again: Option<Time>,
 }
 
-/// The counts of the status.
+/// The counts in the status.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) desired: usize,
@@ -93,7 +91,7 @@ pub(super) struct Counts {
 }
 
 impl<'v> Daemons<'v> {
-    /// Sorts the pods of a DaemonSet by node.
+    /// Groups the pods of a DaemonSet by node.
     pub(super) fn of(set: &'v Object, view: &'v View, now: Time) -> Self {
         let mut pods: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
         let mut look_again: Option<Time> = None;
@@ -113,7 +111,7 @@ impl<'v> Daemons<'v> {
         Self { set, hash, places, lost: pods.into_values().flatten().collect(), now, look_again }
     }
 
-    /// What to remove and to make now.
+    /// The pods to delete and create now.
     pub(super) fn next(&self) -> Vec<Write> {
         let mut writes = Vec::new();
         for place in &self.places {
@@ -124,7 +122,7 @@ impl<'v> Daemons<'v> {
         if writes.is_empty() { self.rolled() } else { writes }
     }
 
-    /// What one node needs: a daemon, the removal of one that has ended, or of those that are too many.
+    /// The writes for one node: creation of a daemon, or deletion of ended or superfluous ones.
     fn at(&self, place: &Place<'v>) -> Vec<Write> {
         let staying: Vec<&&Object> = place.pods.iter().filter(|pod| !pod.is_terminating()).collect();
         if !place.keeps {
@@ -133,7 +131,7 @@ impl<'v> Daemons<'v> {
         let (ended, alive): (Vec<&&Object>, Vec<&&Object>) =
             staying.into_iter().partition(|pod| matches!(pod.text("/status/phase"), "Succeeded" | "Failed"));
         let mut writes: Vec<Write> = ended.iter().map(|pod| delete(pod)).collect();
-        // The oldest stays; one on its way out is waited for.
+        // Keeps the first pod by name. A terminating pod delays its replacement.
         writes.extend(alive.iter().skip(1).map(|pod| delete(pod)));
         if place.runs && place.pods.is_empty() {
             writes.push(Write::create(&PODS, pod(self.set, &self.hash, place.node)));
@@ -141,7 +139,8 @@ impl<'v> Daemons<'v> {
         writes
     }
 
-    /// The daemons of other templates that may be missed now, those first that are missed already.
+    /// Deletions of outdated daemons: all that are not available, and as many available ones as
+    /// `maxUnavailable` allows.
     fn rolled(&self) -> Vec<Write> {
         let strategy = &self.set["spec"]["updateStrategy"];
         if strategy["type"] == "OnDelete" {
@@ -173,7 +172,7 @@ impl<'v> Daemons<'v> {
         writes
     }
 
-    /// Which templates its pods have.
+    /// The template hashes of the pods.
     pub(super) fn hashes(&self) -> Vec<&'v str> {
         let pods = self.places.iter().flat_map(|place| &place.pods).chain(&self.lost);
         pods.filter_map(|pod| pod.label(HASH)).collect()
@@ -188,7 +187,6 @@ impl<'v> Daemons<'v> {
             && owners::available_at(pod, min_ready(self.set)).is_some_and(|at| at <= self.now)
     }
 
-    /// Counts nodes and their daemons.
     pub(super) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for place in &self.places {
@@ -217,7 +215,7 @@ fn delete(pod: &Object) -> Write {
     Write::delete(&PODS, pod.namespace(), pod.name())
 }
 
-/// The node that a pod is bound to, or that its affinity names.
+/// The node that a pod is bound to or that its node affinity requires.
 fn node_of(pod: &Object) -> &str {
     const TERM: &str = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution\
                         /nodeSelectorTerms/0/matchFields/0/values/0";
@@ -227,7 +225,7 @@ fn node_of(pod: &Object) -> &str {
     }
 }
 
-/// The daemon for a node.
+/// The daemon pod for a node.
 fn pod(set: &Object, hash: &str, node: &str) -> Value {
     let generation = set.annotation(TEMPLATES).unwrap_or("1").to_owned();
     let labels = [(HASH, hash), (GENERATION, generation.as_str())];

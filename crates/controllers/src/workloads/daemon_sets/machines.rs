@@ -1,5 +1,5 @@
-//! A DaemonSet whose programs run on the machines beneath the nodes, and in no pods: as many of them are restarted at once as may
-//! be missing, in the order of their nodes, and the status counts how far that is.
+//! DaemonSets whose programs run on machines instead of in pods. A rollout restarts as many programs at once
+//! as `maxUnavailable` allows, in the order of nodes. The status stores its progress.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -10,19 +10,19 @@ use windtunnel_core::{Object, View, Write};
 
 use crate::workloads::shares::share;
 
-/// Shortest and longest time until programs that were restarted are available, in seconds.
+/// The minimum and maximum time until restarted programs are available, in seconds.
 const RESTART_SECONDS: (u64, u64) = (2, 6);
 
-/// What comes next in the rollout of a template.
+/// The next step in the rollout of a template.
 #[derive(Debug)]
 pub(super) struct Round {
-    /// The nodes whose programs are restarted now.
+    /// The nodes whose programs are restarted.
     pub(super) restarted: Vec<String>,
-    /// How far it is then.
+    /// The status update with the new progress.
     pub(super) write: Write,
 }
 
-/// The next round; `None` when the programs of all nodes are of this template.
+/// The next round; `None` when the programs on all nodes have the current template.
 pub(super) fn next(set: &Object, view: &View) -> Option<Round> {
     let count = |field: &str| set["status"][field].as_u64().and_then(|count| usize::try_from(count).ok());
     let is_observed = set.number("/status/observedGeneration") == Some(set.generation());
@@ -45,7 +45,8 @@ pub(super) fn next(set: &Object, view: &View) -> Option<Round> {
     Some(Round { restarted, write: Write::update_status(&DAEMON_SETS, value) })
 }
 
-/// When the programs that were restarted last are available, of which is heard at `now`; `None`: none was.
+/// The time when the restarted programs are available, counted from `now`; `None` if no programs are
+/// unavailable.
 pub(super) fn available_at(set: &Object, streams: Streams, now: Time) -> Option<Time> {
     let missing = set.number("/status/numberUnavailable").filter(|missing| *missing > 0)?;
     let updated = set.number("/status/updatedNumberScheduled").unwrap_or(missing);
@@ -55,7 +56,8 @@ pub(super) fn available_at(set: &Object, streams: Streams, now: Time) -> Option<
     Some(after(now, SignedDuration::from_millis(i64::try_from(millis).unwrap_or(0))))
 }
 
-/// The status in which `updated` of the programs on so many nodes are of a generation, and `missing` are not there.
+/// The status if `updated` programs on `nodes` nodes have the template of this generation, and `missing` are
+/// unavailable.
 pub fn status(generation: i64, nodes: usize, updated: usize, missing: usize) -> Value {
     let there = nodes.saturating_sub(missing);
     let mut status = json!({
@@ -84,7 +86,7 @@ mod tests {
     use crate::workloads::daemon_sets::DaemonSetController;
     use crate::{ON_MACHINES, PROGRAM};
 
-    /// Four nodes, and a DaemonSet of which so many may be missing.
+    /// Four nodes, and a DaemonSet with this `maxUnavailable`.
     fn rig(most: &str) -> Rig {
         let mut rig = Rig::new();
         prepare(&mut rig, most);
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_restarted_at_once_as_may_be_missing() {
+    fn restarts_as_many_programs_at_once_as_max_unavailable_allows() {
         for (most, at_once) in [("10%", 1), ("50%", 2), ("100%", 4)] {
             let mut rig = rig(most);
             rig.run(1);
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn another_template_restarts_them_again_and_nothing_else_does() {
+    fn only_a_changed_template_restarts_the_programs() {
         let mut rig = rig("2");
         rig.run(60);
         let label = json!({ "metadata": { "labels": { "x": "1" } } });
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_controller_that_is_restarted_goes_on_where_it_was() {
+    fn recovers_after_a_crash_at_each_write() {
         let story = |rig: &mut Rig| {
             prepare(rig, "1");
             rig.run(120);

@@ -1,8 +1,9 @@
-//! The DaemonSet controller: a pod on each node that fits and whose taints are tolerated.
+//! The DaemonSet controller: one pod on each node that fits and whose taints are tolerated.
 //!
-//! Pods name their node by an affinity and tolerate what daemons tolerate (nodes that are cordoned, not ready or under
-//! pressure); the scheduler binds them. What a release payload brings is left alone, as its Deployments are. There is no surge.
-//! One whose pod template is annotated `windtunnel.dev/program: machine` has programs on machines in place of pods.
+//! Pods refer to their node by node affinity and have the standard tolerations of daemons (cordoned, unready
+//! or overloaded nodes); the scheduler binds them. The controller ignores DaemonSets of the release payload
+//! and does not support surge. A DaemonSet whose pod template has the annotation
+//! `windtunnel.dev/program: machine` has programs on machines instead of pods.
 
 mod daemons;
 pub mod machines;
@@ -29,15 +30,15 @@ use crate::{Actor, Effect, Input, Interest, Step};
 pub struct DaemonSetController {
     streams: Streams,
     queue: WorkQueue,
-    /// When the programs on machines that were restarted last are available, by DaemonSet.
+    /// The time when restarted programs on machines are available, by DaemonSet.
     available_at: BTreeMap<Key, Time>,
-    /// Nodes whose programs are to be restarted when this turn ends.
+    /// The nodes whose programs are restarted at the end of this step.
     restarted: Vec<(Key, String)>,
     started: bool,
 }
 
 impl DaemonSetController {
-    /// A controller that has not looked at anything yet.
+    /// Creates a DaemonSet controller.
     pub fn new(streams: &Streams) -> Self {
         Self {
             streams: *streams,
@@ -67,7 +68,7 @@ impl DaemonSetController {
         self.queue.answered(input.answers, input.now);
     }
 
-    /// Goes on with a rollout among machines.
+    /// Continues a rollout on machines.
     fn roll_on_machines(&mut self, key: &Key, set: &Object, view: &View, now: Time) -> Option<Write> {
         if set.is_terminating() {
             return None;
@@ -86,8 +87,7 @@ impl DaemonSetController {
     }
 }
 
-/// Whether it is a change of a node that some DaemonSet may mind. What a node says of its state does not matter, but what it
-/// is called and what keeps pods away from it.
+/// Whether a change of a node may affect DaemonSets: its spec or labels changed. Its status does not matter.
 fn may_move_daemons(change: &Change) -> bool {
     let same = |old: &Object| {
         old["spec"] == change.object["spec"]
@@ -96,8 +96,8 @@ fn may_move_daemons(change: &Change) -> bool {
     change.key.is(&NODES) && !change.old.as_ref().is_some_and(same)
 }
 
-/// Whether a node is something else to a DaemonSet than it was before one of these changes. Most changes of nodes are nothing
-/// to a DaemonSet, which would look at all nodes for them.
+/// Whether any of the changes affects the fit of a node for a DaemonSet. Most do not; this check avoids
+/// processing all nodes.
 fn moves_daemons(changes: &[&Change], set: &Object) -> bool {
     let model = Model::of(set, "");
     changes.iter().any(|change| {

@@ -1,5 +1,4 @@
-//! The templates that a DaemonSet had, as ControllerRevisions: `kubectl rollout history` shows them and `rollout undo` goes back
-//! to one.
+//! The revision history of a DaemonSet as ControllerRevisions, for `kubectl rollout` (`history` and `undo`).
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{CONTROLLER_REVISIONS, DAEMON_SETS};
@@ -7,13 +6,13 @@ use windtunnel_core::{Object, View, Write};
 
 use crate::workloads::owners;
 
-/// The label that tells the pods and the revision of one template from those of another.
+/// The label with the hash of the template, on pods and revisions.
 pub(super) const HASH: &str = "controller-revision-hash";
-/// How many templates are kept that no pod has (`spec.revisionHistoryLimit`).
+/// The default `spec.revisionHistoryLimit`: the number of revisions without pods that are kept.
 const KEPT: usize = 10;
 
-/// What to write so that the revisions of `set` tell its template, as the newest of them, and not too many others. `hashes` are
-/// those of its pods' templates.
+/// The writes that make the revision of the current template the newest one and delete excess old revisions.
+/// `hashes` are the template hashes of the pods.
 pub(super) fn told(set: &Object, hash: &str, hashes: &[&str], view: &View) -> Vec<Write> {
     let mut revisions: Vec<&Object> = view
         .list_in(&CONTROLLER_REVISIONS, set.namespace())
@@ -62,7 +61,7 @@ fn revision(set: &Object, hash: &str, number: i64) -> Value {
         "ownerReferences": [owners::reference(set, &DAEMON_SETS)],
     });
     metadata["labels"][HASH] = json!(hash);
-    // The cause of a change (`kubernetes.io/change-cause`) is among them.
+    // They include the cause of the change (`kubernetes.io/change-cause`).
     if let Value::Object(annotations) = &set["metadata"]["annotations"] {
         metadata["annotations"] = json!(annotations);
     }

@@ -1,4 +1,4 @@
-//! What a DaemonSet tells of its pods.
+//! The status of a DaemonSet.
 
 use serde_json::json;
 use windtunnel_core::resources::DAEMON_SETS;
@@ -6,8 +6,8 @@ use windtunnel_core::{Object, Write};
 
 use super::daemons::Daemons;
 
-/// Writes the status, if it differs from the one in the API. The first four counts always stand there, others only if they
-/// are not zero.
+/// Writes the status if it differs from the API. The first four counts are always present, others only if
+/// they are not zero.
 pub(super) fn told(set: &Object, daemons: &Daemons<'_>) -> Option<Write> {
     let counts = daemons.counts();
     let mut status = json!({

@@ -26,7 +26,7 @@ fn put_node(rig: &mut Rig, name: &str) {
     rig.put(&NODES, json!({ "metadata": { "name": name, "labels": { "os": "linux" } }, "spec": {} }));
 }
 
-/// Lets the controllers work; bound pods get ready, deleted ones go.
+/// Runs the controllers. Makes bound pods ready and removes terminating ones.
 fn settle(rig: &mut Rig) {
     for _ in 0..10 {
         rig.run(1);
@@ -62,7 +62,7 @@ fn status(rig: &Rig) -> Value {
 }
 
 #[test]
-fn each_node_has_one_and_a_new_node_gets_one() {
+fn creates_one_daemon_per_node_including_new_nodes() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     assert_eq!(nodes(&rig), ["a", "b", "c"]);
@@ -77,7 +77,7 @@ fn each_node_has_one_and_a_new_node_gets_one() {
 }
 
 #[test]
-fn a_cordoned_node_keeps_and_gets_its_daemon() {
+fn a_cordoned_node_keeps_its_daemon_and_gets_a_new_one() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     let taints = json!([{ "key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule" }]);
@@ -90,7 +90,7 @@ fn a_cordoned_node_keeps_and_gets_its_daemon() {
 }
 
 #[test]
-fn taints_keep_new_daemons_away_and_some_drive_out_those_that_are_there() {
+fn no_schedule_taints_keep_existing_daemons_and_no_execute_taints_do_not() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     taint(&mut rig, "a", &json!([{ "key": "x", "effect": "NoSchedule" }]));
@@ -104,7 +104,7 @@ fn taints_keep_new_daemons_away_and_some_drive_out_those_that_are_there() {
 }
 
 #[test]
-fn a_new_template_is_rolled_out_one_by_one() {
+fn rolls_out_a_new_template_one_pod_at_a_time() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     let changed = json!({ "spec": { "template": { "metadata": { "labels": { "v": "2" } } } } });
@@ -118,11 +118,11 @@ fn a_new_template_is_rolled_out_one_by_one() {
 }
 
 #[test]
-fn a_restarted_controller_comes_to_the_same_end() {
+fn recovers_after_a_crash_at_each_write() {
     check_recovery(prepare, |rig| format!("{:?} {}", nodes(rig), status(rig)));
 }
 
-/// The revisions as `number: the field x of the template's pods`.
+/// The revisions as `number: field x of the template's spec`.
 fn revisions(rig: &Rig) -> Vec<String> {
     let told = |revision: &Object| {
         let template = &revision["data"]["spec"]["template"];
@@ -142,7 +142,7 @@ fn change_template(rig: &mut Rig, spec: &Value) {
 }
 
 #[test]
-fn each_template_is_a_revision_and_going_back_makes_it_the_newest() {
+fn each_template_has_a_revision_and_a_rollback_makes_it_the_newest() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     assert_eq!(revisions(&rig), ["1: null"]);
@@ -153,7 +153,7 @@ fn each_template_is_a_revision_and_going_back_makes_it_the_newest() {
 }
 
 #[test]
-fn revisions_that_no_pod_has_are_kept_to_a_limit() {
+fn keeps_unused_revisions_up_to_the_history_limit() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.write(&Write::merge_patch(&DAEMON_SETS, "ns", "d", json!({ "spec": { "revisionHistoryLimit": 1 } })));
@@ -164,7 +164,7 @@ fn revisions_that_no_pod_has_are_kept_to_a_limit() {
 }
 
 #[test]
-fn a_node_that_changes_is_looked_at_only_where_daemons_mind() {
+fn processes_node_changes_only_if_they_affect_daemons() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     let set = rig.view.get(&DAEMON_SETS, "ns", "d").unwrap();

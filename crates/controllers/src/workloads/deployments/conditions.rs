@@ -1,4 +1,4 @@
-//! The conditions of a Deployment: whether enough of it is available, and whether its rollout gets on.
+//! The conditions of a Deployment: availability and progress of the rollout.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -10,21 +10,20 @@ use windtunnel_core::condition::Condition;
 const PROGRESSING: &str = "Progressing";
 const DONE: &str = "NewReplicaSetAvailable";
 
-/// How far a rollout is.
+/// The progress of a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rolled {
-    /// All pods are those of the present template, and available.
+    /// All pods have the current template and are available.
     Done,
-    /// It got on since the last status.
+    /// It has progressed since the last status.
     Further,
-    /// It did not.
     Waiting {
-        /// Whether all pods that there are are those of the present template.
+        /// Whether all existing pods have the current template.
         settled: bool,
     },
 }
 
-/// Says whether enough pods are available.
+/// Sets `Available`.
 pub(super) fn put_available(list: &mut Vec<Value>, enough: bool, now: Time) {
     let condition = if enough {
         let message = "Deployment has minimum availability.";
@@ -36,7 +35,7 @@ pub(super) fn put_available(list: &mut Vec<Value>, enough: bool, now: Time) {
     put(list, &condition, false, now);
 }
 
-/// Says whether the rollout to `set` gets on; nothing where that is not made yet.
+/// Sets `Progressing` for the rollout to `set`; does nothing before that exists.
 pub(super) fn put_progress(
     list: &mut Vec<Value>,
     deployment: &Object,
@@ -52,7 +51,7 @@ pub(super) fn put_progress(
     let is_of_set = before.as_ref().is_some_and(|before| before.message.contains(&format!("\"{set}\"")));
     let was_done = is_of_set && before.is_some_and(|before| before.reason == DONE);
     match rolled {
-        // What has been rolled out may still lose pods.
+        // A completed rollout may still lose pods.
         Rolled::Waiting { settled: true } if was_done => {}
         Rolled::Done => put(list, &says("True", DONE, "has successfully progressed."), false, now),
         _ if !is_of_set => {
@@ -67,17 +66,17 @@ pub(super) fn put_progress(
     }
 }
 
-/// When a rollout that does not get on has failed.
+/// The time at which a rollout without progress fails.
 pub(super) fn deadline(deployment: &Object) -> Option<Time> {
     let found = condition::of(deployment, PROGRESSING)?;
     let is_open = !matches!(found["reason"].as_str(), Some(DONE | "ProgressDeadlineExceeded"));
     let since = found["lastUpdateTime"].as_str().and_then(parse_rfc3339).filter(|_| is_open)?;
     let seconds = deployment.number("/spec/progressDeadlineSeconds").unwrap_or(600);
-    // The first moment that is later than the deadline.
+    // The first whole second after the deadline.
     Some(after(since, SignedDuration::from_secs(seconds.saturating_add(1))))
 }
 
-/// Repeats what the API server said to a set that could not make its pods.
+/// Copies the `ReplicaFailure` condition of a ReplicaSet that could not create pods.
 pub(super) fn put_failure(list: &mut Vec<Value>, failure: Option<&Value>) {
     list.retain(|condition| condition["type"] != "ReplicaFailure");
     if let Some(failure) = failure {
@@ -87,7 +86,8 @@ pub(super) fn put_failure(list: &mut Vec<Value>, failure: Option<&Value>) {
     }
 }
 
-/// Puts a condition in, if it says something else or if it is `renewed` (`SetDeploymentCondition`).
+/// Sets a condition if it differs, or always if `renewed`, which updates its `lastUpdateTime`
+/// (`SetDeploymentCondition`).
 fn put(list: &mut Vec<Value>, condition: &Condition, renewed: bool, now: Time) {
     let old = condition::find(list, &condition.kind);
     if !renewed && old.is_some_and(|old| Condition::read(old) == *condition) {

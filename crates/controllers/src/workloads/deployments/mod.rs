@@ -1,8 +1,8 @@
-//! The Deployment controller: ReplicaSets, one for each pod template, scaled until the present one has all the pods.
+//! The Deployment controller: one ReplicaSet per pod template, scaled until the current one has all pods.
 //!
-//! A Deployment of a release payload, whose program nobody simulates, gets no ReplicaSet: a short while after a change of
-//! its generation its status says that all its pods are available. One whose pod template is annotated
-//! `windtunnel.dev/program: "true"` is a Deployment like any other.
+//! Deployments of a release payload have no simulated programs and get no ReplicaSets: some time after a
+//! change of generation, their status reports all pods as available. A Deployment whose pod template has the
+//! annotation `windtunnel.dev/program: "true"` is handled like any other.
 
 mod conditions;
 mod rollout;
@@ -25,7 +25,7 @@ use super::owners;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
-/// Shortest and longest time until a Deployment without simulated pods is available, in seconds.
+/// The minimum and maximum time until a Deployment without simulated pods is available, in seconds.
 const ROLLOUT_SECONDS: (u64, u64) = (5, 30);
 
 /// The Deployment controller of the kube-controller-manager.
@@ -33,13 +33,13 @@ const ROLLOUT_SECONDS: (u64, u64) = (5, 30);
 pub struct DeploymentController {
     streams: Streams,
     queue: WorkQueue,
-    /// When the present generation of a Deployment without simulated pods is available.
+    /// The time at which the current generation of a Deployment without simulated pods is available.
     available_at: BTreeMap<Key, (i64, Time)>,
     started: bool,
 }
 
 impl DeploymentController {
-    /// A Deployment controller that has seen nothing yet.
+    /// Creates a Deployment controller.
     pub fn new(streams: &Streams) -> Self {
         Self { streams: *streams, queue: WorkQueue::default(), available_at: BTreeMap::new(), started: false }
     }
@@ -80,7 +80,8 @@ impl DeploymentController {
     }
 }
 
-/// The Deployment that a change is about. A pod matters only when it is gone, to a Deployment that waits for that.
+/// The Deployment that a change affects. Pods matter only when they have ended or are deleted, as a
+/// Deployment may wait for that.
 fn concerned(change: &Change, view: &View) -> Option<Key> {
     if change.key.is(&DEPLOYMENTS) {
         return Some(change.key.clone());
@@ -113,7 +114,7 @@ impl Reconcile for DeploymentController {
         if let Some(at) = conditions::deadline(deployment).filter(|at| *at > now) {
             self.queue.add_at(key.clone(), at);
         }
-        // One write after another: each is made by what the one before has led to.
+        // One write at a time, as each depends on the result of the one before.
         let mut writes = rollout::next(deployment, &sets, view);
         if writes.is_empty() {
             writes.extend(status::told(deployment, &sets, now));

@@ -1,4 +1,4 @@
-//! What a Deployment does next: make the set of its present template, scale sets up and down.
+//! Rollouts of a Deployment: creation of the new ReplicaSet and scaling.
 
 use windtunnel_core::resources::{DEPLOYMENTS, REPLICA_SETS};
 use windtunnel_core::{Object, View, Write};
@@ -7,7 +7,7 @@ use super::sets::{Sets, count, numbered, replicas_of, scaled};
 use crate::workloads::owners;
 use crate::workloads::shares::share;
 
-/// How many pods a rollout may have too many, and how many too few.
+/// The maximum numbers of additional and of unavailable pods during a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
     pub(super) surge: i64,
@@ -15,7 +15,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of a Deployment: none where pods are recreated; never both 0 where they are rolled.
+    /// The bounds of a Deployment: both 0 with strategy `Recreate`; never both 0 with `RollingUpdate`.
     pub(super) fn of(deployment: &Object) -> Self {
         if is_recreated(deployment) {
             return Self { surge: 0, unavailable: 0 };
@@ -36,7 +36,7 @@ fn is_recreated(deployment: &Object) -> bool {
     deployment["spec"]["strategy"]["type"] == "Recreate"
 }
 
-/// The next write of a rollout; none: it waits, or is done.
+/// The next writes of a rollout; empty if it waits or is complete.
 pub(super) fn next(deployment: &Object, sets: &Sets<'_>, view: &View) -> Vec<Write> {
     if deployment["spec"]["paused"] == true {
         return Vec::new();
@@ -67,20 +67,21 @@ pub(super) fn next(deployment: &Object, sets: &Sets<'_>, view: &View) -> Vec<Wri
     if is_recreated(deployment) { Vec::new() } else { shrunk(deployment, sets, new) }
 }
 
-/// Sets of other templates to nothing.
+/// Scales the old ReplicaSets to zero.
 fn emptied(deployment: &Object, sets: &Sets<'_>) -> Vec<Write> {
     let filled = sets.old.iter().filter(|set| count(set, "/spec/replicas") > 0);
     filled.map(|set| scaled(deployment, set, 0, 0)).collect()
 }
 
-/// Whether pods of other templates are still there; one that has ended but is not gone may hold what it had.
+/// Whether old pods still exist. Ended pods count only while they are terminating, as they may still hold
+/// resources.
 fn old_pods_run(sets: &Sets<'_>, view: &View) -> bool {
     let over =
         |pod: &Object| matches!(pod.text("/status/phase"), "Succeeded" | "Failed") && !pod.is_terminating();
     sets.old.iter().any(|set| owners::pods_of(view, set).any(|pod| !over(pod)))
 }
 
-/// How many replicas the set of the present template is to have now (`NewRSNewReplicas`).
+/// The current number of replicas for the new ReplicaSet (`NewRSNewReplicas`).
 fn grown(deployment: &Object, sets: &Sets<'_>) -> i64 {
     let wanted = replicas_of(deployment);
     let has = sets.new.map_or(0, |new| count(new, "/spec/replicas"));
@@ -91,7 +92,8 @@ fn grown(deployment: &Object, sets: &Sets<'_>) -> i64 {
     has + room.clamp(0, wanted - has)
 }
 
-/// Takes replicas from the sets of other templates: first those that are not available, then as many as may be missing.
+/// Scales the old ReplicaSets down: first by unavailable pods, then by as many available ones as may be
+/// missing.
 fn shrunk(deployment: &Object, sets: &Sets<'_>, new: &Object) -> Vec<Write> {
     let bounds = Bounds::of(deployment);
     let least = replicas_of(deployment) - bounds.unavailable;

@@ -1,4 +1,4 @@
-//! The ReplicaSets of a Deployment: that of its present template, and those before.
+//! The ReplicaSets of a Deployment: that of the current template, and older ones.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{DEPLOYMENTS, REPLICA_SETS};
@@ -6,28 +6,27 @@ use windtunnel_core::{DeleteOptions, Object, Propagation, Resource, View, Write}
 
 use crate::workloads::owners;
 
-/// The label that tells the pods of one template from those of another.
+/// The label with the hash of the template.
 pub(super) const HASH: &str = "pod-template-hash";
-/// The annotation that counts the templates of a Deployment, on it and on its sets.
+/// The annotation with the revision of the template, on the Deployment and its ReplicaSets.
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
 const MAX: &str = "deployment.kubernetes.io/max-replicas";
 
-/// How many old sets are kept where the Deployment does not say.
+/// The default of `spec.revisionHistoryLimit`.
 const HISTORY_LIMIT: i64 = 10;
 
-/// The ReplicaSets of a Deployment.
 pub(super) struct Sets<'v> {
-    /// That of the present template.
+    /// The ReplicaSet of the current template.
     pub(super) new: Option<&'v Object>,
-    /// The others, oldest first.
+    /// The other ReplicaSets, oldest first.
     pub(super) old: Vec<&'v Object>,
-    /// What tells the present template from others.
+    /// The hash of the current template.
     pub(super) hash: String,
 }
 
 impl<'v> Sets<'v> {
-    /// Finds the sets that the Deployment controls.
+    /// Finds the ReplicaSets that the Deployment controls.
     pub(super) fn of(deployment: &Object, view: &'v View) -> Self {
         let hash = owners::template_hash(&deployment["spec"]["template"]);
         let all = view.list_in(&REPLICA_SETS, deployment.namespace());
@@ -38,22 +37,22 @@ impl<'v> Sets<'v> {
         Self { new: new.first().copied(), old, hash }
     }
 
-    /// All sets.
+    /// All ReplicaSets.
     pub(super) fn all(&self) -> impl Iterator<Item = &'v Object> {
         self.old.iter().copied().chain(self.new)
     }
 
-    /// A count of all sets together, such as `/status/availableReplicas`.
+    /// The sum of a count over all ReplicaSets, such as `/status/availableReplicas`.
     pub(super) fn sum(&self, field: &str) -> i64 {
         self.all().map(|set| count(set, field)).sum()
     }
 
-    /// Name of the set of the present template.
+    /// The name of the current template's ReplicaSet.
     pub(super) fn name(&self, deployment: &Object) -> String {
         format!("{}-{}", deployment.name(), self.hash)
     }
 
-    /// The number that the present template has, or gets.
+    /// The revision of the current template, possibly a new one.
     pub(super) fn revision(&self) -> i64 {
         let last = self.old.iter().map(|set| revision(set)).max().unwrap_or(0);
         match self.new.map_or(0, revision) {
@@ -62,7 +61,7 @@ impl<'v> Sets<'v> {
         }
     }
 
-    /// Makes the set of the present template.
+    /// Creates the ReplicaSet of the current template.
     pub(super) fn create(&self, deployment: &Object, replicas: i64, surge: i64) -> Write {
         let spec = &deployment["spec"];
         let mut template = spec["template"].clone();
@@ -88,7 +87,7 @@ impl<'v> Sets<'v> {
         Write::create(&REPLICA_SETS, set)
     }
 
-    /// Removes the oldest of the sets that have no pods, if there are more than are to be kept.
+    /// Deletes the oldest ReplicaSet without pods if there are more of them than the history limit.
     pub(super) fn obsolete(&self, deployment: &Object) -> Option<Write> {
         let limit = deployment.number("/spec/revisionHistoryLimit").unwrap_or(HISTORY_LIMIT);
         let is_empty =
@@ -102,7 +101,7 @@ impl<'v> Sets<'v> {
     }
 }
 
-/// Gives a set of the Deployment as many replicas.
+/// Sets the replicas of a ReplicaSet.
 pub(super) fn scaled(deployment: &Object, set: &Object, replicas: i64, surge: i64) -> Write {
     let mut value = set.to_value();
     value["spec"]["replicas"] = json!(replicas);
@@ -110,14 +109,14 @@ pub(super) fn scaled(deployment: &Object, set: &Object, replicas: i64, surge: i6
     Write::update(&REPLICA_SETS, value)
 }
 
-/// Notes on a set how many pods its Deployment is to have, and may have.
+/// Annotates a ReplicaSet with the desired and maximum number of pods of its Deployment.
 fn annotate(set: &mut Value, deployment: &Object, surge: i64) {
     let desired = replicas_of(deployment);
     set["metadata"]["annotations"][DESIRED] = json!(desired.to_string());
     set["metadata"]["annotations"][MAX] = json!((desired + surge).to_string());
 }
 
-/// Tells of a set, or of the Deployment, which number the template has.
+/// Sets the revision annotation of a ReplicaSet or Deployment, if it differs.
 pub(super) fn numbered(object: &Object, resource: &Resource, revision: i64) -> Option<Write> {
     let revision = revision.to_string();
     if object.annotation(REVISION) == Some(revision.as_str()) {
@@ -128,12 +127,12 @@ pub(super) fn numbered(object: &Object, resource: &Resource, revision: i64) -> O
     Some(Write::update(resource, value))
 }
 
-/// A count of an object; 0 where it is left out.
+/// A count of an object; 0 if it is absent.
 pub(super) fn count(object: &Object, field: &str) -> i64 {
     object.number(field).unwrap_or(0)
 }
 
-/// How many pods a Deployment is to have.
+/// The desired number of pods of a Deployment.
 pub(super) fn replicas_of(deployment: &Object) -> i64 {
     deployment.number("/spec/replicas").unwrap_or(1)
 }

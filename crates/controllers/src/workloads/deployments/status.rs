@@ -1,4 +1,4 @@
-//! What a Deployment tells of its sets.
+//! The status of a Deployment.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
@@ -10,7 +10,7 @@ use super::rollout::Bounds;
 use super::sets::{Sets, replicas_of};
 use crate::workloads::owners::template_hash;
 
-/// Writes the status, if it differs from the one in the API.
+/// Writes the status if it differs from the API.
 pub(super) fn told(deployment: &Object, sets: &Sets<'_>, now: Time) -> Option<Write> {
     let new = |field: &str| sets.new.map_or(0, |set| set.number(field).unwrap_or(0));
     let available = sets.sum("/status/availableReplicas");
@@ -28,7 +28,7 @@ pub(super) fn told(deployment: &Object, sets: &Sets<'_>, now: Time) -> Option<Wr
     write(deployment, sets.new.map(Object::name), &counts, failure.as_ref(), now)
 }
 
-/// The status of a Deployment whose pods are not simulated, all available.
+/// Writes the status of a Deployment without simulated pods: all are available.
 pub(super) fn all_available(deployment: &Object, now: Time) -> Option<Write> {
     let set = format!("{}-{}", deployment.name(), template_hash(&deployment["spec"]["template"]));
     let all = replicas_of(deployment);
@@ -46,7 +46,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// How far a Deployment is: done, or further than its status says.
+    /// The progress since the current status of the Deployment.
     fn rolled(&self, deployment: &Object) -> Rolled {
         let wanted = replicas_of(deployment);
         let before = |field: &str| deployment.number(&format!("/status/{field}")).unwrap_or(0);
@@ -65,7 +65,7 @@ impl Counts {
     }
 }
 
-/// Zero counts are left out, as `omitempty` does.
+/// Omits zero counts, as `omitempty` does.
 fn write(
     deployment: &Object,
     set: Option<&str>,

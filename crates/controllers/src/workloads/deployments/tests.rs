@@ -1,4 +1,4 @@
-//! Deployments, seen through their status, ReplicaSets and pods.
+//! Deployments with their ReplicaSets, pods and statuses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ fn pods(rig: &Rig) -> Vec<&Object> {
     rig.view.list(&PODS).collect()
 }
 
-/// How many pods run, of all templates; and those of an image.
+/// The number of pods that are not terminating: in total, and by image.
 fn live(rig: &Rig) -> (i64, BTreeMap<String, i64>) {
     let mut by_image: BTreeMap<String, i64> = BTreeMap::new();
     for pod in pods(rig).into_iter().filter(|pod| !pod.is_terminating()) {
@@ -69,7 +69,7 @@ fn live(rig: &Rig) -> (i64, BTreeMap<String, i64>) {
     (by_image.values().sum(), by_image)
 }
 
-/// One pod more gets ready, and those that are deleted go.
+/// Makes one more pod ready and removes terminating pods.
 fn advance(rig: &mut Rig) {
     rig.run(1);
     for name in pods(rig)
@@ -103,7 +103,7 @@ fn rolled_out(rig: &mut Rig, strategy: &Value, replicas: i64) {
 }
 
 #[test]
-fn a_rolling_update_stays_within_its_bounds() {
+fn a_rolling_update_respects_max_surge_and_max_unavailable() {
     for (surge, unavailable, most, least) in
         [(json!(1), json!(0), 5, 4), (json!(0), json!(1), 4, 3), (json!("50%"), json!("25%"), 6, 3)]
     {
@@ -131,7 +131,7 @@ fn a_rolling_update_stays_within_its_bounds() {
 }
 
 #[test]
-fn conditions_tell_how_a_rollout_gets_on() {
+fn conditions_report_the_progress_of_a_rollout() {
     let mut rig = Rig::new();
     seat_controllers(&mut rig);
     rig.put(&DEPLOYMENTS, deployment(&json!({}), 2));
@@ -158,7 +158,7 @@ fn conditions_tell_how_a_rollout_gets_on() {
 }
 
 #[test]
-fn templates_are_counted_and_an_old_one_is_found_again() {
+fn counts_revisions_and_reuses_the_replica_set_of_an_old_template() {
     let mut rig = Rig::new();
     seat_controllers(&mut rig);
     rolled_out(&mut rig, &json!({}), 1);
@@ -172,7 +172,7 @@ fn templates_are_counted_and_an_old_one_is_found_again() {
 }
 
 #[test]
-fn only_so_many_old_sets_are_kept() {
+fn keeps_old_replica_sets_up_to_the_history_limit() {
     let mut rig = Rig::new();
     seat_controllers(&mut rig);
     rolled_out(&mut rig, &json!({}), 1);
@@ -189,7 +189,7 @@ fn only_so_many_old_sets_are_kept() {
 }
 
 #[test]
-fn a_paused_deployment_is_not_rolled() {
+fn does_not_roll_out_a_paused_deployment() {
     let mut rig = Rig::new();
     seat_controllers(&mut rig);
     rolled_out(&mut rig, &json!({}), 1);
@@ -200,7 +200,7 @@ fn a_paused_deployment_is_not_rolled() {
 }
 
 #[test]
-fn a_deleted_pod_is_replaced_and_the_pods_of_a_deleted_deployment_go() {
+fn replaces_a_deleted_pod_and_deletes_the_pods_of_a_deleted_deployment() {
     let mut rig = Rig::new();
     seat_controllers(&mut rig);
     rolled_out(&mut rig, &json!({}), 1);
@@ -215,7 +215,7 @@ fn a_deleted_pod_is_replaced_and_the_pods_of_a_deleted_deployment_go() {
     assert_eq!(rig.view.list(&REPLICA_SETS).count(), 0);
 }
 
-/// A Deployment of strategy Recreate with a kubelet, which gets another image.
+/// Rolls out another image in a Deployment with strategy `Recreate`, with a kubelet.
 fn recreated(rig: &mut Rig) {
     seat_controllers(rig);
     let images = ["sha256:aaaa", "sha256:bbbb"].map(|digest| (digest.to_owned(), Image::default()));
@@ -229,7 +229,7 @@ fn recreated(rig: &mut Rig) {
 }
 
 #[test]
-fn a_new_template_waits_until_the_old_pod_is_gone() {
+fn recreate_waits_until_the_old_pod_is_gone() {
     let mut rig = Rig::new();
     recreated(&mut rig);
     let of_pods = rig.log.iter().filter(|line| line.contains(" pods/") && !line.contains("patch"));
@@ -246,12 +246,12 @@ fn a_new_template_waits_until_the_old_pod_is_gone() {
 }
 
 #[test]
-fn a_restarted_controller_or_kubelet_comes_to_the_same_end() {
+fn recovers_after_a_crash_at_each_write() {
     check_recovery(recreated, |rig| format!("{:?} {:?}", live(rig), conditions(rig)));
 }
 
 #[test]
-fn a_deployment_of_a_payload_is_available_after_a_while_without_pods() {
+fn a_payload_deployment_becomes_available_without_pods() {
     let mut rig = Rig::new();
     seat_controllers(&mut rig);
     let mut of_payload = deployment(&json!({}), 1);

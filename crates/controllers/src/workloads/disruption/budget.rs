@@ -1,4 +1,4 @@
-//! One budget at one moment: the pods that it is for, how many there are to be, and how many may go.
+//! The status of a `PodDisruptionBudget`: the expected and healthy pods, and the allowed disruptions.
 
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
@@ -13,16 +13,16 @@ use super::SCALED;
 use crate::workloads::owners::controller;
 use crate::workloads::shares::share;
 
-/// How long an evicted pod may take until it is marked for deletion; later it counts again.
+/// The time until an evicted pod must be terminating. Later it counts as healthy again.
 const DELETION_TIMEOUT: SignedDuration = SignedDuration::from_mins(2);
 
-/// What is found of a budget.
+/// The result of assessing a budget.
 pub(super) struct Assessment {
-    /// How many pods there are to be, how many healthy ones there must be and are; or why that cannot be told.
+    /// The counts of pods, or the error if the scale is unknown.
     counts: Result<Counts, String>,
-    /// Evicted pods that are not yet seen to go, and when they were evicted.
+    /// Evicted pods that are not terminating yet, with the times of their evictions.
     disrupted: Map<String, Value>,
-    /// When one of those counts again.
+    /// The time when the first of those counts as healthy again.
     pub(super) look_again: Option<Time>,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn assess(budget: &Object, view: &View, now: Time) -> Assessment {
     Assessment { counts, disrupted, look_again }
 }
 
-/// How many pods there are to be, and how many of them have to be healthy.
+/// The expected number of pods, and the number that must be healthy.
 fn required(budget: &Object, pods: &[&Object], view: &View) -> Result<(i64, i64), String> {
     let (most, least) = (&budget["spec"]["maxUnavailable"], &budget["spec"]["minAvailable"]);
     if !most.is_null() {
@@ -79,7 +79,7 @@ fn required(budget: &Object, pods: &[&Object], view: &View) -> Result<(i64, i64)
     Ok((count(pods.len()), least.as_i64().unwrap_or(0)))
 }
 
-/// How many pods the controllers of these pods are to have together. Pods that nobody controls do not count.
+/// The total desired replicas of the controllers of these pods. Ignores pods without a controller.
 fn scale(pods: &[&Object], view: &View) -> Result<i64, String> {
     let mut seen: Vec<&str> = Vec::new();
     let mut replicas = 0;
@@ -93,7 +93,7 @@ fn scale(pods: &[&Object], view: &View) -> Result<i64, String> {
         let Some(owner) = scaled else {
             return Err(format!("found no controllers for pod {:?}", pod.name()));
         };
-        // The ReplicaSets of a rollout have the scale of their Deployment between them.
+        // The ReplicaSets of a rollout share the scale of their Deployment.
         let deployment = controller(owner)
             .filter(|reference| reference["kind"] == *DEPLOYMENTS.kind)
             .and_then(|reference| view.get(&DEPLOYMENTS, pod.namespace(), reference["name"].as_str()?));
@@ -110,7 +110,7 @@ fn count(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
-/// Writes the status, if it differs from the one in the API.
+/// Writes the status if it differs from the API.
 pub(super) fn told(budget: &Object, found: &Assessment, now: Time) -> Option<Write> {
     let before = &budget["status"];
     let mut status = if before.is_object() { before.clone() } else { json!({}) };
@@ -142,7 +142,7 @@ pub(super) fn told(budget: &Object, found: &Assessment, now: Time) -> Option<Wri
     Some(Write::update_status(&POD_DISRUPTION_BUDGETS, value))
 }
 
-/// The conditions with this one, as `meta.SetStatusCondition` puts it in: reason and message always stand there.
+/// Sets a condition like `meta.SetStatusCondition`, with reason and message even if they are empty.
 fn with_condition(status: &Value, condition: &Condition, generation: &Value, now: Time) -> Value {
     let mut list = status["conditions"].as_array().cloned().unwrap_or_default();
     let old = condition::find(&list, &condition.kind);

@@ -1,4 +1,4 @@
-//! The disruption controller: how many of the pods of each `PodDisruptionBudget` may be evicted now.
+//! The disruption controller maintains the allowed evictions of each `PodDisruptionBudget`.
 
 mod budget;
 
@@ -15,7 +15,7 @@ use windtunnel_core::{Identity, Key, Object, Resource, View};
 use crate::workqueue::WorkQueue;
 use crate::{Actor, Input, Interest, Step};
 
-/// The kinds that say how many pods there are to be.
+/// The kinds with a desired number of pods.
 pub(super) const SCALED: [Resource; 4] = [REPLICA_SETS, DEPLOYMENTS, STATEFUL_SETS, REPLICATION_CONTROLLERS];
 
 /// The disruption controller of kube-controller-manager.
@@ -26,7 +26,7 @@ pub struct DisruptionController {
 }
 
 impl DisruptionController {
-    /// A controller that has not looked at anything yet.
+    /// Creates a disruption controller.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,4 +1,4 @@
-//! Budgets over pods of several kinds of owners.
+//! Budgets for pods with several kinds of owners.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
@@ -8,7 +8,7 @@ use windtunnel_core::{Object, Write, condition};
 use super::DisruptionController;
 use crate::testing::{Rig, check_recovery};
 
-/// A Deployment of four replicas with its ReplicaSet, and these pods of it, ready or not.
+/// A Deployment with four replicas, its ReplicaSet, and pods that are ready or not.
 fn prepare(rig: &mut Rig, pods: &[(&str, bool)]) {
     rig.seat(|| Box::new(DisruptionController::new()));
     let deployment = json!({ "metadata": { "namespace": "ns", "name": "web" }, "spec": { "replicas": 4 } });
@@ -46,7 +46,7 @@ fn budget_of(rig: &Rig) -> &Object {
     rig.view.get(&POD_DISRUPTION_BUDGETS, "ns", "b").unwrap()
 }
 
-/// `expectedPods desiredHealthy currentHealthy disruptionsAllowed`, and the reason of the condition.
+/// Checks `expectedPods desiredHealthy currentHealthy disruptionsAllowed`, and the reason of the condition.
 #[track_caller]
 fn check(rig: &Rig, counts: [i64; 4], reason: &str) {
     let budget = budget_of(rig);
@@ -60,7 +60,7 @@ fn check(rig: &Rig, counts: [i64; 4], reason: &str) {
 const THREE: [(&str, bool); 3] = [("a", true), ("b", true), ("c", false)];
 
 #[test]
-fn a_number_that_must_be_there_is_of_the_pods() {
+fn an_absolute_min_available_refers_to_the_existing_pods() {
     let mut rig = Rig::new();
     prepare(&mut rig, &THREE);
     put_budget(&mut rig, "minAvailable", &json!(1));
@@ -68,7 +68,7 @@ fn a_number_that_must_be_there_is_of_the_pods() {
 }
 
 #[test]
-fn shares_and_what_may_be_missing_are_of_the_scale_of_the_owners() {
+fn percentages_and_max_unavailable_refer_to_the_scale_of_the_owners() {
     for (field, value, counts, reason) in [
         ("minAvailable", json!("30%"), [4, 2, 2, 0], "InsufficientPods"),
         ("maxUnavailable", json!(3), [4, 1, 2, 1], "SufficientPods"),
@@ -83,7 +83,7 @@ fn shares_and_what_may_be_missing_are_of_the_scale_of_the_owners() {
 }
 
 #[test]
-fn it_follows_pods_and_scale() {
+fn follows_changes_of_pods_and_scale() {
     let mut rig = Rig::new();
     prepare(&mut rig, &THREE);
     put_budget(&mut rig, "maxUnavailable", &json!(2));
@@ -101,7 +101,7 @@ fn it_follows_pods_and_scale() {
 }
 
 #[test]
-fn without_pods_nothing_is_allowed() {
+fn allows_no_disruptions_without_pods() {
     let mut rig = Rig::new();
     prepare(&mut rig, &[]);
     put_budget(&mut rig, "minAvailable", &json!(0));
@@ -109,7 +109,7 @@ fn without_pods_nothing_is_allowed() {
 }
 
 #[test]
-fn an_evicted_pod_is_missing_for_two_minutes_at_most() {
+fn an_evicted_pod_counts_as_unhealthy_for_at_most_two_minutes() {
     let mut rig = Rig::new();
     prepare(&mut rig, &[("a", true), ("b", true)]);
     put_budget(&mut rig, "minAvailable", &json!(1));
@@ -125,7 +125,7 @@ fn an_evicted_pod_is_missing_for_two_minutes_at_most() {
 }
 
 #[test]
-fn where_the_scale_is_unknown_nothing_may_go() {
+fn allows_no_disruptions_if_the_scale_is_unknown() {
     let mut rig = Rig::new();
     prepare(&mut rig, &THREE);
     let strange = json!([{ "kind": "Widget", "name": "w", "uid": "u", "controller": true }]);
@@ -138,7 +138,7 @@ fn where_the_scale_is_unknown_nothing_may_go() {
 }
 
 #[test]
-fn a_restarted_controller_comes_to_the_same_end() {
+fn recovers_after_a_crash_at_each_write() {
     let story = |rig: &mut Rig| {
         prepare(rig, &THREE);
         put_budget(rig, "maxUnavailable", &json!(2));

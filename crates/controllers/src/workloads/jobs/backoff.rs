@@ -1,16 +1,16 @@
-//! How long a Job waits before it makes a pod in the place of a failed one.
+//! The back-off of a Job after failed pods.
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
 use super::tally::Tally;
 
-/// The pause after the first failure; each later one is twice as long.
+/// The back-off after the first failure in seconds. It doubles with each further one.
 const FIRST_SECONDS: i64 = 10;
-/// The longest pause.
+/// The maximum back-off.
 const LONGEST: SignedDuration = SignedDuration::from_mins(10);
 
-/// How pods of one Job have failed since one last succeeded. It is forgotten when the controller is restarted.
+/// The failures of a Job's pods since the last success. They are lost when the controller restarts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Failures {
     seen: [i64; 2],
@@ -19,7 +19,7 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// When a pod may follow the failed ones; `None`: at once.
+    /// The time at which a replacement may be created; `None` for immediately.
     pub(super) fn retry_at(&mut self, tally: &Tally<'_>, now: Time) -> Option<Time> {
         let totals = tally.totals();
         let more = totals[1] - self.seen[1];

@@ -1,26 +1,27 @@
-//! Whether a Job ends, and how.
+//! The end of Jobs: completion and failure.
 
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Object, condition};
 
 use super::tally::Tally;
 
-/// Since this Kubernetes minor (`JobManagedBy`), `FailureTarget` and `SuccessCriteriaMet` announce the end.
+/// The first Kubernetes minor version that announces the end by `FailureTarget` and `SuccessCriteriaMet`
+/// (`JobManagedBy`).
 pub(super) const ANNOUNCED_SINCE: u32 = 31;
 
-/// `spec.backoffLimit` where the Job has none.
+/// The default of `spec.backoffLimit`.
 const BACKOFF_LIMIT_DEFAULT: i64 = 6;
 
-/// How a Job ends.
+/// The end of a Job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct End {
-    /// The condition that says so: `Complete` or `Failed`.
+    /// The type of the final condition: `Complete` or `Failed`.
     pub(super) kind: &'static str,
-    /// The one before it, while pods still end.
+    /// The type of the condition that announces it while pods still terminate.
     pub(super) announcement: &'static str,
-    /// One word.
+    /// The reason of both.
     pub(super) reason: &'static str,
-    /// A sentence.
+    /// The message of both.
     pub(super) message: String,
 }
 
@@ -34,14 +35,14 @@ impl End {
         Self { kind: "Complete", announcement: "SuccessCriteriaMet", reason: "CompletionsReached", message }
     }
 
-    /// The same without saying why.
+    /// The same without reason and message.
     pub(super) fn unexplained(&self) -> Self {
         Self { reason: "", message: String::new(), ..self.clone() }
     }
 }
 
-/// How `job` ends now, if it does: a failure that was announced stays, then what its policy says counts, then too many failures,
-/// then the deadline.
+/// The end of `job`, if it has one. Checks an announced end first, then the pod failure policy, the back-off
+/// limit, the deadline and finally the completions.
 pub(super) fn of(job: &Object, tally: &Tally<'_>, deadline: Option<Time>, now: Time) -> Option<End> {
     if let Some(end) = announced(job) {
         return Some(end);
@@ -59,13 +60,13 @@ pub(super) fn of(job: &Object, tally: &Tally<'_>, deadline: Option<Time>, now: T
     }
     let enough = match tally.wanted() {
         Some(wanted) => succeeded >= wanted,
-        // Whoever shares out the work tells the others by ending well.
+        // Without completions, the pods share a work queue: one success means that the work is done.
         None => succeeded > 0 && tally.active.is_empty(),
     };
     (enough && job["spec"]["suspend"] != true).then(End::complete)
 }
 
-/// What was announced.
+/// The end that the conditions of the Job announce.
 fn announced(job: &Object) -> Option<End> {
     if condition::is_true(job, "SuccessCriteriaMet") {
         return Some(End::complete());
@@ -76,8 +77,8 @@ fn announced(job: &Object) -> Option<End> {
     Some(End::failed(reason, told["message"].as_str().unwrap_or_default()))
 }
 
-/// Whether containers that are restarted in their pods have been so too often. Those of pods that are going count, too: they go
-/// for that.
+/// Whether containers with restart policy `OnFailure` have restarted too often. Terminating pods count as
+/// well, because reaching the limit is what deletes them.
 fn restarts_too_often(job: &Object, tally: &Tally<'_>, limit: i64) -> bool {
     if job["spec"]["template"]["spec"]["restartPolicy"] != "OnFailure" {
         return false;

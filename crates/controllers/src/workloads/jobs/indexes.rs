@@ -1,33 +1,32 @@
-//! Jobs whose pods have indexes (`completionMode: Indexed`), of which each has to succeed once.
+//! Indexed Jobs (`completionMode: Indexed`), each of whose indexes has to succeed once.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use windtunnel_core::Object;
 
-/// The annotation of a pod, and from 1.28 on its label, that tells its index.
+/// The annotation of a pod with its index; since Kubernetes 1.28 also a label.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
-/// From this Kubernetes minor on the label is there as well (`PodIndexLabel`).
+/// The first Kubernetes minor version with the label (`PodIndexLabel`).
 const LABELLED_SINCE: u32 = 28;
 
-/// Whether the pods of a Job have indexes.
 pub(super) fn is_indexed(job: &Object) -> bool {
     job["spec"]["completionMode"] == "Indexed"
 }
 
-/// The index of a pod.
+/// The completion index of a pod.
 pub(super) fn index_of(pod: &Object) -> Option<i64> {
     pod.annotation(INDEX)?.parse().ok()
 }
 
-/// Indexes as a status tells them: `0,3-5`.
+/// A set of indexes in the format of the Job status: `0,3-5`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Indexes(BTreeSet<i64>);
 
 impl Indexes {
-    /// Reads them; what is none is left out.
+    /// Parses a set of indexes and ignores invalid parts.
     pub(super) fn read(text: &str) -> Self {
-        /// More than a Job may have.
+        /// An upper bound for the indexes of a Job.
         const MOST: i64 = 100_000;
         let ranges = text.split(',').filter_map(|part| {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -36,22 +35,20 @@ impl Indexes {
         Self(ranges.flatten().collect())
     }
 
-    /// How many there are.
+    /// The number of indexes.
     pub(super) fn len(&self) -> i64 {
         super::tally::number(self.0.len())
     }
 
-    /// Whether this one is among them.
     pub(super) fn has(&self, index: i64) -> bool {
         self.0.contains(&index)
     }
 
-    /// Adds one.
     pub(super) fn insert(&mut self, index: i64) {
         self.0.insert(index);
     }
 
-    /// As a status tells them.
+    /// The text in the status.
     pub(super) fn render(&self) -> String {
         let mut ranges: Vec<(i64, i64)> = Vec::new();
         for index in &self.0 {
@@ -69,13 +66,13 @@ impl Indexes {
     }
 }
 
-/// The lowest indexes below `completions` that are not done and that no pod has.
+/// The `count` lowest indexes below `completions` that are neither done nor assigned to a pod.
 pub(super) fn missing(completions: i64, done: &Indexes, active: &[&Object], count: usize) -> Vec<i64> {
     let taken: BTreeSet<i64> = active.iter().filter_map(|pod| index_of(pod)).collect();
     (0..completions).filter(|index| !done.has(*index) && !taken.contains(index)).take(count).collect()
 }
 
-/// Gives a pod of `job` its index.
+/// Assigns an index to a pod of `job`.
 pub(super) fn give(pod: &mut Value, job: &str, index: i64, minor: u32) {
     let text = index.to_string();
     pod["metadata"]["generateName"] = json!(format!("{job}-{index}-"));
@@ -106,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indexes_are_told_in_ranges_and_read_back() {
+    fn indexes_are_rendered_as_ranges_and_parsed_back() {
         for (text, count) in [("", 0), ("3", 1), ("0,1", 2), ("0,3-5", 4), ("1-3,7,9,10", 6)] {
             let indexes = Indexes::read(text);
             assert_eq!((indexes.len(), indexes.render().as_str()), (count, text));

@@ -1,10 +1,12 @@
-//! The Job controller: pods until as many have succeeded as there are to be, too many have failed, or the deadline is over.
+//! The Job controller: it runs pods until enough have succeeded, too many have failed, or the deadline has
+//! passed.
 //!
-//! Pods are counted as the real controller counts them: each has a finalizer until its end stands in the Job's status, so that
-//! none is forgotten or counted twice. Back-off limits by index and success policies are not simulated.
+//! Like the real controller it puts a finalizer on each pod until the end of the pod is in the status of the
+//! Job, so that each pod counts exactly once. Back-off limits per index and success policies are not
+//! simulated.
 //!
-//! A Job of a release payload, whose program nobody simulates, gets no pods and succeeds after a while; one whose pod template
-//! is annotated `windtunnel.dev/program: "true"` is a Job like any other.
+//! Jobs of a release payload have no simulated programs; they get no pods and succeed after some time. A Job
+//! whose pod template has the annotation `windtunnel.dev/program: "true"` is handled like any other.
 
 mod backoff;
 mod ending;
@@ -34,7 +36,7 @@ use crate::recorder::{Notice, Recorder, Subject};
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
-/// How long a Job of a payload takes.
+/// The duration of a Job of a release payload.
 const PAYLOAD_JOB: SignedDuration = SignedDuration::from_secs(10);
 
 /// The Job controller of the kube-controller-manager.
@@ -43,20 +45,21 @@ pub struct JobController {
     queue: WorkQueue,
     failures: BTreeMap<Key, Failures>,
     events: BTreeMap<Key, Recorder>,
-    /// What is still to be told of Jobs.
+    /// Events to record for Jobs.
     notices: BTreeMap<Key, Vec<Notice>>,
-    /// The minor of its Kubernetes 1.x; `None`: that which its ClusterOperator reports.
+    /// The Kubernetes minor version of the controller; `None` to use the version in its ClusterOperator.
     minor: Option<u32>,
     started: bool,
 }
 
 impl JobController {
-    /// A Job controller that has seen nothing yet, of the Kubernetes that the ClusterOperator `kube-controller-manager` reports.
+    /// Creates a Job controller with the Kubernetes version that the ClusterOperator
+    /// `kube-controller-manager` reports.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One of Kubernetes 1.`minor`, for a cluster without operators.
+    /// Creates a Job controller of Kubernetes 1.`minor`, for a cluster without operators.
     pub fn of(minor: u32) -> Self {
         Self { minor: Some(minor), ..Self::default() }
     }
@@ -91,7 +94,7 @@ impl JobController {
         }
     }
 
-    /// Pods that came or were sent away are told of.
+    /// Queues Events for created and deleted pods.
     fn notice_pod(&mut self, answer: &Answer) {
         let Ok(pod) = &answer.outcome else { return };
         let notice = match answer.write.verb() {
@@ -104,7 +107,7 @@ impl JobController {
         }
     }
 
-    /// What is still to be told of a Job.
+    /// The writes that record the queued Events of a Job.
     fn told(&mut self, job: &Object, key: &Key, now: Time) -> Vec<Write> {
         let notices = self.notices.remove(key).unwrap_or_default();
         let events = self.events.entry(key.clone()).or_insert_with(|| recorder(job));
@@ -115,7 +118,7 @@ impl JobController {
         self.notices.entry(key.clone()).or_default().push(notice);
     }
 
-    /// What a Job needs now that has not ended.
+    /// The writes for a Job that has not ended.
     fn run(&mut self, key: &Key, job: &Object, view: &View, now: Time) -> Vec<Write> {
         let minor = self.minor.or_else(|| status::minor_reported(view)).unwrap_or(0);
         let is_suspended = job["spec"]["suspend"] == true;
@@ -165,7 +168,7 @@ impl JobController {
         writes
     }
 
-    /// Says that a Job ends, and when nothing is left of it, that it has ended.
+    /// Sets the condition that announces the end of a Job, and the final condition once the end is complete.
     fn end(&mut self, key: &Key, end: &End, announced: bool, is_over: bool, told: &mut Value, now: Time) {
         if announced {
             status::add_condition(told, end.announcement, end, now);
@@ -183,7 +186,7 @@ impl JobController {
         self.tell(key, Notice::normal("Completed", "Job completed"));
     }
 
-    /// Says that a Job is suspended, or goes on.
+    /// Sets the condition for a suspended or resumed Job.
     fn suspend(&mut self, key: &Key, is_suspended: bool, told: &mut Value, now: Time) {
         if status::is_suspended(told) == is_suspended {
             return;
@@ -201,7 +204,7 @@ impl JobController {
     }
 }
 
-/// Removes the finalizer of a pod whose Job left it behind: nobody counts its end (`syncOrphanPod`).
+/// Removes the finalizer of a pod without a Job, whose end nobody counts (`syncOrphanPod`).
 fn release_orphan(key: &Key, view: &View) -> Vec<Write> {
     let orphan = |pod: &&Object| is_tracked(pod) && owners::controller_of(pod, &JOBS).is_none();
     view.get_key(key).filter(orphan).map(untrack).into_iter().collect()
@@ -230,7 +233,7 @@ impl Reconcile for JobController {
         }
         let Some(job) = view.get_key(key) else {
             self.forget(key);
-            // Nobody counts what a Job leaves behind that is gone.
+            // Nobody counts the pods of a deleted Job.
             let is_left = |pod: &&Object| owners::controller_of(pod, &JOBS).as_ref() == Some(key);
             let left = view.list_in(&PODS, &key.namespace).filter(is_left);
             return left.filter(|pod| is_tracked(pod)).map(untrack).collect();

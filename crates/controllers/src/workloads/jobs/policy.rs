@@ -1,20 +1,20 @@
-//! What the failure of one pod means for its Job (`spec.podFailurePolicy`).
+//! Pod failure policies (`spec.podFailurePolicy`).
 
 use serde_json::Value;
 use windtunnel_core::{Object, condition};
 
-/// What becomes of the Job.
+/// The effect of a failed pod on its Job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// One more has failed.
+    /// The failure counts.
     Count,
-    /// Nothing.
+    /// The failure does not count.
     Ignore,
-    /// It fails, for this reason.
+    /// The Job fails with this message.
     FailJob(String),
 }
 
-/// Judges a pod that has failed, by the first rule that fits.
+/// The verdict of the first rule that matches a failed pod.
 pub(super) fn verdict(job: &Object, pod: &Object) -> Verdict {
     for (number, rule) in job.list("/spec/podFailurePolicy/rules").iter().enumerate() {
         let action = rule["action"].as_str().unwrap_or_default();
@@ -30,7 +30,7 @@ pub(super) fn verdict(job: &Object, pod: &Object) -> Verdict {
     Verdict::Count
 }
 
-/// The first container that ended as a rule says. One that ended well fits no rule.
+/// The message for the first container whose exit code matches a rule. Exit code 0 never matches.
 fn by_exit_code(rule: &Value, pod: &Object) -> Option<String> {
     let values = rule["values"].as_array()?;
     let lists = ["/status/containerStatuses", "/status/initContainerStatuses"];
@@ -48,7 +48,7 @@ fn by_exit_code(rule: &Value, pod: &Object) -> Option<String> {
     Some(format!("Container {name} for pod {namespace}/{of} failed with exit code {code}"))
 }
 
-/// The first condition of the pod that a rule names.
+/// The message for the first condition of the pod that matches a rule.
 fn by_condition(rule: &Value, pod: &Object) -> Option<String> {
     let patterns = rule["onPodConditions"].as_array()?;
     let fits = |pattern: &&Value| {

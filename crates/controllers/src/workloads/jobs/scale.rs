@@ -1,4 +1,4 @@
-//! How many pods a Job has at once, and which come and go for that.
+//! The number of pods that a Job runs in parallel: pods to create and delete.
 
 use serde_json::json;
 use windtunnel_core::clock::Time;
@@ -9,27 +9,27 @@ use super::indexes::{self, Indexes};
 use super::tally::{TRACKING, Tally, number};
 use crate::workloads::owners;
 
-/// As many pods are made at once at the most (`MaxPodCreateDeletePerSync`).
+/// The maximum number of pods created at once (`MaxPodCreateDeletePerSync`).
 const MOST_AT_ONCE: usize = 500;
 
-/// What is done about the number of pods.
+/// A change of the number of pods.
 #[derive(Debug, Default)]
 pub(super) struct Scale<'a> {
-    /// Those that are sent away.
+    /// The pods to delete.
     pub(super) leaving: Vec<&'a Object>,
-    /// Those that come, by their indexes if they have any.
+    /// The pods to create, with their indexes in an indexed Job.
     coming: Vec<Option<i64>>,
-    /// When pods come that may not yet.
+    /// The time at which delayed pods may be created.
     pub(super) retry_at: Option<Time>,
 }
 
 impl<'a> Scale<'a> {
-    /// All go.
+    /// Deletes all active pods.
     pub(super) fn down(tally: &Tally<'a>) -> Self {
         Self { leaving: tally.active.clone(), ..Self::default() }
     }
 
-    /// As many as the Job wants to work side by side.
+    /// Creates or deletes pods to reach the wanted number.
     pub(super) fn of(job: &Object, tally: &Tally<'a>, retry_at: Option<Time>, now: Time) -> Self {
         let active = tally.active.len();
         let wanted = wanted(job, tally);
@@ -55,17 +55,17 @@ impl<'a> Scale<'a> {
         scale
     }
 
-    /// Whether nobody comes or goes.
+    /// Whether no pods are created or deleted.
     pub(super) fn is_still(&self) -> bool {
         self.leaving.is_empty() && self.coming.is_empty()
     }
 
-    /// How many come.
+    /// The number of pods to create.
     pub(super) fn coming(&self) -> usize {
         self.coming.len()
     }
 
-    /// The requests for it.
+    /// The write requests.
     pub(super) fn writes(&self, job: &Object, minor: u32) -> Vec<Write> {
         let leave = self.leaving.iter().map(|pod| Write::delete(&PODS, pod.namespace(), pod.name()));
         let come = self.coming.iter().map(|index| create(job, *index, minor));
@@ -77,7 +77,7 @@ fn missing(completions: i64, done: &Indexes, active: &[&Object], count: usize) -
     indexes::missing(completions, done, active, count).into_iter().map(Some).collect()
 }
 
-/// How many pods are to be active (`spec.parallelism`), no more than are still to succeed.
+/// The wanted number of active pods: `spec.parallelism`, limited by the remaining completions.
 fn wanted(job: &Object, tally: &Tally<'_>) -> usize {
     let parallelism = job.number("/spec/parallelism").unwrap_or(1).max(0);
     let [succeeded, _] = tally.totals();
@@ -89,7 +89,7 @@ fn wanted(job: &Object, tally: &Tally<'_>) -> usize {
     usize::try_from(wanted).unwrap_or(0)
 }
 
-/// Those that have got least far go first, then the youngest.
+/// Selects pods to delete: those in the earliest stage of their start first, then the youngest.
 fn first_to_go<'a>(active: &[&'a Object], count: usize) -> Vec<&'a Object> {
     let mut pods = active.to_vec();
     pods.sort_by_key(|pod| {

@@ -1,4 +1,4 @@
-//! What a Job tells of itself.
+//! The status of a Job.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
@@ -11,10 +11,11 @@ use super::ending::End;
 use super::scale::Scale;
 use super::tally::{Tally, number};
 
-/// Since this Kubernetes minor Jobs tell how many pods are on their way out (`JobPodReplacementPolicy`).
+/// The first Kubernetes minor version that reports the number of terminating pods
+/// (`JobPodReplacementPolicy`).
 const TELLS_TERMINATING: u32 = 29;
 
-/// The status of a Job that begins now.
+/// The status of a Job that starts now.
 pub(super) fn begun(job: &Object, now: Time) -> Value {
     let mut status = status(job);
     status["startTime"] = json!(rfc3339(now));
@@ -25,14 +26,14 @@ fn status(job: &Object) -> Value {
     if job["status"].is_object() { job["status"].clone() } else { json!({}) }
 }
 
-/// Writes it.
+/// Writes the status.
 pub(super) fn write(job: &Object, status: Value) -> Write {
     let mut value = job.to_value();
     value["status"] = status;
     Write::update_status(&JOBS, value)
 }
 
-/// The counts of a Job with these pods, of which some just leave and others just come.
+/// The status with the counts of a Job, which assumes that the pods of `scale` are created and deleted.
 pub(super) fn of(job: &Object, tally: &Tally<'_>, scale: &Scale<'_>, minor: u32) -> Value {
     let mut status = status(job);
     let stays = |pod: &&&Object| !scale.leaving.iter().any(|other| other.uid() == pod.uid());
@@ -70,18 +71,18 @@ fn tell(object: &mut Value, field: &str, value: Option<Value>) {
     }
 }
 
-/// Adds the condition `kind` that tells of an end.
+/// Adds the condition `kind` for an end.
 pub(super) fn add_condition(status: &mut Value, kind: &str, end: &End, now: Time) {
     set(status, &Condition::new(kind, "True", end.reason, end.message.clone()), now);
 }
 
-/// Whether a status says that the Job is suspended.
+/// Whether a status has `Suspended=True`.
 pub(super) fn is_suspended(status: &Value) -> bool {
     let list = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
     condition::find(list, "Suspended").is_some_and(|found| found["status"] == "True")
 }
 
-/// Says that the Job is suspended, or goes on from now.
+/// Sets `Suspended`; a resumed Job gets a new start time.
 pub(super) fn suspend(status: &mut Value, is_suspended: bool, now: Time) {
     let told = if is_suspended {
         Condition::new("Suspended", "True", "JobSuspended", "Job suspended")
@@ -102,7 +103,7 @@ fn set(status: &mut Value, told: &Condition, now: Time) {
     status["conditions"] = Value::Array(list);
 }
 
-/// The Kubernetes minor that the `ClusterOperator` of the kube-controller-manager reports.
+/// The Kubernetes minor version in the ClusterOperator `kube-controller-manager`.
 pub(super) fn minor_reported(view: &View) -> Option<u32> {
     let operator = "kube-controller-manager";
     let object = view.get(&CLUSTER_OPERATORS, "", operator)?;

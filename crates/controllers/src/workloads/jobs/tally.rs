@@ -1,7 +1,8 @@
-//! The pods of a Job, and how those are counted that have ended.
+//! Counting of a Job's ended pods.
 //!
-//! A pod holds a finalizer until its end stands in the status: first its UID does (`status.uncountedTerminatedPods`), then the
-//! finalizer goes, then the UID becomes a count. Whatever happens between, it is counted once.
+//! A pod keeps a finalizer until its end is in the status: the controller adds the uid of the pod to
+//! `status.uncountedTerminatedPods`, then removes the finalizer, and then replaces the uid by a count. A
+//! crash in between cannot lead to a double or missing count.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +14,15 @@ use super::indexes::{self, Indexes};
 use super::policy::{self, Verdict};
 use crate::workloads::owners;
 
-/// The finalizer of pods whose end is not counted yet.
+/// The finalizer of pods that are not counted yet.
 pub(super) const TRACKING: &str = "batch.kubernetes.io/job-tracking";
 
-/// Whether the end of a pod is still to be counted.
+/// Whether a pod has the finalizer.
 pub(super) fn is_tracked(pod: &Object) -> bool {
     pod.list("/metadata/finalizers").iter().any(|finalizer| finalizer == TRACKING)
 }
 
-/// Removes the finalizer of a pod that is counted, or need not be.
+/// Removes the finalizer of a pod.
 pub(super) fn untrack(pod: &Object) -> Write {
     let rest: Vec<&Value> =
         pod.list("/metadata/finalizers").iter().filter(|finalizer| **finalizer != TRACKING).collect();
@@ -30,36 +31,36 @@ pub(super) fn untrack(pod: &Object) -> Write {
     Write::merge_patch(&PODS, pod.namespace(), pod.name(), patch)
 }
 
-/// How a pod ended.
+/// The result of a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Succeeded,
     Failed,
-    /// It failed, and by the policy that does not count.
+    /// It failed, but the pod failure policy ignores that.
     Ignored,
 }
 
-/// The pods of a Job, counted.
+/// The counted pods of a Job.
 #[derive(Debug)]
 pub(super) struct Tally<'a> {
     job: &'a Object,
-    /// Neither ended nor being deleted.
+    /// Pods that have neither ended nor are terminating.
     pub(super) active: Vec<&'a Object>,
-    /// Being deleted and not ended.
+    /// Terminating pods that have not ended.
     terminating: Vec<&'a Object>,
-    /// How many have succeeded; of an indexed Job, how many indexes.
+    /// The number of succeeded pods, or of succeeded indexes in an indexed Job.
     pub(super) succeeded: i64,
-    /// How many have failed.
+    /// The number of failed pods.
     pub(super) failed: i64,
-    /// Of these, those whose UIDs stand in the status, or are to.
+    /// The uids of further succeeded and failed pods that are, or will be, in `uncountedTerminatedPods`.
     pub(super) uncounted: [BTreeSet<String>; 2],
-    /// The indexes that are done, of an indexed Job.
+    /// The completed indexes of an indexed Job.
     pub(super) completed: Option<Indexes>,
-    /// The first failure that fails the Job by its policy.
+    /// The message of the first failure that fails the Job by its policy.
     pub(super) fatal: Option<String>,
-    /// Ended pods whose end stands in the status of the API.
+    /// Ended pods whose results are in the status in the API.
     counted: Vec<&'a Object>,
-    /// Whether ends are still on their way into the counts.
+    /// Whether some results are not in the counts yet.
     open: bool,
 }
 
@@ -91,12 +92,11 @@ impl<'a> Tally<'a> {
         tally
     }
 
-    /// All pods that have not ended.
     pub(super) fn not_ended(&self) -> impl Iterator<Item = &'a Object> {
         self.active.iter().chain(&self.terminating).copied()
     }
 
-    /// Counts those whose finalizers are gone.
+    /// Counts pods whose finalizers are removed.
     fn settle(&mut self, pods: &[&Object]) {
         let is_open = |uid: &String| pods.iter().any(|pod| pod.uid() == uid && is_tracked(pod));
         for (uids, count) in self.uncounted.iter_mut().zip([&mut self.succeeded, &mut self.failed]) {
@@ -126,12 +126,12 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// How a pod ended that is not counted yet; `None`: it has not.
+    /// The result of a pod that is not counted yet; `None` if it has not ended.
     fn fate(&mut self, pod: &Object) -> Option<Fate> {
         match pod.text("/status/phase") {
             "Succeeded" => return Some(Fate::Succeeded),
             "Failed" => {}
-            // Who replaces pods only when they have failed waits for that; for others a pod that is sent away has failed.
+            // With the replacement policy `Failed`, a terminating pod has not failed yet. Otherwise it has.
             _ if self.replaces_failed_only() => return None,
             _ => return Some(Fate::Failed),
         }
@@ -155,7 +155,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// The index of a pod is done.
+    /// Marks the index of a pod as completed.
     fn complete(&mut self, pod: &'a Object) {
         let Some(index) = indexes::index_of(pod) else { return self.counted.push(pod) };
         if Indexes::read(self.job.text("/status/completedIndexes")).has(index) {
@@ -166,7 +166,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Whether a pod is replaced only when it has failed, not when it is on its way out (`spec.podReplacementPolicy`).
+    /// Whether terminating pods are replaced only after they have failed (`spec.podReplacementPolicy`).
     pub(super) fn replaces_failed_only(&self) -> bool {
         let spec = &self.job["spec"];
         match spec["podReplacementPolicy"].as_str() {
@@ -175,40 +175,40 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// How many pods have succeeded and failed, those included that are being counted.
+    /// The numbers of succeeded and failed pods, including those that are being counted.
     pub(super) fn totals(&self) -> [i64; 2] {
         let [succeeded, failed] = &self.uncounted;
         [self.succeeded + number(succeeded.len()), self.failed + number(failed.len())]
     }
 
-    /// How many pods have to succeed; `None`: one is enough (`spec.completions`).
+    /// The required number of successes (`spec.completions`); `None` if one is enough.
     pub(super) fn wanted(&self) -> Option<i64> {
         self.job.number("/spec/completions")
     }
 
-    /// How many pods are on their way out.
+    /// The number of terminating pods.
     pub(super) fn terminating(&self) -> i64 {
         number(self.terminating.len())
     }
 
-    /// Lets those go whose end stands in the status.
+    /// Removes the finalizers of pods whose results are in the status.
     pub(super) fn untracked(&self) -> Vec<Write> {
         self.counted.iter().copied().map(untrack).collect()
     }
 
-    /// Whether all that has ended is counted.
+    /// Whether the results of all ended pods are counted.
     pub(super) fn is_settled(&self) -> bool {
         !self.open && self.counted.is_empty()
     }
 }
 
-/// The UIDs of pods that have ended and are not counted yet, as the status has them.
+/// The uids in `uncountedTerminatedPods` of the status.
 fn uncounted(job: &Object, kind: &str) -> BTreeSet<String> {
     let list = job.list(&format!("/status/uncountedTerminatedPods/{kind}"));
     list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// As the API has counts.
+/// Converts a count to the integer type of the API.
 pub(super) fn number(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The ReplicaSet controller: as many pods of a template as there are to be.
+//! The ReplicaSet controller maintains the desired number of pods.
 
 mod ranks;
 mod status;
@@ -22,13 +22,13 @@ use crate::{Actor, Input, Interest, Step};
 #[derive(Debug, Clone, Default)]
 pub struct ReplicaSetController {
     queue: WorkQueue,
-    /// What the API server said when it refused the last pod.
+    /// The message of the last rejected pod creation.
     refusals: BTreeMap<Key, String>,
     started: bool,
 }
 
 impl ReplicaSetController {
-    /// A controller that has not looked at anything yet.
+    /// Creates a ReplicaSet controller.
     pub fn new() -> Self {
         Self::default()
     }
@@ -62,7 +62,7 @@ impl ReplicaSetController {
         }
     }
 
-    /// Looks at the sets that may take a pod in that nobody controls.
+    /// Queues the ReplicaSets that may adopt a pod without a controller.
     fn add_choosers(&mut self, pod: &Object, view: &View) {
         for set in view.list_in(&REPLICA_SETS, pod.namespace()) {
             if chooses(&set["spec"]["selector"], &pod["metadata"]["labels"]) {
@@ -72,7 +72,7 @@ impl ReplicaSetController {
     }
 }
 
-/// Takes in, makes or removes pods until there are as many as there are to be.
+/// Adopts, creates or deletes pods to reach the desired number.
 fn scale(set: &Object, pods: &[&Object], view: &View) -> Vec<Write> {
     let adopted: Vec<Write> = view
         .list_in(&PODS, set.namespace())

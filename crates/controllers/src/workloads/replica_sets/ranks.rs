@@ -1,4 +1,4 @@
-//! Which of too many pods go first.
+//! The order in which excess pods are deleted.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,10 +7,11 @@ use windtunnel_core::Object;
 
 use crate::workloads::owners::available_at;
 
-/// What people say that the deletion of a pod costs.
+/// The annotation with the deletion cost of a pod.
 const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
-/// So many pods, those first that are missed least: not bound, not running, not ready, cheap, together on a node, young.
+/// Selects pods to delete: first those that are not bound, not running or not ready, then those with the
+/// lowest cost, with the most pods on their node, and the youngest.
 pub(super) fn first_to_go<'v>(pods: &[&'v Object], count: usize) -> Vec<&'v Object> {
     let mut on_node: BTreeMap<&str, usize> = BTreeMap::new();
     for pod in pods {

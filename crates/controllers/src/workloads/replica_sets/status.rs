@@ -1,4 +1,4 @@
-//! What a ReplicaSet tells of its pods.
+//! The status of a ReplicaSet.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
@@ -9,18 +9,18 @@ use windtunnel_core::{Object, Write};
 
 use crate::workloads::owners::available_at;
 
-/// The pods of a set, counted.
+/// The counts of a ReplicaSet's pods.
 pub(super) struct Counts {
     all: usize,
     labelled: usize,
     ready: usize,
     available: usize,
-    /// When the next ready pod counts as available.
+    /// The time when the next ready pod becomes available.
     pub(super) look_again: Option<Time>,
 }
 
 impl Counts {
-    /// Counts the active pods of a set.
+    /// Counts the active pods of a ReplicaSet.
     pub(super) fn of(set: &Object, pods: &[&Object], now: Time) -> Self {
         let wait = set.number("/spec/minReadySeconds").unwrap_or(0);
         let from: Vec<Time> = pods.iter().filter_map(|pod| available_at(pod, wait)).collect();
@@ -39,7 +39,7 @@ impl Counts {
     }
 }
 
-/// Writes the status, if it differs from the one in the API. Zero counts are left out, as `omitempty` does; but the first.
+/// Writes the status if it differs from the API. Omits zero counts except `replicas`, as `omitempty` does.
 pub(super) fn told(set: &Object, counts: &Counts, refusal: Option<&str>, now: Time) -> Option<Write> {
     let mut status = json!({ "replicas": counts.all, "observedGeneration": set.generation() });
     for (field, count) in [

@@ -1,4 +1,4 @@
-//! ReplicaSets, seen through their status and pods.
+//! ReplicaSets with their statuses and pods.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
@@ -29,7 +29,7 @@ fn pods(rig: &Rig) -> Vec<&Object> {
     rig.view.list(&PODS).filter(|pod| !pod.is_terminating()).collect()
 }
 
-/// These pods are on this node and ready from now on.
+/// Binds pods to a node and makes them ready now.
 fn get_ready(rig: &mut Rig, node: &str, names: &[String]) {
     let since = rfc3339(rig.now);
     for name in names {
@@ -55,7 +55,7 @@ fn names(rig: &Rig) -> Vec<String> {
 }
 
 #[test]
-fn there_are_as_many_pods_as_there_are_to_be() {
+fn maintains_the_desired_number_of_pods() {
     let mut rig = Rig::new();
     prepare(&mut rig, 3);
     assert_eq!(pods(&rig).len(), 3);
@@ -68,7 +68,7 @@ fn there_are_as_many_pods_as_there_are_to_be() {
 }
 
 #[test]
-fn a_ready_pod_is_available_after_a_while() {
+fn a_ready_pod_becomes_available_after_min_ready_seconds() {
     let mut rig = Rig::new();
     prepare(&mut rig, 2);
     let all = names(&rig);
@@ -82,7 +82,7 @@ fn a_ready_pod_is_available_after_a_while() {
 }
 
 #[test]
-fn those_that_are_missed_least_go_first() {
+fn deletes_unbound_pods_first_and_then_those_that_share_a_node() {
     let mut rig = Rig::new();
     prepare(&mut rig, 4);
     let all = names(&rig);
@@ -97,7 +97,7 @@ fn those_that_are_missed_least_go_first() {
 }
 
 #[test]
-fn a_pod_that_nobody_controls_is_taken_in() {
+fn adopts_matching_pods_without_a_controller() {
     let mut rig = Rig::new();
     rig.put(&PODS, json!({ "metadata": { "namespace": "ns", "name": "found", "labels": { "app": "web" } } }));
     rig.put(&PODS, json!({ "metadata": { "namespace": "ns", "name": "other" } }));
@@ -108,7 +108,7 @@ fn a_pod_that_nobody_controls_is_taken_in() {
 }
 
 #[test]
-fn a_restarted_controller_comes_to_the_same_end() {
+fn recovers_after_a_crash_at_each_write() {
     let story = |rig: &mut Rig| {
         prepare(rig, 3);
         scale(rig, 5);

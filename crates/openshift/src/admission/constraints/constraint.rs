@@ -1,4 +1,4 @@
-//! One SecurityContextConstraints: who is named in it, and how strict it is.
+//! A SecurityContextConstraints object: its users and groups, and its strictness.
 
 use std::cmp::Reverse;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 use windtunnel_core::Identity;
 use windtunnel_core::text::go_quote::quote;
 
-/// What each freedom weighs. The weightier ones are more than all of the lighter ones together.
+/// The weight of each privilege. A heavier one exceeds the sum of all lighter ones.
 const PRIVILEGED: i64 = 1_600_000;
 const HOST_PORTS: i64 = 800_000;
 const HOST_NETWORK: i64 = 400_000;
 const HOST_VOLUMES: i64 = 200_000;
 const OTHER_VOLUMES: i64 = 100_000;
-/// What capabilities weigh, and what makes it more or less, within [`CAPABILITIES_RANGE`].
+/// The base weight of capabilities and its changes. The sum is limited to [`CAPABILITIES_RANGE`].
 const CAPABILITIES: i64 = 5_000;
 const CAPABILITY_ADDED: i64 = 300;
 const ALL_ALLOWED: i64 = 4_000;
@@ -20,10 +20,10 @@ const ONE_ALLOWED: i64 = 10;
 const ALL_DROPPED: i64 = -3_000;
 const ONE_DROPPED: i64 = -50;
 const CAPABILITIES_RANGE: (i64, i64) = (0, 9_999);
-/// Volumes that weigh nothing.
+/// Volumes without weight.
 const TRIVIAL_VOLUMES: [&str; 6] = ["secret", "configMap", "emptyDir", "downwardAPI", "projected", "none"];
 
-/// A SecurityContextConstraints object, with what is asked of it for each pod.
+/// A SecurityContextConstraints object, with the values that are needed for each pod.
 #[derive(Debug)]
 pub(super) struct Constraint {
     pub(super) name: String,
@@ -31,7 +31,7 @@ pub(super) struct Constraint {
     weight: i64,
     users: Vec<String>,
     groups: Vec<String>,
-    /// All that it says.
+    /// The whole object.
     pub(super) says: Value,
 }
 
@@ -47,24 +47,24 @@ impl Constraint {
         }
     }
 
-    /// Its place among others: the highest priority first, then the strictest, then by name.
+    /// The sort key: the highest priority first, then the strictest, then by name.
     pub(super) fn rank(&self) -> (Reverse<i64>, i64, &str) {
         (Reverse(self.priority), self.weight, &self.name)
     }
 
-    /// Whether a user, or a group of theirs, stands in it.
+    /// Returns whether it lists a user or one of the user's groups.
     pub(super) fn names(&self, user: &Identity) -> bool {
         let is_named = |group: &str| self.groups.iter().any(|named| named == group);
         self.users.contains(&user.user) || user.all_groups().any(is_named)
     }
 
-    /// What is said to who may not use it.
+    /// The error for users who may not use it.
     pub(super) fn forbidden(&self) -> String {
         format!("provider {}: Forbidden: not usable by user or serviceaccount", quote(&self.name))
     }
 }
 
-/// The texts in a list.
+/// The strings in a list.
 pub(super) fn texts(list: &Value) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str)
 }

@@ -1,10 +1,11 @@
-//! What pods may ask of their nodes in OpenShift (admission plugin `security.openshift.io/SecurityContextConstraint`): a new
-//! pod needs a SecurityContextConstraints that it fits and that who asks for it, or its ServiceAccount, may use. The first of
-//! these, by priority and then from the strictest on, stands in its annotation `openshift.io/scc` afterwards.
+//! Admission of pods by SecurityContextConstraints (plug-in
+//! `security.openshift.io/SecurityContextConstraint`). A new pod needs an SCC whose limits it meets and that
+//! the requester or the pod's ServiceAccount may use. The plug-in tries SCCs by priority and then from the
+//! strictest on, and writes the name of the first match to the annotation `openshift.io/scc`.
 //!
-//! Left out: what the plugin fills in (users, groups, SELinux labels, capabilities to drop), what it has to say of SELinux, seccomp,
-//! sysctls and groups, and updates of pods. Where constraints are missing that each cluster has, the real one waits ten seconds
-//! before it refuses; here it refuses at once.
+//! Not simulated: default values (users, groups, SELinux labels, dropped capabilities), checks of SELinux,
+//! seccomp, sysctls and groups, and updates of pods. If a standard SCC is missing, the real plug-in waits ten
+//! seconds before it rejects a pod. This one rejects it at once.
 
 mod constraint;
 mod needs;
@@ -24,17 +25,17 @@ use windtunnel_core::{Identity, Resource};
 use self::constraint::Constraint;
 use self::needs::Range;
 
-/// The annotation that tells which constraints let a pod in.
+/// The annotation of pods with the SCC that admitted them.
 const CHOSEN: &str = "openshift.io/scc";
-/// The annotation by which a pod wants to be let in by these and no others.
+/// The annotation by which a pod requires one SCC.
 const REQUIRED: &str = "openshift.io/required-scc";
-/// The label of namespaces that stand beneath what other admission needs, and values of it that exempt their pods.
+/// The label of namespaces with a run level, and the run levels whose pods need no SCC.
 const RUN_LEVEL: &str = "openshift.io/run-level";
 const EXEMPT: [&str; 2] = ["0", "1"];
-/// The annotation of namespaces with the users that its pods may have.
+/// The annotation of namespaces with the range of user IDs for their pods.
 const USERS: &str = "openshift.io/sa.scc.uid-range";
 const MIRROR: &str = "kubernetes.io/config.mirror";
-/// Those that each cluster has: without one of them nobody can tell whether all are known.
+/// The SCCs of every cluster. If one of them is missing, the list may not be complete yet.
 const STANDARD: [&str; 10] = [
     "anyuid",
     "hostaccess",
@@ -48,19 +49,19 @@ const STANDARD: [&str; 10] = [
     "restricted-v2",
 ];
 
-/// Who may use constraints for a pod.
+/// The identities that may use an SCC for a pod.
 struct Users<'a> {
     requester: &'a Identity,
-    /// `None`: the pod runs as no ServiceAccount.
+    /// `None` for a pod without a ServiceAccount.
     account: Option<Identity>,
     namespace: &'a str,
 }
 
-/// Admits new pods by the SecurityContextConstraints in the cluster, and notes in each pod which one admitted it. Without any such
-/// object it admits every pod.
+/// Admits new pods by the SecurityContextConstraints in the cluster, and records in each pod which one
+/// admitted it. Without any such object it admits every pod.
 #[derive(Debug, Clone, Default)]
 pub struct SecurityContextConstraints {
-    /// All constraints, in the order in which they are tried; `None`: to be read.
+    /// All SCCs, in the order in which they are tried. `None` to reload them.
     known: Option<Arc<[Constraint]>>,
 }
 
@@ -120,10 +121,10 @@ fn is_exempt_namespace(cluster: &dyn AdmittingCluster, namespace: &str) -> bool 
     level.is_some_and(|level| EXEMPT.contains(&level.as_str()))
 }
 
-/// The name of the constraints that admit a pod.
+/// The name of the SCC that admits a pod.
 ///
 /// # Errors
-/// Why none do.
+/// Why no SCC admits it.
 fn choose(
     all: &[Constraint],
     request: &AdmissionRequest<'_>,
@@ -136,7 +137,7 @@ fn choose(
     let range = range.and_then(|text| Range::parse(&text));
     let users = Users { requester: request.user, account: account_of(pod, namespace), namespace };
     let mut complaints = Vec::new();
-    // Fitting is cheap to check, so permissions are only asked for where a pod fits.
+    // The limits are cheap to check, so permissions are checked only for SCCs whose limits the pod meets.
     for constraint in &tried {
         let found = constraint.complaints(pod, range);
         if found.is_empty() && users.may_use(constraint, cluster) {
@@ -169,7 +170,7 @@ impl Users<'_> {
     }
 }
 
-/// The constraints that are tried for a pod: all, unless it wants one.
+/// The SCCs to try for a pod: all of them, or only the one that it requires.
 fn tried<'a>(all: &'a [Constraint], pod: &Value) -> Result<Vec<&'a Constraint>, String> {
     let is_there = |name: &&str| all.iter().any(|constraint| constraint.name == *name);
     let missing: Vec<&str> = STANDARD.into_iter().filter(|name| !is_there(name)).collect();
@@ -188,7 +189,7 @@ fn tried<'a>(all: &'a [Constraint], pod: &Value) -> Result<Vec<&'a Constraint>, 
     }
 }
 
-/// Whom a pod runs as: `default`, unless it says otherwise or a kubelet runs it from a file.
+/// The pod's ServiceAccount, by default `default`. Mirror pods have none.
 fn account_of(pod: &Value, namespace: &str) -> Option<Identity> {
     if pod["metadata"]["annotations"].get(MIRROR).is_some() {
         return None;

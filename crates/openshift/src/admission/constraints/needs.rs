@@ -1,11 +1,11 @@
-//! What a pod asks of its node, held against SecurityContextConstraints.
+//! Checks of a pod against the limits of SecurityContextConstraints.
 
 use serde_json::Value;
 use windtunnel_core::text::go_quote::quote;
 
 use super::constraint::{Constraint, texts};
 
-/// Users that pods of a namespace may have: the first and the last.
+/// The range of user IDs for pods of a namespace, inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Range {
     first: i64,
@@ -13,7 +13,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Reads `first/size` or `first-last`.
+    /// Parses `first/size` or `first-last`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if let Some((first, size)) = text.split_once('/') {
             let (first, size): (i64, i64) = (first.parse().ok()?, size.parse().ok()?);
@@ -24,14 +24,14 @@ impl Range {
     }
 }
 
-/// What is said of a pod.
+/// The errors of a pod.
 struct Complaints<'a> {
     constraint: &'a Constraint,
     said: Vec<String>,
 }
 
 impl Constraint {
-    /// What keeps a pod from being let in by these; nothing where it fits. `range` is that of its namespace.
+    /// The errors of a pod. Empty if the pod meets all limits. `range` is that of its namespace.
     pub(super) fn complaints(&self, pod: &Value, range: Option<Range>) -> Vec<String> {
         let mut complaints = Complaints { constraint: self, said: Vec::new() };
         let spec = &pod["spec"];
@@ -79,7 +79,7 @@ impl Complaints<'_> {
         }
         for (index, volume) in spec["volumes"].as_array().into_iter().flatten().enumerate() {
             let source = volume.as_object().into_iter().flatten().find(|(field, _)| *field != "name");
-            // One that says nothing is an empty directory.
+            // A volume without a source is an empty directory.
             let kind = source.map_or("emptyDir", |(field, _)| field.as_str());
             if !allowed.contains(&kind) {
                 let kind_is_not = format!("{kind} volumes are not allowed to be used");

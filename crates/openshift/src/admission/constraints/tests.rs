@@ -1,4 +1,4 @@
-//! Which constraints let which pods in.
+//! Tests of pod admission by SecurityContextConstraints.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::ApiServer;
@@ -13,7 +13,7 @@ fn now() -> Time {
     "2024-01-01T00:00:00Z".parse().unwrap()
 }
 
-/// A server with the constraints of a cluster, and who may use them.
+/// An API server with a cluster's SCCs and their RBAC objects.
 fn server(openshift: bool) -> ApiServer {
     let mut server = match openshift {
         true => ApiServer::builder().admission_plugin(SecurityContextConstraints::default()).build(now()),
@@ -41,7 +41,7 @@ fn pod(namespace: &str, annotations: &Value, spec: Value) -> Write {
     Write::create(&PODS, json!({ "metadata": metadata, "spec": spec }))
 }
 
-/// The constraints that let a pod of an account in; where none do, what is said.
+/// The SCC that admits a pod, or the error.
 fn admitted(server: &mut ApiServer, who: &Identity, write: &Write) -> String {
     match server.write(write, who, now()) {
         Ok(pod) => pod["metadata"]["annotations"][CHOSEN].as_str().unwrap_or("none").to_owned(),
@@ -58,7 +58,7 @@ fn plain() -> Value {
 }
 
 #[test]
-fn a_pod_gets_the_strictest_that_it_fits_of_those_that_its_account_may_use() {
+fn a_pod_gets_the_strictest_scc_that_it_meets_and_may_use() {
     let mut server = server(true);
     let admin = Identity::admin();
     let binding = |name: &str, role: &str| {
@@ -91,7 +91,8 @@ fn a_pod_gets_the_strictest_that_it_fits_of_those_that_its_account_may_use() {
         let found = admitted(&mut server, &controller(), &pod("default", &json!({}), spec.clone()));
         assert_eq!(found, expected, "{account} {spec}");
     }
-    // Who asks may use what they may, whatever the account; kubelets run what they have in files.
+    // The requester's own permissions count for any account. Kubelets may create the mirror pods of static
+    // pods.
     assert_eq!(admitted(&mut server, &admin, &pod("default", &json!({}), plain())), "anyuid");
     let node = Identity::new("system:node:one", &["system:nodes"]);
     let mirror = json!({ "kubernetes.io/config.mirror": "a", "kubernetes.io/config.source": "file" });
@@ -100,7 +101,7 @@ fn a_pod_gets_the_strictest_that_it_fits_of_those_that_its_account_may_use() {
 }
 
 #[test]
-fn one_that_fits_none_is_told_of_each() {
+fn a_rejected_pod_gets_the_errors_of_all_sccs() {
     let mut server = server(true);
     let context = json!({
         "privileged": true, "allowPrivilegeEscalation": true, "runAsUser": 0,
@@ -142,7 +143,7 @@ fn one_that_fits_none_is_told_of_each() {
 }
 
 #[test]
-fn only_one_may_be_wanted() {
+fn a_pod_can_require_one_scc() {
     let mut server = server(true);
     let mut wants = |name: &str| {
         let annotations = json!({ "openshift.io/required-scc": name });
@@ -162,7 +163,7 @@ fn only_one_may_be_wanted() {
 }
 
 #[test]
-fn pods_beneath_it_and_those_of_other_servers_are_not_looked_at() {
+fn pods_in_low_run_levels_windows_pods_and_plain_kubernetes_need_no_scc() {
     let mut of_kubernetes = server(false);
     assert_eq!(admitted(&mut of_kubernetes, &controller(), &pod("default", &json!({}), plain())), "none");
     let mut server = server(true);
@@ -178,7 +179,7 @@ fn pods_beneath_it_and_those_of_other_servers_are_not_looked_at() {
 }
 
 #[test]
-fn without_one_that_each_cluster_has_nobody_is_let_in() {
+fn rejects_all_pods_if_a_standard_scc_is_missing() {
     let mut server = server(true);
     let delete = Write::delete(&SECURITY_CONTEXT_CONSTRAINTS, "", "nonroot");
     server.write(&delete, &Identity::admin(), now()).unwrap();
@@ -189,7 +190,7 @@ fn without_one_that_each_cluster_has_nobody_is_let_in() {
 }
 
 #[test]
-fn ranges_of_users_are_read_both_ways() {
+fn parses_both_forms_of_user_id_ranges() {
     let range = Range::parse("1000620000/10000");
     assert_eq!(range, Range::parse("1000620000-1000629999"));
     assert!(range.is_some());

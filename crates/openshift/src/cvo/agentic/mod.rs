@@ -1,5 +1,6 @@
-//! AgenticRuns: for each release that the cluster could go to, a request to assess what speaks against it, with what is
-//! known of the cluster (OTA-1966). They are made where their definition is, with previews, from 4.23 on.
+//! AgenticRuns (OTA-1966): one request per available update to assess its risks, with readiness data of the
+//! cluster. The operator creates them from 4.23 on, in clusters with a preview feature set and the AgenticRun
+//! CustomResourceDefinition.
 
 mod readiness;
 #[cfg(test)]
@@ -20,25 +21,25 @@ use crate::manifests::is_preview;
 use crate::release::Release;
 
 const NAMESPACE: &str = "openshift-lightspeed";
-/// Who asked for a run.
+/// The label with the creator of a run.
 const SOURCE: &str = "agentic.openshift.io/source";
 const CURRENT: &str = "agentic.openshift.io/current-version";
 const TARGET: &str = "agentic.openshift.io/target-version";
 const KIND: &str = "agentic.openshift.io/update-type";
-/// How long what a run found is worth something.
+/// A run is replaced when it is older than this.
 const GOOD_FOR: SignedDuration = SignedDuration::from_hours(24);
-/// How many other releases a request names.
+/// The maximum of other recommended releases in a request.
 const OTHERS_MAX: usize = 5;
 
-/// The loop that keeps AgenticRuns: it goes with that of available updates.
+/// Creates and deletes AgenticRuns after each check for available updates.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AgenticRuns {
-    /// The look for updates that it followed last.
+    /// Time of the update check that was processed last.
     followed: Option<Time>,
 }
 
 impl AgenticRuns {
-    /// Makes and removes runs, after each look for updates.
+    /// Creates and deletes runs, once per check for updates.
     pub(super) fn follow(
         &mut self,
         updates: &Updates,
@@ -60,7 +61,7 @@ impl AgenticRuns {
     }
 }
 
-/// Whether this cluster has them.
+/// Returns whether the operator manages AgenticRuns in this cluster.
 fn are_kept(own: &Release, view: &View) -> bool {
     let gate = view.get(&FEATURE_GATES, "", "cluster");
     (own.version.major, own.version.minor) >= (4, 23)
@@ -68,7 +69,7 @@ fn are_kept(own: &Release, view: &View) -> bool {
         && view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", "agenticruns.agentic.openshift.io").is_some()
 }
 
-/// What the cluster could go to.
+/// The update targets of the cluster.
 struct Offer<'a> {
     cluster_version: &'a Object,
     own: &'a Release,
@@ -77,7 +78,8 @@ struct Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// Runs of this operator about releases that the cluster can neither go to nor was at.
+    /// Deletions of this operator's runs that are neither about an available update of the current release
+    /// nor about a release in the history.
     fn removals(&self) -> impl Iterator<Item = Write> {
         let targets: Vec<String> = self.targets().map(|(node, _)| label(&node.version.to_string())).collect();
         let history = self.cluster_version.list("/status/history").iter();
@@ -92,7 +94,8 @@ impl Offer<'_> {
         })
     }
 
-    /// Runs that are missing, or too old. While the cluster moves, what is known of it would tell of that alone.
+    /// Creations of missing runs and replacements of expired ones. There are none during an update, because
+    /// the readiness data would describe only that update.
     fn creations(&self, now: Time) -> Vec<Write> {
         if condition::is_true(self.cluster_version, "Progressing") {
             return Vec::new();
@@ -115,7 +118,7 @@ impl Offer<'_> {
         writes
     }
 
-    /// The releases, each with whether it is recommended or comes with risks.
+    /// The target releases, each with `Recommended` or `Conditional`.
     fn targets(&self) -> impl Iterator<Item = (&Node, &'static str)> {
         let (recommended, conditional) = self.updates.targets();
         let recommended = recommended.into_iter().map(|node| (node, "Recommended"));
@@ -176,7 +179,7 @@ fn has_expired(run: &Object, now: Time) -> bool {
     run.time("/metadata/creationTimestamp").is_some_and(|made| after(made, GOOD_FOR) < now)
 }
 
-/// A version as a label's value, which has 63 characters at the most.
+/// Shortens a version to a label value, which has at most 63 characters.
 fn label(version: &str) -> String {
     shortened(version.to_owned())
 }
@@ -185,7 +188,7 @@ fn shortened(text: String) -> String {
     if text.len() > 63 && text.is_char_boundary(60) { format!("{}xxx", &text[..60]) } else { text }
 }
 
-/// The name of the run about one way: a label of RFC 1035.
+/// The name of the run for an update from `current` to `target`, an RFC 1035 label.
 fn name(current: &str, target: &str) -> String {
     let text = format!("ota-{current}-to-{target}").to_lowercase();
     let parts: Vec<&str> =

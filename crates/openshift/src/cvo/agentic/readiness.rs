@@ -1,4 +1,4 @@
-//! What an AgenticRun is told of the cluster: nine checks, each by itself, none of which judges.
+//! The readiness data in an AgenticRun: nine independent checks that report facts without judging them.
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::resources::{
@@ -19,15 +19,15 @@ const SERVICE_VERSIONS: Resource = Resource::namespaced(
     "ClusterServiceVersion",
     "clusterserviceversions",
 );
-/// What the API server says of a kind that it does not have.
+/// The API server's error for a resource that it does not serve.
 const NOT_SERVED: &str = "the server could not find the requested resource";
-/// How many entries of history are told.
+/// The maximum of history entries in the report.
 const HISTORY_MAX: usize = 5;
 
-/// What a check found, or why it found nothing.
+/// The result of a check, or its error.
 type Found = Result<Value, String>;
 
-/// The report about the way from one version to another.
+/// The report for an update from `current` to `target`.
 pub(super) fn report(cluster_version: &Object, current: &str, target: &str, view: &View) -> Value {
     let checks: [(&str, Found); 9] = [
         ("cluster_conditions", Ok(cluster_conditions(cluster_version, current))),
@@ -52,7 +52,7 @@ pub(super) fn report(cluster_version: &Object, current: &str, target: &str, view
     })
 }
 
-/// Looking at what informers know takes no time.
+/// Adds the status of a check to its data. The elapsed time is 0 because checks read from informer caches.
 fn told(found: Found) -> Value {
     match found {
         Ok(mut data) => {
@@ -155,7 +155,7 @@ fn operator_health(view: &View) -> Value {
     })
 }
 
-/// APIs that somebody still asks for: those that the target no longer has, and deprecated ones.
+/// APIs that still get requests and are removed in the target release (blockers) or deprecated (warnings).
 fn api_deprecations(view: &View, target: &str) -> Value {
     if !is_served(view, &REQUEST_COUNTS) {
         return json!({
@@ -209,7 +209,7 @@ fn node_capacity(view: &View) -> Value {
     })
 }
 
-/// Budgets that let no pod go.
+/// PodDisruptionBudgets that allow no disruption.
 fn budgets(view: &View) -> Value {
     let number = |budget: &Object, field: &str| budget.number(&format!("/status/{field}")).unwrap_or(0);
     let blocks =
@@ -218,7 +218,7 @@ fn budgets(view: &View) -> Value {
         json!({
             "name": budget.name(),
             "namespace": budget.namespace(),
-            // Of these, only percentages are told.
+            // The real check reports these two fields only if they are percentages.
             "max_unavailable": budget.text("/spec/maxUnavailable"),
             "min_available": budget.text("/spec/minAvailable"),
             "current_healthy": number(budget, "currentHealthy"),
@@ -291,7 +291,7 @@ fn network(view: &View) -> Found {
     Ok(found)
 }
 
-/// Definitions of which objects are stored in a version that is no longer served.
+/// CustomResourceDefinitions with objects stored in a version that is no longer served.
 fn definitions(view: &View) -> Value {
     let mut issues = Vec::new();
     for definition in view.list(&CUSTOM_RESOURCE_DEFINITIONS) {
@@ -311,7 +311,8 @@ fn definitions(view: &View) -> Value {
     })
 }
 
-/// What operators of the operator lifecycle manager are installed. Its catalog is a server of its own, which is not here.
+/// Operators installed by the Operator Lifecycle Manager. Its package server is not simulated, so the
+/// `packagemanifests` section is always an error.
 fn installed_operators(view: &View) -> Found {
     if !is_served(view, &SUBSCRIPTIONS) {
         return Err(format!("failed to list subscriptions: {NOT_SERVED}"));

@@ -1,4 +1,4 @@
-//! For which releases runs are asked for, and what they are told.
+//! Tests of AgenticRuns and their readiness data.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES, POD_DISRUPTION_BUDGETS};
@@ -13,7 +13,7 @@ fn put(view: &mut View, resource: &Resource, object: Value) {
 }
 
 #[test]
-fn names_are_labels_of_a_bounded_length() {
+fn shortens_run_names_to_a_label_of_63_characters() {
     assert_eq!(name("5.0.1", "5.0.3"), "ota-5-0-1-to-5-0-3");
     assert_eq!(name("5.0.0-0.nightly+X", "5.1.0-rc.1"), "ota-5-0-0-0-nightly-x-to-5-1-0-rc-1");
     let long = name(&"5.0.0-a".repeat(9), "5.1.0");
@@ -21,7 +21,7 @@ fn names_are_labels_of_a_bounded_length() {
 }
 
 #[test]
-fn previews_and_a_definition_are_what_it_takes() {
+fn manages_runs_only_with_a_preview_feature_set_and_the_definition() {
     let own = |version: &str| Release {
         version: version.parse().unwrap(),
         ..Release::find(&"4.20.1".parse().unwrap()).unwrap()
@@ -46,7 +46,7 @@ fn previews_and_a_definition_are_what_it_takes() {
 }
 
 #[test]
-fn what_stands_in_the_way_is_told_by_nine_checks() {
+fn readiness_report_has_nine_checks_with_their_findings() {
     let mut view = View::default();
     let is =
         |kind: &str, status: &str| json!({ "type": kind, "status": status, "reason": "R", "message": "M" });
@@ -116,7 +116,7 @@ fn what_stands_in_the_way_is_told_by_nine_checks() {
 }
 
 #[test]
-fn apis_that_the_target_lacks_block_and_deprecated_ones_warn() {
+fn removed_apis_are_blockers_and_deprecated_apis_are_warnings() {
     let mut view = View::default();
     let counts = Resource::cluster("apiserver.openshift.io", "v1", "APIRequestCount", "apirequestcounts");
     put(

@@ -1,4 +1,4 @@
-//! What administrators and operators change while the loop runs.
+//! Changes that reach the apply loop while it runs: force, overrides, payload, ClusterOperators.
 
 use windtunnel_core::View;
 use windtunnel_core::clock::Time;
@@ -10,8 +10,8 @@ use crate::cvo::overrides::Overrides;
 use crate::cvo::payload::{Payload, What, place_of};
 
 impl ApplyLoop {
-    /// A ClusterOperator changed in a way that may let a failed pass succeed: ends the wait before the next pass, also that
-    /// which the pass under way may end with.
+    /// Handles a ClusterOperator change that may let a failed pass succeed: ends the wait before the next
+    /// pass. During a pass, it cancels the wait after that pass instead.
     pub(in crate::cvo) fn notify(&mut self, now: Time) {
         if self.mode == Mode::Reconciling {
             return;
@@ -23,8 +23,9 @@ impl ApplyLoop {
         }
     }
 
-    /// What is applied has changed without another release: the pass is broken off, and the next one begins at once, as one of
-    /// an update (`SyncWork.calculateNextFrom`), unless the cluster is not installed yet.
+    /// Cancels the pass and starts the next one at once in update mode, because the work changed without a
+    /// new release (`SyncWork.calculateNextFrom`). A cluster that is being installed stays in initializing
+    /// mode.
     pub(in crate::cvo) fn restart(&mut self, now: Time) {
         self.pass = None;
         self.errors = 0;
@@ -32,12 +33,12 @@ impl ApplyLoop {
         if self.mode != Mode::Initializing {
             self.mode = Mode::Updating;
         }
-        // Operators are waited for from now on.
+        // The waits for ClusterOperators are measured from here.
         self.watches = Watches::default();
         self.next_pass_at = now;
     }
 
-    /// The same release with or without force is other work, for which nothing has to be fetched.
+    /// Changes the force flag. This is new work, but the operator fetches no payload for it.
     pub(in crate::cvo) fn set_force(&mut self, force: bool, now: Time) {
         if self.work.force == force || self.mode == Mode::Initializing {
             return;
@@ -45,18 +46,19 @@ impl ApplyLoop {
         self.work.force = force;
         let broken_off = self.broken_off();
         self.restart(now);
-        // It shows until the new pass has something to tell, as what failed before does.
+        // Like any other failure, this one is reported until the new pass makes progress.
         self.progress.failure = broken_off.or(self.progress.failure.take());
     }
 
-    /// What the pass that is under way says when it is broken off for other work: it could not do the manifest that it is at.
+    /// The failure of the current pass if other work cancels it: its next manifest is reported as not
+    /// updated.
     pub(in crate::cvo) fn broken_off(&self) -> Option<Failure> {
         let pass = self.pass.as_ref()?;
         let task = self.payload.tasks.iter().find(|task| task.index > pass.done)?;
         Some(Failure::of_manifest(&task.name(), task.index, self.payload.total, "Canceled"))
     }
 
-    /// The payload holds other manifests now; how often it was applied in full stays.
+    /// Replaces the manifests. The count of completed passes stays.
     pub(in crate::cvo) fn reload(&mut self, payload: Payload) {
         self.pass = None;
         self.progress.total = payload.total;
@@ -65,14 +67,14 @@ impl ApplyLoop {
         self.payload = payload;
     }
 
-    /// Takes in what administrators took out of the operator's hands; true when that is something else than before.
+    /// Replaces the overrides. Returns whether they changed.
     pub(in crate::cvo) fn set_overrides(&mut self, overrides: Overrides) -> bool {
         let changed = self.overrides != overrides;
         self.overrides = overrides;
         changed
     }
 
-    /// What was asked to be removed and is still there, as `Kind "namespace/name"` in their order.
+    /// The deleted objects that still exist, as `Kind "namespace/name"`, sorted.
     pub(in crate::cvo) fn deletions(&self, view: &View) -> Vec<String> {
         let objects = self.deletions.iter().filter_map(|index| match &self.payload.tasks.get(*index)?.what {
             What::Object(wanted) => Some(wanted),

@@ -1,4 +1,4 @@
-//! The apply loop: passes over the payload until one succeeds, then one pass each reconcile interval.
+//! The apply loop: repeats passes over the payload until one succeeds, then runs one per reconcile interval.
 
 mod changes;
 #[cfg(test)]
@@ -28,51 +28,48 @@ use super::pass::{Next, Pass};
 use super::payload::{Payload, Rule, Task, Wanted, What, existing_operator};
 use crate::release::Release;
 
-/// Up to so many manifests that need nothing done are taken together, so that a pass costs what happens in it.
+/// The maximum of manifests that are done in one step if they need no request, so that a pass costs few
+/// steps.
 const STRIDE: u32 = 200;
-/// How often something that is not done yet is looked at.
+/// The poll interval for objects that are not ready yet.
 const POLL: SignedDuration = SignedDuration::from_secs(3);
 
-/// What the loop works on.
 #[derive(Debug, Clone)]
 pub(super) struct Work {
-    /// The release.
     pub(super) release: Release,
-    /// Generation of the ClusterVersion that the pass under way, or the last one, has seen.
+    /// Generation of the ClusterVersion that the current or last pass has seen.
     pub(super) generation: i64,
     /// `spec.desiredUpdate.force`.
     pub(super) force: bool,
-    /// Whether its signature was verified by this process.
+    /// Whether this process verified the release's signature.
     pub(super) verified: bool,
-    /// Risks accepted for it; `None` for a local payload.
+    /// The risks accepted for this release. `None` for the payload in the operator's own image.
     pub(super) accepted_risks: Option<String>,
 }
 
-/// How far the loop is.
+/// The progress that the loop reports.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
-    /// Manifests done in the pass that is reported.
+    /// Manifests done in the reported pass.
     pub(super) done: u32,
-    /// Manifests in all.
+    /// Manifests of the payload.
     pub(super) total: u32,
     /// Passes completed since the work began.
     pub(super) completed: u32,
-    /// Why the last pass failed, or this one will.
+    /// Why the last pass failed, or the current one will.
     pub(super) failure: Option<Failure>,
 }
 
-/// How a process paces its passes.
+/// The intervals and random numbers for the passes of a process.
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
-    /// The reconcile interval.
     pub(super) interval: SignedDuration,
-    /// What is added to waits after errors.
+    /// Random part of the waits after errors.
     pub(super) jitter: Stream,
-    /// What orders are drawn from.
+    /// Random numbers for the order of tasks.
     pub(super) orders: Streams,
 }
 
-/// The loop.
 #[derive(Debug, Clone)]
 pub(super) struct ApplyLoop {
     pub(super) work: Work,
@@ -81,34 +78,35 @@ pub(super) struct ApplyLoop {
     pub(super) watches: Watches,
     pub(super) payload: Payload,
     overrides: Overrides,
-    /// What was found, or made, as the payload wants it, by task: seen again, it needs no second look.
+    /// The object that was last found or written as wanted, by task. It is not compared again until it
+    /// changes.
     settled: Vec<Option<Settled>>,
-    /// Uid of the ClusterVersion that owns what is applied.
+    /// Uid of the ClusterVersion that owns the applied objects.
     owner: String,
-    /// What was asked to be removed, by task.
+    /// Indices of the tasks whose object was deleted.
     deletions: BTreeSet<usize>,
     pass: Option<Pass>,
     pace: Pace,
     limit: Limit,
     next_pass_at: Time,
-    /// Generation of the ClusterVersion as the next pass will see it.
+    /// Generation of the ClusterVersion for the next pass.
     pub(super) latest_generation: i64,
-    /// Passes that failed since the work last changed or was done.
+    /// Failed passes since the work changed or since the last completed pass.
     errors: u32,
-    /// Passes that this process has failed, whatever came between: waits grow with them.
+    /// All failed passes of this process. The waits after failures grow with this number.
     pub(super) failed_passes: u32,
-    /// Whether a ClusterOperator changed during the pass in a way that may let the next one succeed.
+    /// Whether a ClusterOperator changed during this pass in a way that may let the next one succeed.
     notified: bool,
-    /// Whether the last pass was done but for what it only tells of, so that the next one reconciles.
+    /// Whether the last pass completed with reports only. The next pass then reconciles.
     reconciles_next: bool,
-    /// Attempts to apply a manifest that failed.
+    /// Failed attempts to apply a manifest.
     pub(super) failed_attempts: u64,
-    /// Manifests done in the pass under way, or in the last one.
+    /// Manifests done in the current or last pass.
     pub(super) pass_done: u32,
 }
 
 impl ApplyLoop {
-    /// Begins to work; the first pass starts at once.
+    /// A loop whose first pass starts at once.
     pub(super) fn new(work: Work, mode: Mode, payload: Payload, pace: Pace, now: Time) -> Self {
         let progress = Progress { total: payload.total, ..Progress::default() };
         Self {
@@ -135,12 +133,12 @@ impl ApplyLoop {
         }
     }
 
-    /// When it wants to go on; `None` while an answer is awaited.
+    /// The time at which the loop continues. `None` while it waits for an answer.
     pub(super) fn wake_at(&self) -> Option<Time> {
         self.pass.as_ref().map_or(Some(self.next_pass_at), Pass::wake_at)
     }
 
-    /// Goes on as far as it can at this moment; true when there is something new to report.
+    /// Runs until the loop has to wait. Returns whether there is progress to report.
     pub(super) fn run(
         &mut self,
         view: &View,
@@ -165,7 +163,7 @@ impl ApplyLoop {
         news
     }
 
-    /// What was settled was so for the ClusterVersion that owned it: one that was made anew owns nothing.
+    /// Forgets the settled objects if the ClusterVersion was recreated, because the new one owns nothing.
     fn forget_other_owner(&mut self, view: &View) {
         let owner = view.get(&CLUSTER_VERSIONS, "", "version").map(Object::uid).unwrap_or_default();
         if self.owner != owner {
@@ -174,11 +172,11 @@ impl ApplyLoop {
         }
     }
 
-    /// Takes the answer to a manifest's write in.
+    /// Handles the answer to the write of a manifest.
     pub(super) fn answered(&mut self, answer: &Answer, now: Time) {
         let Some(pass) = self.pass.as_mut() else { return };
         match (pass.awaits.take(), &answer.outcome) {
-            // Whoever is missing is told of when it is waited for.
+            // A missing ClusterOperator is reported later, when the pass waits for it.
             (Some(Next::Precreate(_)), Err(_)) => pass.precreated(),
             (Some(Next::Task(index)), Ok(object)) => {
                 if matches!(answer.write.operation, Operation::Delete(_)) {
@@ -190,7 +188,7 @@ impl ApplyLoop {
                     };
                     self.settled[index] = Some(Settled::new(&answer.write.resource, object, wanted));
                 }
-                // A Job is done when it has run, a ClusterOperator when it is well.
+                // A Job is done when it has completed, a ClusterOperator when it is healthy.
                 if ![JOBS, CLUSTER_OPERATORS].contains(&answer.write.resource) {
                     pass.task_done();
                     pass.depart(1, self.limit.take(1, self.mode, now));
@@ -207,7 +205,7 @@ impl ApplyLoop {
         }
     }
 
-    /// Goes on to the next task that needs more than time, or ends the pass.
+    /// Continues to the next task that needs a request or a wait, or ends the pass.
     fn advance(&mut self, view: &View, capabilities: &Capabilities, now: Time, out: &mut Outbox) -> bool {
         self.arrive();
         let mut manifests = 0;
@@ -236,7 +234,7 @@ impl ApplyLoop {
                     manifests += count;
                     pass.task_done();
                 }
-                // What needs more comes up when the manifests before it are done.
+                // This task's turn comes when the manifests before it are done.
                 _ if manifests > 0 => break,
                 Need::Write(write) => {
                     pass.awaits = Some(next);
@@ -247,7 +245,7 @@ impl ApplyLoop {
                 Need::Retry(failure) => pass.refused(failure, now),
                 Need::Fail(failure) => pass.failed(failure),
             }
-            // The first one is told of by itself: that the pass has begun is news.
+            // The first manifest is a step of its own, so that the start of the pass is reported.
             if pass.done == 0 || manifests >= STRIDE {
                 break;
             }
@@ -258,14 +256,14 @@ impl ApplyLoop {
         manifests > 0
     }
 
-    /// What is needed for a ClusterOperator to be there before the rest of its node is applied. Its clock runs from the
-    /// first attempt to have it, not from when it is waited for.
+    /// Returns the next action to create a ClusterOperator before the rest of its task node. The wait for the
+    /// operator is measured from the first attempt to create it.
     fn precreation(&mut self, index: usize, view: &View, now: Time) -> Need {
         let What::ClusterOperator(operator) = &self.payload.tasks[index].what else { return Need::Time(0) };
         self.watches.start(operator.object["metadata"]["name"].as_str().unwrap_or_default(), now);
         let owner = view.get(&CLUSTER_VERSIONS, "", "version");
         match existing_operator(view, operator) {
-            // Of what it is about it is told once, before its operator says anything.
+            // `relatedObjects` is written only once, before the operator reports a status of its own.
             Some(existing) if existing.get("status").is_none() && !operator.related_objects.is_null() => {
                 let mut object = existing.to_value();
                 object["status"] = json!({ "relatedObjects": operator.related_objects });
@@ -277,7 +275,6 @@ impl ApplyLoop {
         }
     }
 
-    /// What a task needs.
     fn need(&mut self, index: usize, view: &View, now: Time) -> Need {
         let (tasks, total) = (Arc::clone(&self.payload.tasks), self.payload.total);
         let task = &tasks[index];
@@ -285,7 +282,7 @@ impl ApplyLoop {
         match &task.what {
             What::Counted(count) => Need::Time(*count),
             What::Object(wanted) => {
-                // What an earlier process or other work asked to be removed may still be on its way out.
+                // An earlier process or earlier work may have deleted an object that still terminates.
                 let removes = wanted.rule == Rule::Delete && self.mode == Mode::Updating;
                 if removes && found(wanted, view).is_some_and(Object::is_terminating) {
                     self.deletions.insert(index);
@@ -320,7 +317,7 @@ impl ApplyLoop {
                 if failure.effect != Effect::Report {
                     return Need::Fail(failure);
                 }
-                // Its component goes on, and so does what comes after it.
+                // This failure is only reported. The component and the later ones continue.
                 self.failed_attempts += 1;
                 self.pass.iter_mut().for_each(|pass| pass.reports.push(failure.clone()));
                 Need::Time(1)
@@ -328,12 +325,12 @@ impl ApplyLoop {
         }
     }
 
-    /// Counts the manifests that were under way.
+    /// Counts the manifests in progress as done.
     fn arrive(&mut self) {
         let Some(pass) = self.pass.as_mut() else { return };
         pass.arrive();
         self.pass_done = pass.done;
-        // A pass that follows a failed one is not reported until it gets as far as that one did.
+        // After a failed pass, progress is reported only when this pass gets as far as the failed one did.
         if self.progress.failure.is_none() || pass.done >= self.progress.done {
             self.progress.done = pass.done;
             self.progress.failure = None;
@@ -371,7 +368,7 @@ impl ApplyLoop {
     }
 }
 
-/// The cluster's object of the name that a manifest has.
+/// The cluster's object with the name in the manifest.
 fn found<'a>(wanted: &Wanted, view: &'a View) -> Option<&'a Object> {
     existing(view, &wanted.resource(view)?, &wanted.object)
 }

@@ -1,5 +1,5 @@
-//! What only the cluster knows and workloads of the payload are given: by which proxies the world is reached, and to the
-//! operator itself where the API is served (`lib/resourcebuilder` of openshift/cluster-version-operator).
+//! Injects cluster-specific environment variables into workloads of the payload: proxy settings, and into the
+//! operator's own Deployment the API address (`lib/resourcebuilder` of openshift/cluster-version-operator).
 
 #[cfg(test)]
 mod tests;
@@ -13,16 +13,15 @@ use windtunnel_core::resources::{INFRASTRUCTURES, PROXIES};
 use super::NAME;
 use super::lease::NAMESPACE;
 
-/// The annotation of Deployments and DaemonSets that names the containers that are told of proxies, with commas between
-/// them.
+/// The annotation of Deployments and DaemonSets with the comma-separated containers that get proxy variables.
 const INTO: &str = "config.openshift.io/inject-proxy";
-/// The variables, and the fields of the Proxy's status that they are taken from.
+/// The variables, and the fields of the Proxy's status with their values.
 const PROXY: [(&str, &str); 3] =
     [("HTTP_PROXY", "httpProxy"), ("HTTPS_PROXY", "httpsProxy"), ("NO_PROXY", "noProxy")];
-/// The port of the API where its address names none.
+/// The default port of the API.
 const HTTPS: &str = "443";
 
-/// The objects of a cluster that are asked; null where there are none.
+/// The objects with the cluster-specific values. An object that does not exist is null.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
     /// Proxy `cluster`.
@@ -32,29 +31,30 @@ pub struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    /// What a cluster holds now: this is asked for each manifest, so that what changes counts from the next pass on.
+    /// Reads the objects from a cluster. The operator does this for each manifest, so a change applies from
+    /// the next pass on.
     pub(super) fn of(view: &'a View) -> Self {
         let cluster = |resource| view.get(resource, "", "cluster").map_or(&Value::Null, |object| &**object);
         Self { proxy: cluster(&PROXIES), infrastructure: cluster(&INFRASTRUCTURES) }
     }
 }
 
-/// Whether something may be put into an object of the payload.
+/// Returns whether variables can be injected into an object of the payload.
 pub(super) fn takes(object: &Value) -> bool {
     is_workload(object) && (is_own(object) || !wanting(object).is_empty())
 }
 
-/// The object with what is put into it.
+/// Returns the object with the injected variables.
 ///
 /// # Errors
-/// The name of a container that something is to be put into and that is not there, or an address of the API that is none.
+/// The name of a container that is missing, or an invalid address of the API.
 pub(super) fn into<'o>(wanted: &'o Value, around: Surroundings<'_>) -> Result<Cow<'o, Value>, String> {
     let mut object = Cow::Borrowed(wanted);
     if !is_workload(wanted) {
         return Ok(object);
     }
     let variables = proxy_variables(around.proxy);
-    // Without a proxy nobody looks whether the containers are there.
+    // Without a proxy the operator does not check that the containers exist.
     if !variables.is_empty() && !wanting(wanted).is_empty() {
         for container in wanting(wanted).split(',') {
             let append = |environment: &mut Vec<Value>| environment.extend(variables.iter().cloned());
@@ -74,19 +74,20 @@ fn is_workload(object: &Value) -> bool {
     object["kind"] == "Deployment" || object["kind"] == "DaemonSet"
 }
 
-/// Whether it is the operator's own Deployment. It talks to the API by the address inside the cluster: the API server of its
-/// own node is away for minutes when that is rolled.
+/// Returns whether this is the operator's own Deployment. It uses the internal address of the API, because
+/// the API server of its own node is unavailable for minutes during a rollout.
 fn is_own(object: &Value) -> bool {
     let metadata = &object["metadata"];
     object["kind"] == "Deployment" && metadata["name"] == NAME && metadata["namespace"] == NAMESPACE
 }
 
-/// The containers that want to be told of proxies; empty where none does.
+/// The containers that get proxy variables, or an empty string.
 fn wanting(object: &Value) -> &str {
     object["metadata"]["annotations"][INTO].as_str().unwrap_or_default()
 }
 
-/// The variables of the Proxy; none where it says nothing. An empty one is there as well, but without a value.
+/// The proxy variables, or none if no field is set. If some field is set, the others become variables without
+/// a value.
 fn proxy_variables(proxy: &Value) -> Vec<Value> {
     let told = |field: &str| proxy["status"][field].as_str().unwrap_or_default();
     if PROXY.iter().all(|(_, field)| told(field).is_empty()) {
@@ -99,7 +100,7 @@ fn proxy_variables(proxy: &Value) -> Vec<Value> {
     PROXY.iter().map(variable).collect()
 }
 
-/// Changes the environment of all containers of this name, those that run first included.
+/// Changes the environment of all containers and init containers with this name.
 fn change(object: &mut Value, container: &str, change: impl Fn(&mut Vec<Value>)) -> Result<(), String> {
     let mut is_there = false;
     for field in ["containers", "initContainers"] {
@@ -115,7 +116,7 @@ fn change(object: &mut Value, container: &str, change: impl Fn(&mut Vec<Value>))
     is_there.then_some(()).ok_or_else(|| format!("expected a container {container:?}, and there is none"))
 }
 
-/// Has a variable say this, in its place or at the end.
+/// Sets a variable, or appends it if it is missing.
 fn set(environment: &mut Vec<Value>, (name, value): (&str, &str)) {
     let mut is_there = false;
     for variable in environment.iter_mut().filter(|variable| variable["name"] == name) {
@@ -127,14 +128,14 @@ fn set(environment: &mut Vec<Value>, (name, value): (&str, &str)) {
     }
 }
 
-/// Host and port of the API inside the cluster, as the Infrastructure tells them; nothing where it does not.
+/// Host and port of the internal API address in the Infrastructure, if it has one.
 fn internal_api(infrastructure: &Value) -> Result<Option<(&str, &str)>, String> {
     let address = infrastructure["status"]["apiServerInternalURI"].as_str().unwrap_or_default();
     let Some((_, rest)) = address.split_once("://") else { return Ok(None) };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let authority = authority.rsplit('@').next().unwrap_or_default();
     let (host, port) = match authority.rsplit_once(':') {
-        // The last colon is one of the address itself.
+        // The last colon is part of an IPv6 address.
         Some(_) if authority.ends_with(']') => (authority, ""),
         Some((host, port)) => match host.strip_prefix('[') {
             Some(inner) => (inner.trim_end_matches(']'), port),

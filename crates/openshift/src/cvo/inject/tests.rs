@@ -1,4 +1,4 @@
-//! What is put into workloads, and what is not.
+//! Tests of injected environment variables.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn workload(kind: &str, into: &str) -> Value {
     })
 }
 
-/// The environment of each container after the colon of its name.
+/// The containers with their environments as `name: variables`.
 fn environments(object: &Value) -> String {
     let spec = &object["spec"]["template"]["spec"];
     let all =
@@ -40,7 +40,7 @@ fn injected(object: &Value, proxy: &Value) -> Result<String, String> {
 }
 
 #[test]
-fn the_containers_that_are_named_are_told_of_proxies() {
+fn injects_proxy_variables_into_the_annotated_containers() {
     let told = proxy("http://p", "", ".svc,10.0.0.0/16");
     let variables = "HTTP_PROXY=http://p HTTPS_PROXY=- NO_PROXY=.svc,10.0.0.0/16";
     for kind in ["Deployment", "DaemonSet"] {
@@ -53,7 +53,7 @@ fn the_containers_that_are_named_are_told_of_proxies() {
 }
 
 #[test]
-fn without_a_proxy_nothing_is_told_and_nobody_looks_for_the_containers() {
+fn without_a_proxy_injects_nothing_and_ignores_missing_containers() {
     let untouched = Ok("main: A=1; side: ; first: ".to_owned());
     for nothing in [Value::Null, json!({}), proxy("", "", "")] {
         assert_eq!(injected(&workload("Deployment", "main,nobody"), &nothing), untouched);
@@ -64,7 +64,7 @@ fn without_a_proxy_nothing_is_told_and_nobody_looks_for_the_containers() {
 }
 
 #[test]
-fn a_container_that_is_not_there_is_told_of_by_its_name_to_the_letter() {
+fn reports_a_missing_container_by_its_exact_name() {
     let told = proxy("", "", "*");
     for (into, missing) in [("main,nobody", "nobody"), ("main, side", " side"), ("main,", "")] {
         let expected = format!("expected a container {missing:?}, and there is none");
@@ -90,7 +90,7 @@ fn check_own(environment: &Value, address: &str, expected: &str) {
 }
 
 #[test]
-fn the_operator_talks_to_the_api_by_its_address_inside_the_cluster() {
+fn injects_the_internal_api_address_into_the_operator_deployment() {
     let shipped = json!([
         { "name": "KUBERNETES_SERVICE_PORT", "value": "1" }, { "name": "B" },
         { "name": "KUBERNETES_SERVICE_HOST", "value": "127.0.0.1" },
@@ -108,7 +108,7 @@ fn the_operator_talks_to_the_api_by_its_address_inside_the_cluster() {
 }
 
 #[test]
-fn an_operator_without_its_container_is_told_of() {
+fn reports_a_missing_operator_container() {
     let infrastructure = json!({ "status": { "apiServerInternalURI": "https://a:1" } });
     let mut object = own(&json!([]));
     object["spec"]["template"]["spec"]["containers"][0]["name"] = json!("other");

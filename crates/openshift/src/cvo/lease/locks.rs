@@ -1,4 +1,4 @@
-//! The objects that tell who leads: the Lease, and before it a ConfigMap of the same name in releases up to 4.14.
+//! The lock objects of leader election: the Lease, and up to 4.14 also a ConfigMap of the same name.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::{CONFIG_MAPS, LEASES};
@@ -7,29 +7,29 @@ use windtunnel_core::{Object, View, Write};
 use super::NAMESPACE;
 
 const NAME: &str = "version";
-/// The annotation that makes a ConfigMap a lock.
+/// The annotation with the lock record of a ConfigMap.
 const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
-/// Who leads where the two objects do not agree.
+/// The leader if the two objects disagree.
 const UNKNOWN: &str = "leaderelection.k8s.io/unknown";
 
-/// What a lock says.
+/// The record in a lock.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
-    /// Who leads; empty for nobody.
+    /// The leader's identity, or empty.
     pub(super) holder: String,
-    /// How long it is good after it was renewed.
+    /// How long the lock is valid after a renewal, in seconds.
     pub(super) seconds: i64,
-    /// Since when the holder leads.
+    /// Since when the holder is the leader.
     pub(super) acquired: String,
-    /// When it was renewed.
+    /// The last renewal.
     pub(super) renewed: String,
-    /// How often somebody else became the holder.
+    /// How often the holder changed.
     pub(super) transitions: i64,
-    /// All of it as it stands, to see whether it changes.
+    /// The whole record, to detect changes.
     pub(super) raw: Value,
 }
 
-/// What stands there; `None` where there is nothing yet.
+/// Reads the locks. `None` if there is no Lease yet.
 pub(super) fn current(view: &View, with_config_map: bool) -> Option<Record> {
     let lease = view.get(&LEASES, NAMESPACE, NAME)?;
     let mut record = Record {
@@ -49,13 +49,13 @@ pub(super) fn current(view: &View, with_config_map: bool) -> Option<Record> {
     Some(record)
 }
 
-/// What the ConfigMap says.
+/// The record in the ConfigMap.
 fn annotated(view: &View) -> Option<Value> {
     let map = view.get(&CONFIG_MAPS, NAMESPACE, NAME)?;
     serde_json::from_str(map["metadata"]["annotations"][LEADER].as_str()?).ok()
 }
 
-/// The writes that make the locks say so.
+/// The writes that store a record in the locks.
 pub(super) fn writes(view: &View, record: &Record, with_config_map: bool) -> Vec<Write> {
     let config_map = with_config_map.then(|| config_map(view.get(&CONFIG_MAPS, NAMESPACE, NAME), record));
     config_map.into_iter().chain([lease(view.get(&LEASES, NAMESPACE, NAME), record)]).collect()
@@ -80,7 +80,7 @@ fn lease(existing: Option<&Object>, record: &Record) -> Write {
 
 fn config_map(existing: Option<&Object>, record: &Record) -> Write {
     let mut object = existing.map_or_else(|| new("v1", "ConfigMap"), Object::to_value);
-    // This form of a record tells seconds.
+    // The record in the ConfigMap has times in whole seconds.
     let whole = |time: &str| format!("{}Z", time.split(['.', 'Z']).next().unwrap_or_default());
     let leader = json!({
         "holderIdentity": record.holder,

@@ -1,4 +1,4 @@
-//! Leader election by the Lease `openshift-cluster-version/version`, with the operator's own times.
+//! Leader election by the Lease `openshift-cluster-version/version`, with the operator's own durations.
 
 mod locks;
 #[cfg(test)]
@@ -14,11 +14,10 @@ use windtunnel_core::rng::Stream;
 use self::locks::Record;
 use super::outbox::{Outbox, Purpose};
 
-/// Namespace of the operator and its Lease.
 pub(super) const NAMESPACE: &str = "openshift-cluster-version";
 
-/// How long a Lease is good for, how long its holder tries to renew it before it gives up, and how often it and others
-/// look.
+/// Validity of the Lease, how long the leader tries to renew it before it gives up, and the interval between
+/// attempts.
 #[derive(Debug, Clone, Copy)]
 struct Timing {
     lease_seconds: i64,
@@ -26,23 +25,23 @@ struct Timing {
     retry: SignedDuration,
 }
 
-/// So that clusters get over a kube-apiserver that is away for a minute.
+/// These values let a cluster survive a kube-apiserver outage of one minute.
 const SEVERAL_NODES: Timing = Timing {
     lease_seconds: 137,
     renew_deadline: SignedDuration::from_secs(107),
     retry: SignedDuration::from_secs(26),
 };
-/// Where the kube-apiserver has no other node to be on, it is away for longer.
+/// With a single control-plane node the kube-apiserver is unavailable for longer.
 const SINGLE_NODE: Timing = Timing {
     lease_seconds: 270,
     renew_deadline: SignedDuration::from_secs(240),
     retry: SignedDuration::from_secs(60),
 };
-/// Who does not lead looks a little less often, lest all look at once: up to this share longer.
+/// Candidates wait up to this share longer than the leader, so that they do not all try at once.
 const JITTER: f64 = 1.2;
 
 impl Timing {
-    /// By the topology of the control plane, which a process asks for when it starts.
+    /// Chooses the durations by the control plane's topology, which a process reads at its start.
     fn of(view: &View) -> Self {
         let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
         let topology = infrastructure.map_or("", |object| object.text("/status/controlPlaneTopology"));
@@ -50,59 +49,58 @@ impl Timing {
     }
 }
 
-/// One candidate.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
-    /// Its identity, which no other process ever has.
+    /// Its identity, unique per process.
     pub(super) holder: String,
     /// Whether it locks a ConfigMap as well (up to 4.14).
     pub(super) locks_config_map: bool,
-    /// What its pauses are drawn from.
+    /// Random numbers for its pauses.
     pub(super) pauses: Stream,
 }
 
-/// One candidate's part in the election.
+/// The state of one candidate.
 #[derive(Debug, Clone)]
 pub(super) struct Election {
     candidate: Candidate,
     timing: Timing,
-    /// What was seen last, and since when it is so: clocks of other machines are not trusted.
+    /// The last seen record, and the local time since when it is unchanged. The times in the record are not
+    /// used, because clocks of other machines are not trusted.
     seen: Option<(Value, Time)>,
-    /// Whether no part of the claim that is under way was refused.
+    /// Whether all answers to the current claim were successful so far.
     granted: bool,
-    /// While it leads: when it gives up for want of a renewal.
+    /// For a leader, when it gives up unless it renews its Lease.
     renew_by: Option<Time>,
     next_at: Option<Time>,
 }
 
 impl Election {
-    /// A candidate's, who looks for the first time at this moment.
+    /// A candidate with its first attempt at this time.
     pub(super) fn new(candidate: Candidate, view: &View, at: Time) -> Self {
         let timing = Timing::of(view);
         Self { candidate, timing, seen: None, granted: true, renew_by: None, next_at: Some(at) }
     }
 
-    /// The candidate's identity.
     pub(super) fn holder(&self) -> &str {
         &self.candidate.holder
     }
 
-    /// Whether this candidate leads.
     pub(super) fn leads(&self) -> bool {
         self.renew_by.is_some()
     }
 
-    /// Whether it led and could not renew for so long that it must end before somebody else begins.
+    /// Returns whether a leader failed to renew for so long that it must exit before another process takes
+    /// over.
     pub(super) fn is_lost(&self, now: Time) -> bool {
         self.renew_by.is_some_and(|at| at <= now)
     }
 
-    /// When it wants to look again.
+    /// The time of the next attempt, or when leadership is lost.
     pub(super) fn wake_at(&self) -> Option<Time> {
         [self.next_at, self.renew_by].into_iter().flatten().min()
     }
 
-    /// Acquires or renews when it is time to.
+    /// Acquires or renews the Lease when it is due.
     pub(super) fn run(&mut self, view: &View, now: Time, out: &mut Outbox) {
         if self.next_at.is_none_or(|at| at > now) || out.awaits(Purpose::Lease) {
             return;
@@ -128,7 +126,7 @@ impl Election {
         self.timing.retry.mul_f64(1.0 + longer)
     }
 
-    /// Whether nobody holds it, or its holder has not renewed it for as long as it was seen to be good.
+    /// Returns whether the Lease has no holder, or was not renewed during its validity.
     fn is_free(&mut self, current: &Record, now: Time) -> bool {
         let same = self.seen.as_ref().filter(|(raw, _)| *raw == current.raw);
         let since = same.map_or(now, |(_, since)| *since);
@@ -155,7 +153,8 @@ impl Election {
         }
     }
 
-    /// Takes the answer to a claim in, of which the `last` part decides; true when leadership begins with it.
+    /// Handles an answer to a claim. A claim succeeds if all its writes do, which is known with the `last`
+    /// answer. Returns true if leadership starts.
     pub(super) fn answered(&mut self, granted: bool, last: bool, now: Time) -> bool {
         self.granted &= granted;
         if !last || !std::mem::replace(&mut self.granted, true) {
@@ -167,7 +166,7 @@ impl Election {
         begins
     }
 
-    /// Gives leadership up, as a clean exit does. One that was lost to somebody else is not given up.
+    /// Releases the Lease on a clean exit, unless another process holds it.
     pub(super) fn release(&mut self, view: &View, now: Time, out: &mut Outbox) {
         let led = self.renew_by.take().is_some();
         self.next_at = None;

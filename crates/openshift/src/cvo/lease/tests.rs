@@ -1,4 +1,4 @@
-//! When leadership is taken, kept, lost and given up.
+//! Tests of acquiring, renewing, losing and releasing leadership.
 
 use serde_json::json;
 use windtunnel_core::resources::{CONFIG_MAPS, LEASES};
@@ -11,7 +11,7 @@ fn at(seconds: i64) -> Time {
     Time::from_second(1_700_000_000 + seconds).unwrap()
 }
 
-/// A candidate, and a cluster that stores what it writes unless it is told to refuse.
+/// A candidate, and a cluster that stores its writes unless `refuses` is set.
 struct Trial {
     election: Election,
     view: View,
@@ -25,7 +25,7 @@ impl Trial {
         Self { election: Election::new(candidate, &view, at(second)), view, refuses: false }
     }
 
-    /// Goes on until this second; gives the seconds at which it wrote.
+    /// Runs until this second. Returns the seconds of its writes.
     fn run_until(&mut self, second: i64) -> Vec<i64> {
         let (mut wrote, mut out) = (Vec::new(), Outbox::default());
         while let Some(now) = self.election.wake_at().filter(|now| *now <= at(second)) {
@@ -58,7 +58,7 @@ impl Trial {
 }
 
 #[test]
-fn who_cannot_renew_gives_up_before_the_lease_runs_out() {
+fn a_leader_that_cannot_renew_gives_up_before_its_lease_expires() {
     let mut leader = Trial::new("a", false, View::default(), 0);
     assert_eq!(leader.run_until(60), [0, 26, 52]);
     leader.refuses = true;
@@ -67,7 +67,7 @@ fn who_cannot_renew_gives_up_before_the_lease_runs_out() {
 }
 
 #[test]
-fn a_single_node_has_more_time() {
+fn a_single_node_cluster_has_longer_durations() {
     let mut view = View::default();
     let object = Object::new(json!({
         "metadata": { "name": "cluster" },
@@ -84,10 +84,10 @@ fn a_single_node_has_more_time() {
 }
 
 #[test]
-fn a_lease_that_its_holder_left_is_waited_for_from_when_it_was_seen() {
+fn an_abandoned_lease_expires_relative_to_when_the_candidate_saw_it() {
     let mut old = Trial::new("a", false, View::default(), 0);
     old.run_until(100);
-    // It renewed at second 78 for the last time; that is not what counts.
+    // The leader renewed last at second 78. The candidate measures from second 110 instead.
     let mut new = Trial::new("b", false, old.view, 110);
     let wrote = new.run_until(2_000);
     let first = wrote[0];
@@ -97,7 +97,7 @@ fn a_lease_that_its_holder_left_is_waited_for_from_when_it_was_seen() {
 }
 
 #[test]
-fn a_lease_that_is_given_up_is_free_at_once() {
+fn a_released_lease_can_be_acquired_at_once() {
     let mut old = Trial::new("a", false, View::default(), 0);
     old.run_until(30);
     let mut out = Outbox::default();
@@ -122,7 +122,7 @@ fn releases_up_to_4_14_lock_a_config_map_too() {
         "acquireTime": "2023-11-14T22:13:20Z", "renewTime": "2023-11-14T22:13:46Z",
     });
     assert_eq!(serde_json::from_str::<Value>(record).unwrap(), expected);
-    // Where the two do not agree, nobody knows who leads.
+    // If the two locks disagree, the leader is unknown.
     let mut view = leader.view;
     let mut lease = view.get(&LEASES, NAMESPACE, "version").unwrap().to_value();
     lease["spec"]["holderIdentity"] = json!("");

@@ -1,4 +1,4 @@
-//! The payload of a release whose real manifests are known.
+//! Tasks of a release whose real manifests are available.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::cvo::lease::NAMESPACE;
 use crate::payload::{Manifest, Payload, Selection};
 use crate::release::Release;
 
-/// Groups that OpenShift's own API servers serve, which are not simulated: their objects take their time and are not
-/// written. Kinds of these groups that have a CustomResourceDefinition are written like any other.
+/// Groups of OpenShift's own API servers, which are not simulated. Objects of these groups take time but are
+/// not written, except for kinds with a CustomResourceDefinition.
 const AGGREGATED: &[&str] = &[
     "apps.openshift.io",
     "authorization.openshift.io",
@@ -28,8 +28,7 @@ const AGGREGATED: &[&str] = &[
     "template.openshift.io",
     "user.openshift.io",
 ];
-/// What no simulated cluster can do without: the schemas of what its operator, its nodes and its
-/// monitoring read and write.
+/// Schemas that every simulated cluster needs, because its operator, its nodes or its monitoring use them.
 const SCHEMAS: &[&str] = &[
     "clusterversions.config.openshift.io",
     "clusteroperators.config.openshift.io",
@@ -41,8 +40,8 @@ const SCHEMAS: &[&str] = &[
     "servicemonitors.monitoring.coreos.com",
 ];
 
-/// The tasks of the manifests that this cluster takes, and their hash. An extracted payload has not always the manifests
-/// of the operator's own image; those of its minor stand in for them.
+/// The tasks of the manifests that this cluster includes, and their hash. An extracted payload may lack the
+/// manifests in the operator's own image. Those of its minor replace them.
 pub(super) fn tasks(release: &Release, payload: &Payload, selection: &Selection) -> (Vec<Task>, String) {
     let mut places = BTreeMap::new();
     let taken: Vec<&Manifest> =
@@ -65,7 +64,7 @@ pub(super) fn tasks(release: &Release, payload: &Payload, selection: &Selection)
     (tasks, payload.version_hash(selection))
 }
 
-/// What the payload lacks of the operator's own manifests.
+/// The operator's own manifests that the payload lacks.
 fn missing(release: &Release, tasks: &[Task], feature_set: &str) -> Vec<Task> {
     let Ok(known) = Release::find(&release.version) else { return Vec::new() };
     let has = |wanted: &Value| tasks.iter().filter_map(Task::object).any(|object| same(object, wanted));
@@ -89,7 +88,7 @@ fn same(one: &Value, other: &Value) -> bool {
         && one["metadata"]["namespace"] == other["metadata"]["namespace"]
 }
 
-/// Group and kind that an object defines.
+/// Group and kind that a CustomResourceDefinition defines.
 fn definition(object: &Value) -> Option<(&str, &str)> {
     let is_definition = object["kind"] == "CustomResourceDefinition";
     is_definition
@@ -112,8 +111,8 @@ fn what(object: &Arc<Value>, defined: &[(&str, &str)]) -> What {
     What::Object(Box::new(Wanted { resource, object: applied(object), rule }))
 }
 
-/// Whether requests would wait for a program that nobody simulates: webhooks that must answer, and API servers behind the
-/// API server.
+/// Returns whether the object would make API requests wait for a program that is not simulated: webhooks that
+/// must answer, and aggregated API servers.
 fn asks_others(object: &Value) -> bool {
     let must_answer = |webhook: &Value| webhook["failurePolicy"] != "Ignore";
     match object["kind"].as_str() {
@@ -125,7 +124,7 @@ fn asks_others(object: &Value) -> bool {
     }
 }
 
-/// What its annotations say is done with an object.
+/// The rule that the object's annotations set.
 pub(super) fn rule(object: &Value) -> Rule {
     let annotated = |name: &str| object["metadata"]["annotations"][name] == "true";
     if annotated("release.openshift.io/delete") {
@@ -137,8 +136,8 @@ pub(super) fn rule(object: &Value) -> Rule {
     }
 }
 
-/// The object as it is applied: without status, which is not the payload's to say, and the operator's own Deployment
-/// marked as one that a simulated program stands for.
+/// The object as it is applied: without status, which the payload does not own. The operator's own Deployment
+/// is marked as one whose pods run a simulated program.
 fn applied(object: &Arc<Value>) -> Arc<Value> {
     let is_own = object["kind"] == "Deployment" && object["metadata"]["name"] == NAME;
     let has_stamp = object["metadata"].get("creationTimestamp").is_some();
@@ -168,7 +167,7 @@ fn cluster_operator(object: &Arc<Value>) -> ClusterOperatorTask {
     });
     let versions = versions.collect();
     let mut object = (**object).clone();
-    // Nothing is deployed yet: only what the ClusterOperator is about is told before its operator comes.
+    // Until the operator is deployed, its ClusterOperator has only `relatedObjects` as status.
     let related_objects = object.pointer_mut("/status/relatedObjects").map(Value::take).unwrap_or_default();
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");

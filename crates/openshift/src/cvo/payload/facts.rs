@@ -1,5 +1,5 @@
-//! The payload of a release of which only facts are known: CRDs, Deployments, ClusterOperators and what lets operators work
-//! one by one, the rest of a component as a count of manifests that take their time and are not written.
+//! Tasks of a release without real manifests. CRDs, Deployments, ClusterOperators and RBAC objects are
+//! separate tasks. The other manifests of a component are one task that takes time and writes nothing.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::cvo::{NAME, access, capabilities, version_pod};
 use crate::manifests;
 use crate::release::{Component, Operator, Release};
 
-/// The text in our manifests that stands for the image of the release.
+/// The placeholder for the release image in our manifests.
 const RELEASE_IMAGE: &str = "RELEASE_IMAGE";
 
-/// The tasks of all components, in order of run level and name.
+/// The tasks of all components, ordered by run level and name.
 pub(super) fn tasks(release: &Release, feature_set: &str) -> Vec<Task> {
     let mut tasks = Vec::new();
     for (index, component) in release.components.iter().enumerate() {
@@ -43,7 +43,7 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
     }
     let more = component.objects.iter().flat_map(|name| manifests::payload(name));
     own.extend(more.cloned().map(object));
-    // The facts count these among the rest.
+    // The component's number of manifests includes these.
     let known = u32::try_from(namespaces + own.len()).unwrap_or(u32::MAX);
     let counted = component.manifests.saturating_sub(known);
     tasks.extend(own);
@@ -61,7 +61,7 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
     tasks.into_iter().map(|what| Task::new(&place, what)).collect()
 }
 
-/// A ClusterOperator as the payload's manifest has it, without status.
+/// A ClusterOperator as in the payload's manifest, without status.
 pub(super) fn cluster_operator(operator: &Operator) -> Value {
     json!({
         "apiVersion": "config.openshift.io/v1",
@@ -74,7 +74,7 @@ pub(super) fn cluster_operator(operator: &Operator) -> Value {
     })
 }
 
-/// What an operator finds when it starts: its Namespace, and what lets it do its work.
+/// The objects that an operator needs: its Namespace and its RBAC objects.
 fn surroundings(operator: &Operator) -> Vec<What> {
     let access = access::objects(operator).into_iter();
     let access = access.map(object);
@@ -85,7 +85,7 @@ fn namespace(name: &str) -> What {
     object(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }))
 }
 
-/// What version pods run as, and that they may be privileged, in releases that have it.
+/// The ServiceAccount of version pods and its binding to the privileged SCC, in releases that have it.
 fn payload_account(release: &Release) -> Vec<What> {
     if !Behaviour::of(release).has_payload_account {
         return Vec::new();
@@ -113,7 +113,7 @@ fn own_namespace() -> Option<What> {
     Some(object(base("Namespace", NAMESPACE)?.clone()))
 }
 
-/// What of the operator's own stands in a cluster from the beginning.
+/// The operator's own object of this kind and name that every cluster has from the start.
 fn base(kind: &str, name: &str) -> Option<&'static Value> {
     let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
     manifests::objects("base").iter().find(is_it)
@@ -128,14 +128,14 @@ fn own_deployment(release: &Release) -> Option<What> {
     Some(object(deployment))
 }
 
-/// What the payload has beside with feature set `DevPreviewNoUpgrade`.
+/// Additional tasks of the payload with feature set `DevPreviewNoUpgrade`.
 pub(super) fn update_status_controller(release: &Release) -> Vec<Task> {
     let place = Place::new("00", "update-status-controller", &[]);
     let objects = manifests::objects("update-status-controller").iter();
     objects.map(|wanted| Task::new(&place, object(with_image(wanted.clone(), &release.image)))).collect()
 }
 
-/// The objects of the update status controller, whatever the feature set, with what is in a release's image.
+/// The objects of the update status controller with the release's image, for any feature set.
 pub fn update_status_controller_objects(
     release: &Release,
 ) -> impl Iterator<Item = (windtunnel_core::Resource, Value)> {
@@ -146,13 +146,13 @@ pub fn update_status_controller_objects(
     })
 }
 
-/// What lies in the operator's own image and so in every payload: its schemas, and its Deployment.
+/// The objects in the operator's own image, which every payload has: its schemas and its Deployment.
 pub(super) fn own(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
     let is_object = |task: &Task| matches!(task.what, What::Object(_));
     component_tasks(release, component, feature_set).into_iter().filter(is_object).collect()
 }
 
-/// An object of a kind that is known.
+/// The task of an object, or one that only takes time if its kind is unknown.
 fn object(object: impl Into<Arc<Value>>) -> What {
     let object = object.into();
     match resources::of(&object) {
@@ -164,7 +164,7 @@ fn object(object: impl Into<Arc<Value>>) -> What {
     }
 }
 
-/// Puts the release's image where the manifest has its placeholder, in images and arguments.
+/// Replaces the placeholder with the release's image in images and arguments.
 fn with_image(mut object: Value, image: &str) -> Value {
     let containers = object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut);
     for container in containers.into_iter().flatten() {
@@ -183,9 +183,9 @@ fn fill(text: &mut Value, image: &str) {
     }
 }
 
-/// The Deployment of an operator: an image of its own, and the release's version in `RELEASE_VERSION`, from which an
-/// operator learns what it is to report. How it is rolled out stands in no manifest: the operator fills the default in and
-/// puts that right as well.
+/// The Deployment of an operator. It has an image of its own, and the release's version in `RELEASE_VERSION`,
+/// which the operator reports. The real manifest has no rollout strategy, but the cluster-version operator
+/// sets the default and restores it.
 fn deployment(release: &Release, operator: &Operator) -> Value {
     let version = release.version.to_string();
     let image = release.image_of(&operator.deployment);

@@ -1,4 +1,4 @@
-//! What a cluster has of a payload when its installation is over.
+//! The objects of a payload that a cluster has when its installation is complete.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::cvo::manifest;
 use crate::payload::Selection;
 use crate::release::{Operator, Release};
 
-/// The payload that a cluster was installed by, and what of it the cluster takes.
+/// The payload that a cluster was installed with, and its enabled capabilities.
 #[derive(Debug)]
 pub struct Installed<'r> {
     release: &'r Release,
@@ -22,8 +22,8 @@ pub struct Installed<'r> {
 }
 
 impl<'r> Installed<'r> {
-    /// The payload of `release` for a cluster with this feature set, and with the capabilities that the specification of
-    /// `cluster_version` asks for. Feature gates are told later than that, so none is enabled.
+    /// The payload of `release` for a cluster with this feature set and the capabilities in the spec of
+    /// `cluster_version`. Feature gates are not enabled, because they become known only later.
     pub fn of(release: &'r Release, feature_set: &str, cluster_version: &Value) -> Self {
         let selection = Selection {
             feature_set: feature_set.to_owned(),
@@ -42,7 +42,7 @@ impl<'r> Installed<'r> {
         self.payload.tasks.iter().filter(|task| self.capabilities.include(&task.place.capabilities))
     }
 
-    /// The CustomResourceDefinition of this name.
+    /// The CustomResourceDefinition with this name.
     pub fn definition(&self, name: &str) -> Option<&Value> {
         self.definitions().find(|object| object["metadata"]["name"] == name)
     }
@@ -52,14 +52,14 @@ impl<'r> Installed<'r> {
         objects.filter(|object| object["kind"] == "CustomResourceDefinition")
     }
 
-    /// The objects, in the order they are applied, as things of `cluster_version` with what `around` has a part in. What no
-    /// kind is known for is left out.
+    /// The objects in the order in which they are applied, owned by `cluster_version` and with values of
+    /// `around` injected. Objects of unknown kinds are omitted.
     pub fn objects(&self, cluster_version: &Value, around: Surroundings<'_>) -> Vec<(Resource, Value)> {
         let definitions: Vec<&Value> = self.definitions().collect();
         let owned = |task: &Task| match &task.what {
             What::Object(wanted) if wanted.rule != Rule::Delete => {
                 let resource = wanted.resource_among(definitions.iter().copied())?;
-                // What has no place is found out by the operator.
+                // If injection fails, the operator reports that later.
                 let object = inject::into(&wanted.object, around).unwrap_or(Cow::Borrowed(&wanted.object));
                 Some((resource, manifest::owned(&object, cluster_version, wanted.rule)))
             }
@@ -78,7 +78,7 @@ impl<'r> Installed<'r> {
     }
 }
 
-/// A ClusterOperator as the payload's manifest has it, without status, as a thing of `cluster_version`.
+/// A ClusterOperator as in the payload's manifest, without status, owned by `cluster_version`.
 pub fn installed_cluster_operator(operator: &Operator, cluster_version: &Value) -> Value {
     manifest::owned(&facts::cluster_operator(operator), cluster_version, Rule::Apply)
 }

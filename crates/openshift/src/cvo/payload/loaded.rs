@@ -1,5 +1,5 @@
-//! Payloads that were loaded before: what a release comes to by its facts is the same in each cluster, and a suite makes
-//! hundreds of clusters of few releases.
+//! A cache of payloads. The tasks of a release without manifests are the same in each cluster, and a test
+//! suite creates hundreds of clusters of few releases.
 
 use std::collections::VecDeque;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -11,20 +11,20 @@ use windtunnel_core::rng::fnv1a;
 use super::{Payload, facts};
 use crate::release::Release;
 
-/// How many payloads are remembered.
+/// The capacity of the cache.
 const REMEMBERED: usize = 16;
 
-/// A payload, and of what it is.
+/// A payload and its cache key.
 struct Loaded {
     release: Release,
     feature_set: String,
     payload: Payload,
 }
 
-/// The latest first.
+/// The newest entry is first.
 static LOADED: LazyLock<Mutex<VecDeque<Loaded>>> = LazyLock::new(Mutex::default);
 
-/// The payload of a release of which only facts are known.
+/// The payload of a release without real manifests.
 pub(super) fn payload(release: &Release, feature_set: &str) -> Payload {
     let is_it = |loaded: &Loaded| loaded.feature_set == feature_set && loaded.release == *release;
     let mut all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +38,7 @@ pub(super) fn payload(release: &Release, feature_set: &str) -> Payload {
     payload
 }
 
-/// `status.versionHash`: where the manifests are not known, the image stands for them.
+/// `status.versionHash`, computed from the image because the manifests are not known.
 fn hash(release: &Release) -> String {
     URL_SAFE.encode(fnv1a(release.image.as_bytes()).to_be_bytes())
 }

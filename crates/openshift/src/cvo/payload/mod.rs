@@ -1,5 +1,5 @@
-//! A release's payload as tasks, in the order in which the operator loads manifests: of its real manifests where they are
-//! known, else of facts.
+//! The payload of a release as tasks, in the order in which the operator loads manifests. The tasks come from
+//! the real manifests if they are available, or else from known facts about the release.
 
 mod extracted;
 mod facts;
@@ -24,84 +24,75 @@ pub use installed::{Installed, installed_cluster_operator};
 /// One or several manifests of a component.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Task {
-    /// Where it stands.
     pub(super) place: Arc<Place>,
     /// Number of its manifest in the payload, or of the first one, from 1.
     pub(super) index: u32,
-    /// What is to be done.
     pub(super) what: What,
 }
 
-/// What manifests of one component have in common.
+/// Properties that manifests of one component share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Run level as names of files have it; empty for a file that is named otherwise.
+    /// Run level as in file names. Empty for a file without a run level.
     pub(super) run_level: String,
-    /// Component.
     pub(super) component: String,
     /// Capabilities that must all be enabled.
     pub(super) capabilities: Vec<String>,
 }
 
-/// What a task is about.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum What {
-    /// Manifests that are only counted.
+    /// Manifests that take time but write nothing.
     Counted(u32),
-    /// An object to be written.
+    /// An object to be applied.
     Object(Box<Wanted>),
     /// A ClusterOperator to wait for.
     ClusterOperator(Box<ClusterOperatorTask>),
 }
 
-/// An object as the payload wants it.
+/// An object of the payload.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wanted {
-    /// Its kind; `None` where only definitions in the cluster tell.
+    /// Its kind. `None` if only CustomResourceDefinitions in the cluster can resolve it.
     pub(super) resource: Option<Resource>,
-    /// The object.
     pub(super) object: Arc<Value>,
-    /// What is done with it.
     pub(super) rule: Rule,
 }
 
-/// What is done with an object of the payload.
+/// How an object of the payload is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// It is made what the payload says.
+    /// It is created and kept as in the payload.
     Apply,
-    /// It is made, and then left to others (`release.openshift.io/create-only`).
+    /// It is created and not updated later (`release.openshift.io/create-only`).
     CreateOnly,
-    /// It is removed (`release.openshift.io/delete`).
+    /// It is deleted (`release.openshift.io/delete`).
     Delete,
 }
 
-/// A ClusterOperator of the payload.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClusterOperatorTask {
-    /// What is made where nothing is there, and whose metadata is kept; without status.
+    /// The object that is created if it is missing, and whose metadata is enforced. It has no status.
     pub(super) object: Value,
-    /// The `status.relatedObjects` that it begins with; null where there are none.
+    /// The initial `status.relatedObjects`, or null.
     pub(super) related_objects: Value,
     /// The versions that it must report.
     pub(super) versions: Vec<(String, String)>,
 }
 
-/// All manifests of a release that a cluster takes.
+/// All manifests of a release that a cluster includes.
 #[derive(Debug, Clone)]
 pub(super) struct Payload {
-    /// The tasks in the order they are loaded.
+    /// The tasks in load order.
     pub(super) tasks: Arc<[Task]>,
-    /// How many manifests there are in all.
+    /// The number of manifests.
     pub(super) total: u32,
-    /// `status.versionHash`.
     pub(super) hash: String,
-    /// By what of the cluster its manifests were chosen.
+    /// The cluster properties that selected its manifests.
     pub(super) selection: Selection,
 }
 
 impl Payload {
-    /// Loads the payload of `release`.
     pub(super) fn load(release: &Release, selection: Selection) -> Self {
         let payload = match &release.payload {
             Some(payload) => {
@@ -122,7 +113,7 @@ impl Payload {
         Self { tasks: tasks.into(), total, hash, selection: Selection::default() }
     }
 
-    /// The capabilities of what is applied, by what it is.
+    /// The capabilities of all tasks by task identity.
     pub(super) fn capabilities(&self) -> BTreeMap<String, &[String]> {
         self.tasks.iter().map(|task| (task.identity(), task.place.capabilities.as_slice())).collect()
     }
@@ -133,7 +124,7 @@ impl Task {
         Self { place: Arc::clone(place), index: 0, what }
     }
 
-    /// For how many manifests it stands.
+    /// The number of manifests in this task.
     pub(super) fn manifests(&self) -> u32 {
         match &self.what {
             What::Counted(count) => *count,
@@ -150,19 +141,19 @@ impl Task {
         }
     }
 
-    /// Whether it is a Job, of which the operator waits for the end.
+    /// Returns whether it is a Job, which the operator waits for.
     pub(super) fn is_job(&self) -> bool {
         self.object()
             .is_some_and(|object| text(object, "kind") == "Job" && text(object, "apiVersion") == "batch/v1")
     }
 
-    /// `kind "namespace/name"` as error messages name a manifest; a component's name for those that are counted.
+    /// `kind "namespace/name"` as in error messages. Tasks without an object have the component's name.
     pub(super) fn name(&self) -> String {
         let Some(object) = self.object() else { return format!("manifest \"{}\"", self.place.component) };
         format!("{} \"{}\"", text(object, "kind").to_lowercase(), place_of(object))
     }
 
-    /// What makes it the same as a task of another payload.
+    /// The identity that a task shares with the same task of another payload.
     fn identity(&self) -> String {
         let Place { run_level, component, .. } = &*self.place;
         let Some(object) = self.object() else { return format!("{run_level} {component}") };
@@ -186,13 +177,13 @@ impl Wanted {
         Self { resource, object: object.into(), rule }
     }
 
-    /// Its kind, by what is known of kinds and by the definitions of the cluster.
+    /// Its kind, from the known kinds and the CustomResourceDefinitions of the cluster.
     pub(super) fn resource(&self, view: &View) -> Option<Resource> {
         const DEFINITIONS: Resource = resources::CUSTOM_RESOURCE_DEFINITIONS;
         self.resource_among(view.list(&DEFINITIONS).map(|object| &**object))
     }
 
-    /// Its kind, by what is known of kinds and by these definitions.
+    /// Its kind, from the known kinds and these definitions.
     fn resource_among<'a>(&self, definitions: impl Iterator<Item = &'a Value>) -> Option<Resource> {
         let (api_version, kind) = (text(&self.object, "apiVersion"), text(&self.object, "kind"));
         self.resource.clone().or_else(|| resources::defined(api_version, kind, definitions))
@@ -204,7 +195,7 @@ pub(super) fn existing_operator<'v>(view: &'v View, operator: &ClusterOperatorTa
     view.get(&CLUSTER_OPERATORS, "", text(&operator.object["metadata"], "name"))
 }
 
-/// `namespace/name`, or the name alone.
+/// `namespace/name`, or only the name.
 pub(super) fn place_of(object: &Value) -> String {
     let metadata = &object["metadata"];
     match (text(metadata, "namespace"), text(metadata, "name")) {
@@ -219,12 +210,11 @@ pub(super) mod testing {
 
     use super::*;
 
-    /// A manifest that is only counted.
+    /// A manifest that takes time but writes nothing.
     pub(in crate::cvo) fn counted(run_level: &str, component: &str) -> Task {
         Task::new(&Place::new(run_level, component, &[]), What::Counted(1))
     }
 
-    /// An object in a component's file.
     pub(in crate::cvo) fn object(run_level: &str, component: &str, object: Value) -> Task {
         let rule = extracted::rule(&object);
         let resource = resources::of(&object).cloned();
@@ -232,7 +222,7 @@ pub(super) mod testing {
         Task::new(&Place::new(run_level, component, &[]), what)
     }
 
-    /// A ClusterOperator that is to report version 2 of itself and of an operand.
+    /// A ClusterOperator that must report version 2 of itself and of an operand.
     pub(in crate::cvo) fn operator(run_level: &str, name: &str) -> Task {
         let object = serde_json::json!({
             "apiVersion": "config.openshift.io/v1",
@@ -245,7 +235,6 @@ pub(super) mod testing {
         Task::new(&Place::new(run_level, name, &[]), What::ClusterOperator(Box::new(what)))
     }
 
-    /// A payload of these tasks.
     pub(in crate::cvo) fn payload(tasks: Vec<Task>) -> Payload {
         Payload::of(tasks, String::new())
     }

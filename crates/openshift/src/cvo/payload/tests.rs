@@ -1,4 +1,4 @@
-//! From the files of a payload to tasks.
+//! Tests that load the files of a payload as tasks.
 
 use serde_json::json;
 use windtunnel_core::rng::Streams;
@@ -27,7 +27,7 @@ fn files(manifests: &[(&str, &str)]) -> Vec<(String, String)> {
     own.iter().chain(manifests).map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
 }
 
-/// The release of these files, if they can be read.
+/// The release of these files, if they can be parsed.
 fn release(files: Vec<(String, String)>) -> Option<Release> {
     let payload = Files::read(files, "quay.io/r@sha256:1").ok()?;
     Some(Release::with_payload(&payload.version.clone(), Arc::new(payload)).unwrap())
@@ -38,7 +38,7 @@ fn load(manifests: &[(&str, &str)]) -> Payload {
     Payload::load(&release, selection())
 }
 
-/// `kind name` of each object, `(n)` for what is only counted.
+/// `kind name` of each object, or `(n)` for tasks without one.
 fn names(payload: &Payload) -> Vec<String> {
     let name = |task: &Task| match task.object() {
         Some(object) => format!("{} {}", text(object, "kind"), text(&object["metadata"], "name")),
@@ -48,7 +48,7 @@ fn names(payload: &Payload) -> Vec<String> {
 }
 
 #[test]
-fn what_the_operators_own_image_holds_is_there_even_if_the_folder_has_it_not() {
+fn adds_the_manifests_in_the_operators_own_image_if_the_folder_lacks_them() {
     let payload = load(&[("0000_10_a_1.yaml", &manifest("v1", "Namespace", "a", ""))]);
     let expected = [
         "Namespace openshift-cluster-version",
@@ -91,7 +91,7 @@ fn what_the_operators_own_image_holds_is_there_even_if_the_folder_has_it_not() {
 }
 
 #[test]
-fn what_nobody_serves_here_is_counted_unless_the_payload_defines_it() {
+fn objects_of_unserved_groups_are_not_written_unless_the_payload_defines_their_kind() {
     let stream = manifest("image.openshift.io/v1", "ImageStream", "cli", "");
     let class = manifest("security.openshift.io/v1", "SecurityContextConstraints", "restricted", "");
     let definition = "spec: {group: security.openshift.io, names: {kind: SecurityContextConstraints, plural: securitycontextconstraints}}\n";
@@ -117,7 +117,7 @@ fn what_nobody_serves_here_is_counted_unless_the_payload_defines_it() {
 }
 
 #[test]
-fn a_cluster_is_installed_with_what_its_operator_would_put_into_workloads() {
+fn an_installed_cluster_has_the_injected_variables_in_its_workloads() {
     let deployment = "spec: {template: {spec: {containers: [{name: main}]}}}\n";
     let with = |into: &str| {
         let annotations = format!("{HEAD}, config.openshift.io/inject-proxy: {into}}}");
@@ -144,7 +144,7 @@ fn a_cluster_is_installed_with_what_its_operator_would_put_into_workloads() {
 }
 
 #[test]
-fn an_operator_that_no_fact_is_known_of_is_known_by_its_manifests() {
+fn recognizes_an_unknown_operator_by_its_manifests() {
     let deployment = "spec: {template: {spec: {serviceAccountName: lamp, containers: [{name: a, env: [{name: OPERATOR_IMAGE_VERSION, value: 4.18.9}]}]}}}\n";
     let binding = "subjects: [{kind: ServiceAccount, name: lamp, namespace: ''}]\n";
     let files = [
@@ -177,7 +177,7 @@ fn an_operator_that_no_fact_is_known_of_is_known_by_its_manifests() {
 }
 
 #[test]
-fn no_damaged_manifest_panics() {
+fn loading_a_damaged_manifest_does_not_panic() {
     let good = manifest(
         "apps/v1",
         "Deployment",

@@ -1,5 +1,5 @@
-//! `EtcdRecentBackup` (up to 4.14): no other minor without a backup of etcd, which the operator of etcd makes as soon as
-//! it reads of that in ReleaseAccepted.
+//! `EtcdRecentBackup` (up to 4.14): an update to another minor needs a recent etcd backup. The etcd operator
+//! makes one when ReleaseAccepted reports that it is missing.
 
 use semver::Version;
 use windtunnel_core::condition;
@@ -10,10 +10,11 @@ use windtunnel_core::{Object, View};
 use super::Failed;
 use crate::cvo::upgradeable::completed_version;
 
-/// The condition of ClusterOperator `etcd` that tells of backups.
+/// The condition of ClusterOperator `etcd` about backups.
 const KIND: &str = "RecentBackup";
 
-/// Checks an update to `target`, which needs a backup if it leads to a later minor than the one that was applied last.
+/// Checks an update to `target`. It needs a backup if its minor is later than that of the last completed
+/// release.
 pub(super) fn check(view: &View, cluster_version: &Object, target: &Version) -> Option<Failed> {
     let current = completed_version(cluster_version).parse::<Version>().ok()?;
     if (target.major, target.minor) <= (current.major, current.minor) {

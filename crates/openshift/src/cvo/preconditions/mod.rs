@@ -1,5 +1,5 @@
-//! Checks between loading a payload and accepting it. What is only a warning, or is forced through, is told in
-//! `acceptedRisks`.
+//! Preconditions, which the operator checks after it loads a payload and before it accepts it. Warnings and
+//! forced failures are recorded in `acceptedRisks`.
 
 mod etcd_backup;
 mod recommended;
@@ -13,28 +13,26 @@ use super::behaviour::Behaviour;
 use super::upgradeable::precondition;
 use crate::release::Release;
 
-/// What checks are called.
+/// The names of the preconditions.
 const ROLLBACK: &str = "ClusterVersionRollback";
 const GIANT_HOP: &str = "ClusterVersionGiantHop";
 const UPGRADEABLE: &str = "ClusterVersionUpgradeable";
 
-/// What the checks came to.
+/// The result of all checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// All passed.
     Passed,
-    /// Some failed, but none that refuses the update, or it was forced; the text is for `acceptedRisks`.
+    /// Only warnings failed, or the update was forced. The text is for `acceptedRisks`.
     Noted(String),
-    /// The update is refused, and why.
+    /// The update is rejected for this reason.
     Blocked(String),
 }
 
-/// One check that failed.
+/// A failed check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Failed {
-    /// `Precondition "<name>" failed because of "<reason>": <message>`.
     text: String,
-    /// Whether it refuses the update, or is only noted.
+    /// Whether it rejects the update, or is only a warning.
     blocks: bool,
 }
 
@@ -44,7 +42,8 @@ impl Failed {
     }
 }
 
-/// Runs the checks of this operator's release for an update to `target`, all of them and in the operator's order.
+/// Runs the preconditions of this operator's release for an update to `target`, all of them and in the
+/// operator's order.
 pub(super) fn check(
     behaviour: Behaviour,
     view: &View,
@@ -55,7 +54,8 @@ pub(super) fn check(
     let target = &target.version;
     let known = cluster_version.text("/status/desired/version");
     let current = known.parse::<Version>();
-    // Each check that has to know where the cluster is says so by itself; an update may be what mends it.
+    // Each check that needs the current version warns if it is invalid. The update is not rejected, because
+    // it may fix the problem.
     let from = |name, check: &dyn Fn(&Version) -> Option<Failed>| match &current {
         Ok(current) => check(current),
         Err(_) => Some(Failed::new(name, "InvalidCurrentVersion", &wrong_version(known), false)),
@@ -80,7 +80,7 @@ pub(super) fn check(
     summarize(&failures, force)
 }
 
-/// What is wrong with a text as a version, in the words of the operator's library.
+/// The error of the operator's semver library for an invalid version.
 fn wrong_version(text: &str) -> String {
     let parts: Vec<&str> = text.splitn(3, '.').collect();
     let [major, minor, rest] = parts[..] else {
@@ -112,7 +112,8 @@ fn summarize(failures: &[Failed], force: bool) -> Verdict {
     }
 }
 
-/// `ClusterVersionGiantHop`: not to a larger major (but from 4 to 5.0, in releases that know of it), nor over a minor.
+/// `ClusterVersionGiantHop`: rejects a larger major (except from 4 to 5.0, in releases that allow it) and
+/// skipped minors.
 fn giant_hop(behaviour: Behaviour, current: &Version, target: &Version) -> Option<Failed> {
     let failed = |reason, message: &str| Some(Failed::new(GIANT_HOP, reason, message, true));
     if target.major > current.major {
@@ -137,7 +138,7 @@ fn giant_hop(behaviour: Behaviour, current: &Version, target: &Version) -> Optio
     failed("MultipleMinorVersionsUpdate", &message)
 }
 
-/// `ClusterVersionUpgradeable`: what the condition Upgradeable has against it.
+/// `ClusterVersionUpgradeable`: applies the condition Upgradeable.
 fn upgradeable(
     behaviour: Behaviour,
     cluster_version: &Object,
@@ -148,7 +149,7 @@ fn upgradeable(
     Some(Failed::new(UPGRADEABLE, &objection.reason, &objection.message, objection.blocks))
 }
 
-/// `ClusterVersionRollback`: a lower version is only allowed when it is the previous one, of the same minor.
+/// `ClusterVersionRollback`: accepts a lower version only if it is the previous one and of the same minor.
 fn rollback(cluster_version: &Object, current: &Version, target: &Version) -> Option<Failed> {
     if target >= current {
         return None;
@@ -198,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn going_on_and_going_back_to_the_previous_version_of_the_minor_are_allowed() {
+    fn accepts_later_versions_and_a_rollback_to_the_previous_version_of_the_minor() {
         check_rollback("4.14.8", &[("4.14.1", "a")], "");
         check_rollback("4.14.1", &[("4.14.8", "b"), ("4.14.1", "a")], "");
     }
 
     #[test]
-    fn other_lower_versions_are_refused_with_the_previous_one_named() {
+    fn rejects_other_lower_versions_and_names_the_previous_one() {
         check_rollback(
             "4.14.0",
             &[("4.14.8", "b"), ("4.14.1", "a"), ("4.14.0", "z")],
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rollback_over_a_minor_is_not_recommended() {
+    fn rejects_a_rollback_to_another_minor() {
         check_rollback(
             "4.13.9",
             &[("4.14.1", "b"), ("4.13.9", "a")],
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_minor_and_going_back_are_no_giant_hop() {
+    fn accepts_the_next_minor_lower_versions_and_5_0() {
         check_hop("4.20.1", "4.20.9", "");
         check_hop("4.20.1", "4.21.0", "");
         check_hop("4.20.1", "4.12.0", "");
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hop_over_a_minor_or_to_another_major_is_refused() {
+    fn rejects_a_skipped_minor_and_other_majors() {
         check_hop(
             "4.20.1",
             "4.22.0",
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_blocks_refuses_and_force_goes_through_it() {
+    fn only_blocking_checks_reject_an_update_and_force_overrides_them() {
         let (warning, block) = (Failed::new("A", "R", "m", false), Failed::new("B", "R", "m", true));
         let (a, b) = (
             "Precondition \"A\" failed because of \"R\": m",

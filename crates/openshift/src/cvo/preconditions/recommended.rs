@@ -1,4 +1,4 @@
-//! `ClusterVersionRecommendedUpdate`: an update that the update service does not recommend is noted, never refused.
+//! `ClusterVersionRecommendedUpdate`: warns of an update that the update service does not recommend.
 
 use semver::Version;
 use serde_json::Value;
@@ -8,7 +8,8 @@ use windtunnel_core::condition::Condition;
 
 use super::Failed;
 
-/// Checks an update from `current` to `target`, which must be available, or conditional without a risk that applies.
+/// Checks an update from `current` to `target`. The target must be an available update, or a conditional
+/// update without a risk that applies.
 pub(super) fn check(cluster_version: &Object, current: &str, target: &Version) -> Option<Failed> {
     let version = target.to_string();
     if cluster_version.list("/status/availableUpdates").iter().any(|update| update["version"] == *version) {
@@ -37,7 +38,7 @@ pub(super) fn check(cluster_version: &Object, current: &str, target: &Version) -
     failed("UnknownUpdate", &format!("{seen}, {judgement}"))
 }
 
-/// What the condition Recommended of a conditional update says against it.
+/// Reason and message of the condition Recommended of a conditional update, unless it is True.
 fn at_risk(update: &Value, current: &str, target: &Version) -> Option<(String, String)> {
     let conditions = update["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let Some(recommended) = condition::find(conditions, "Recommended") else {
@@ -67,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// Checks an update from 4.20.1 to 4.20.3; `status` is that of RetrievedUpdates.
+    /// Checks an update from 4.20.1 to 4.20.3. `status` is that of RetrievedUpdates.
     fn check_recommended(channel: &str, status: &str, offered: &[&str], expected: &str) {
         let offered: Vec<_> = offered.iter().map(|version| json!({ "version": version })).collect();
         let object = Object::new(json!({
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_that_nobody_recommends_is_noted_with_what_is_known_of_it() {
+    fn warns_of_an_update_that_is_not_available() {
         check_recommended("stable-4.20", "True", &["4.20.3", "4.20.2"], "");
         check_recommended(
             "stable-4.20",
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conditional_update_that_nobody_judged_is_noted() {
+    fn warns_of_a_conditional_update_without_a_recommended_condition() {
         let object = Object::new(json!({
             "spec": { "channel": "stable-4.20" },
             "status": { "conditionalUpdates": [{ "release": { "version": "4.20.3" }, "conditions": [] }] },
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conditional_update_is_noted_with_the_risk_that_applies() {
+    fn warns_of_a_conditional_update_whose_risk_applies_or_is_unknown() {
         let prefix = "Precondition \"ClusterVersionRecommendedUpdate\" failed because of \"SomeRisk\": Update from 4.20.1 to 4.20.3 is";
         check_conditional("True", "");
         check_conditional("False", &format!("{prefix} not recommended:\n\nNodes may hang."));

@@ -1,4 +1,4 @@
-//! What operators of different releases say of the same updates, all checks together.
+//! Tests of all preconditions together, by the operator's release.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::CLUSTER_OPERATORS;
@@ -6,13 +6,13 @@ use windtunnel_core::{Change, ChangeKind};
 
 use super::*;
 
-/// A cluster on its way: `history` newest first, with `+` for what was applied in full; conditions as `Type=Status Reason
-/// message`. Its channel leads nowhere, so that nothing is recommended but what a case lists.
+/// A cluster and a requested update. `history` is newest first, with `+` for completed releases. Conditions
+/// are `Type=Status Reason message`. The target is the only available update.
 struct Case<'a> {
     operator: &'a str,
     history: &'a [&'a str],
     conditions: &'a [&'a str],
-    /// RecentBackup of ClusterOperator `etcd`; `None`: there is no such operator.
+    /// RecentBackup of ClusterOperator `etcd`. `None` means that there is no such ClusterOperator.
     backup: Option<&'a str>,
     target: &'a str,
 }
@@ -65,7 +65,7 @@ fn verdict(case: &Case<'_>, force: bool) -> Verdict {
     check(behaviour, &view, &cluster_version, &target, force)
 }
 
-/// The texts of the checks that fail, and whether they refuse the update.
+/// Whether the update is rejected, and the texts of the failed checks.
 fn failures(case: &Case<'_>) -> (bool, Vec<String>) {
     let (blocks, text) = match verdict(case, false) {
         Verdict::Passed => return (false, Vec::new()),
@@ -85,7 +85,7 @@ fn check_case(case: &Case<'_>, blocks: bool, expected: &[&str]) {
 }
 
 #[test]
-fn going_back_is_guarded_from_4_14_on() {
+fn checks_rollbacks_from_4_14_on() {
     let back = |operator, history, target| Case { operator, history, target, ..SETTLED };
     check_case(&back("4.13.9", &["4.13.9+", "4.13.5+", "4.13.1+"], "4.13.1"), false, &[]);
     let refused = "ClusterVersionRollback LowDesiredVersion\": 4.14.1 is less than the current target 4.14.9, and the only supported rollback is to the cluster's previous version 4.14.5 (image-4.14.5)";
@@ -98,7 +98,7 @@ fn going_back_is_guarded_from_4_14_on() {
 }
 
 #[test]
-fn hops_are_guarded_from_4_19_on() {
+fn checks_skipped_minors_and_other_majors_from_4_19_on() {
     let to = |operator, history, target| Case { operator, history, target, ..SETTLED };
     check_case(&to("4.18.1", &["4.18.1+"], "4.20.1"), false, &[]);
     let minors = "ClusterVersionGiantHop MultipleMinorVersionsUpdate\": 4.21.1 is more than one minor version beyond the current target 4.19.1 (4.21 > 4.(19+1)), and only updates within the current minor version or to the next minor version are supported.";
@@ -109,7 +109,7 @@ fn hops_are_guarded_from_4_19_on() {
 }
 
 #[test]
-fn another_minor_needs_a_backup_of_etcd_up_to_4_14() {
+fn an_update_to_another_minor_needs_an_etcd_backup_up_to_4_14() {
     let with = |backup, target| Case { operator: "4.14.9", history: &["4.14.9+"], backup, target, ..SETTLED };
     check_case(&with(Some("=True UpgradeBackupSuccessful"), "4.15.0"), false, &[]);
     for (backup, refused) in [
@@ -135,7 +135,7 @@ fn another_minor_needs_a_backup_of_etcd_up_to_4_14() {
 }
 
 #[test]
-fn upgradeable_refuses_another_minor_and_is_counted_from_where_the_cluster_goes_from_4_18_on() {
+fn upgradeable_rejects_another_minor_and_counts_from_the_desired_release_from_4_18_on() {
     let conditions = &["Upgradeable=False NotReady Console is not ready.", "Progressing=True"][..];
     let to = |operator, history, target| Case { operator, history, conditions, target, ..SETTLED };
     let refused = "ClusterVersionUpgradeable NotReady\": Console is not ready.";
@@ -147,7 +147,7 @@ fn upgradeable_refuses_another_minor_and_is_counted_from_where_the_cluster_goes_
 }
 
 #[test]
-fn several_stand_in_the_operator_s_order_and_go_through_by_force() {
+fn lists_several_failures_in_the_operators_order_and_force_overrides_them() {
     let case = Case {
         operator: "4.19.1",
         history: &["4.19.1+"],
@@ -171,7 +171,7 @@ fn several_stand_in_the_operator_s_order_and_go_through_by_force() {
 }
 
 #[test]
-fn a_cluster_that_does_not_know_where_it_is_may_go_anywhere_and_is_warned_by_each_check() {
+fn an_invalid_current_version_causes_a_warning_of_each_check_and_no_rejection() {
     let from = |operator, current: &'static [&'static str]| {
         let case = Case {
             operator,

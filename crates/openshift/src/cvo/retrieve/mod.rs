@@ -1,5 +1,5 @@
-//! Fetching a release image: its signature, then a Job or Pod on the operator's own node that copies the manifests.
-//! While it lasts the ClusterVersion worker does nothing else.
+//! Retrieval of a release image: verifies its signature, then copies the manifests by a Job or Pod on the
+//! operator's own node. The ClusterVersion worker is blocked meanwhile.
 
 #[cfg(test)]
 mod tests;
@@ -20,41 +20,40 @@ use super::verify::{PATIENCE, Places, Verifier};
 use super::version_pod::{self, Judgement, VersionPod};
 use crate::world::World;
 
-/// How long a retrieval may take in all, in releases that limit it.
+/// The time limit of a retrieval, in releases that have one.
 const TIMEOUT: SignedDuration = SignedDuration::from_mins(4);
-/// How often a Job is looked at.
+/// The poll interval for Jobs.
 const JOB_POLL: SignedDuration = SignedDuration::from_secs(3);
 
-/// What is to be fetched, as spec asks for it.
+/// The payload that the spec requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Version as spec has it; may be empty.
+    /// The version in the spec, which may be empty.
     pub(super) version: String,
-    /// Image.
     pub(super) image: String,
-    /// Whether failed checks are only noted.
+    /// Whether failed checks are only warnings.
     pub(super) force: bool,
-    /// Generation of the ClusterVersion that asks.
+    /// Generation of the ClusterVersion with this request.
     pub(super) generation: i64,
 }
 
 /// A payload on the node's disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Retrieved {
-    /// Whether the signature was good.
+    /// Whether the signature is valid.
     pub(super) verified: bool,
-    /// What was forced past, as `acceptedRisks` tells it; empty for nothing.
+    /// The verification error that `force` overrode, for `acceptedRisks`, or empty.
     pub(super) risk: String,
-    /// The errors beneath that.
+    /// The causes of that error.
     pub(super) causes: String,
 }
 
 /// Why a retrieval failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trouble {
-    /// The outermost error, which conditions tell.
+    /// The outermost error, for conditions.
     pub(super) text: String,
-    /// The errors beneath it, which only Events tell; may be empty.
+    /// Its causes, which only Events contain. May be empty.
     pub(super) causes: String,
 }
 
@@ -64,22 +63,21 @@ impl From<String> for Trouble {
     }
 }
 
-/// One retrieval on its way.
+/// A retrieval in progress.
 #[derive(Debug, Clone)]
 pub(super) struct Retrieval {
-    /// What is fetched.
     pub(super) target: Target,
-    /// When it is given up, if it ever is.
+    /// The time limit, if this release has one.
     deadline: Option<Time>,
     stage: Stage,
     retrieved: Retrieved,
-    /// Why what earlier retrievals left could not be removed.
+    /// Errors of deletions of earlier Jobs and Pods.
     left: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
 enum Stage {
-    /// Until this moment; for ever where nobody answers and nothing limits it.
+    /// Until this time. `None` means forever: no signature store answers and there is no time limit.
     Verify {
         until: Option<Time>,
     },
@@ -92,25 +90,23 @@ enum Stage {
     Failed(String),
 }
 
-/// What retrievals need to know of their process.
+/// Properties of the operator process that retrievals need.
 #[derive(Debug, Clone)]
 pub(super) struct Site {
     /// The operator's own node.
     pub(super) node: String,
-    /// How this release fetches.
     pub(super) behaviour: Behaviour,
-    /// The world outside.
     pub(super) world: Arc<World>,
-    /// Letters for names.
+    /// Random suffixes of names.
     pub(super) names: Stream,
-    /// Image of the payload that lies on the node's disk: it needs no second Pod. Empty for none.
+    /// Image of the payload on the node's disk, which needs no second Pod. Empty for none.
     pub(super) held: String,
-    /// What is known of signatures.
     pub(super) verifier: Verifier,
 }
 
 impl Site {
-    /// Finds what earlier processes fetched to this node: a pod that did its work has left a payload there.
+    /// Finds the payload that an earlier process retrieved to this node: that of the last pod that succeeded
+    /// here.
     pub(super) fn find_held(&mut self, view: &View) {
         let has_fetched = |pod: &&Object| {
             pod.name().starts_with("version-")
@@ -122,12 +118,12 @@ impl Site {
         self.held = last.map_or_else(String::new, |pod| pod.text("/spec/containers/0/image").to_owned());
     }
 
-    /// Whether the payload of `image` lies on the node's disk, with all that makes it one.
+    /// Returns whether the node's disk has the complete payload of `image`.
     fn holds(&self, image: &str) -> bool {
         self.held == image && self.confirm(image).is_ok()
     }
 
-    /// Checks that what was fetched of `image` can be a payload.
+    /// Checks that the retrieved contents of `image` are a payload.
     fn confirm(&self, image: &str) -> Result<(), String> {
         let lacks = match self.world.release_image(image).contents {
             Contents::NoPayload => "manifests",
@@ -145,10 +141,10 @@ impl Site {
 }
 
 impl Retrieval {
-    /// Begins.
+    /// Starts a retrieval.
     pub(super) fn new(target: Target, site: &Site, view: &View, now: Time) -> Self {
         let until = site.verifier.known_at(&target.image, &Places::of(site, view), now);
-        // Who forces an update is not to wait for ever for what would be passed over anyway.
+        // A forced update does not wait forever for a signature that it does not need.
         let until = until.or_else(|| target.force.then(|| now + PATIENCE));
         Self {
             target,
@@ -159,7 +155,7 @@ impl Retrieval {
         }
     }
 
-    /// When it wants to look again; `None` while nothing but an answer brings it on.
+    /// The time at which the retrieval continues. `None` while it waits for an answer only.
     pub(super) fn wake_at(&self) -> Option<Time> {
         match &self.stage {
             Stage::Verify { until } => *until,
@@ -168,7 +164,7 @@ impl Retrieval {
         }
     }
 
-    /// Goes on; answers when it has ended, with the error text where it failed.
+    /// Continues the retrieval. Returns its result when it has ended.
     pub(super) fn run(
         &mut self,
         site: &mut Site,
@@ -199,7 +195,7 @@ impl Retrieval {
                 Stage::Await { name, poll_at } => {
                     let judged = judge(site.behaviour.retrieval, view, name, *poll_at, now);
                     if judged == Judgement::Done {
-                        // The cleanup before it left nothing else there.
+                        // The deletions before it left no other payload on the disk.
                         site.held.clone_from(&self.target.image);
                         if let Err(error) = site.confirm(&self.target.image) {
                             return Some(Err(error.into()));
@@ -213,7 +209,7 @@ impl Retrieval {
         }
     }
 
-    /// Takes the answer to the creation of the Job or Pod in.
+    /// Handles the answer to the creation of the Job or Pod.
     pub(super) fn created(&mut self, answer: &Answer, now: Time) {
         self.stage = match &answer.outcome {
             Ok(object) => Stage::Await { name: object.name().to_owned(), poll_at: now + JOB_POLL },
@@ -221,7 +217,7 @@ impl Retrieval {
         };
     }
 
-    /// Takes the answer to the removal of a Job or Pod in. Operators that make Jobs only log what went wrong.
+    /// Handles the answer to a deletion of a Job or Pod. Operators that use Jobs only log errors.
     pub(super) fn pruned(&mut self, by: By, answer: &Answer) {
         if let (Err(refusal), By::Pod, Operation::Delete(_)) = (&answer.outcome, by, &answer.write.operation)
         {
@@ -259,7 +255,7 @@ impl Retrieval {
         }
     }
 
-    /// Checks the release signature. Without `force` a bad one ends the retrieval.
+    /// Verifies the release signature. Without `force` an invalid one ends the retrieval.
     fn verify(&mut self, site: &mut Site, view: &View, now: Time) -> Result<(), Trouble> {
         let Target { version, image, force, .. } = &self.target;
         let error = match site.verifier.verify(image, &Places::of(site, view)) {
@@ -298,7 +294,7 @@ impl Retrieval {
     }
 }
 
-/// The sentence around every failure to fetch; releases that make Pods say at which step it was.
+/// Adds the operator's prefix to a retrieval error. Releases that use Pods add the failed step.
 fn in_words(by: By, cause: &str) -> String {
     let step = if by == By::Pod { "fetching update payload: " } else { "" };
     format!("Unable to download and prepare the update: {step}{cause}")
@@ -313,8 +309,7 @@ fn judge(by: By, view: &View, name: &str, poll_at: Time, now: Time) -> Judgement
     }
 }
 
-/// Removes what earlier retrievals left: Jobs by the prefix of their name, and (in releases that make Pods) Pods by
-/// label.
+/// Deletes leftovers of earlier retrievals: Jobs by name prefix, and Pods by label in releases that use Pods.
 fn prune(by: By, view: &View, out: &mut Outbox) {
     for job in view.list_in(&JOBS, NAMESPACE).filter(|job| job.name().starts_with("version-")) {
         out.push(Purpose::Prune, Write::delete(&JOBS, NAMESPACE, job.name()));

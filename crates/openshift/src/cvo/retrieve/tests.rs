@@ -1,4 +1,4 @@
-//! How retrievals end that the cluster does not answer, or hinders.
+//! Tests of retrievals that get no answer or fail.
 
 use serde_json::json;
 use windtunnel_controllers::registry::{Image, OpenPgp};
@@ -15,7 +15,7 @@ fn now() -> Time {
     "2024-01-01T00:00:00Z".parse().unwrap()
 }
 
-/// A retrieval by force, by the operator of `version`; nobody has the image.
+/// A forced retrieval by the operator of `version`. No registry has the image.
 fn begun(version: &str, view: &View) -> (Site, Retrieval) {
     let release = Release::find(&version.parse().unwrap()).unwrap();
     let site = Site {
@@ -46,7 +46,7 @@ fn left_behind(names: &[&str], phase: &str) -> View {
     view
 }
 
-/// Answers all requests: creations with the object, removals with `refusals` by turns.
+/// Answers all writes: creations succeed, deletions fail with `refusals` in turn.
 fn answer(retrieval: &mut Retrieval, by: By, out: &mut Outbox, refusals: &[(u16, &str)], now: Time) {
     let mut refusals = refusals.iter();
     for write in out.take() {
@@ -69,7 +69,7 @@ fn answer(retrieval: &mut Retrieval, by: By, out: &mut Outbox, refusals: &[(u16,
     }
 }
 
-/// After how many seconds, and how, a retrieval ends; `None` if it lasts longer than an hour.
+/// The seconds until the retrieval fails, and its error. `None` if it takes longer than an hour.
 fn end(version: &str, view: &View, refusals: &[(u16, &str)]) -> Option<(i64, String)> {
     let (mut site, mut retrieval) = begun(version, view);
     let by = site.behaviour.retrieval;
@@ -93,7 +93,7 @@ fn ends(version: &str, view: &View, refusals: &[(u16, &str)]) -> (i64, String) {
 }
 
 #[test]
-fn what_nobody_reacts_to_is_given_up_after_four_minutes() {
+fn a_retrieval_without_any_reaction_times_out_after_four_minutes() {
     let text = "Unable to download and prepare the update: fetching update payload: timed out waiting for the condition";
     assert_eq!(ends("4.20.1", &View::default(), &[]), (240, text.to_owned()));
     let text = "Unable to download and prepare the update: timed out waiting for the condition";
@@ -103,7 +103,7 @@ fn what_nobody_reacts_to_is_given_up_after_four_minutes() {
 }
 
 #[test]
-fn earlier_pods_that_cannot_be_removed_end_it_at_once() {
+fn a_failed_deletion_of_earlier_pods_ends_the_retrieval() {
     let prefix = "Unable to download and prepare the update: failed to prune pods: error deleting pods: ";
     let a = "failed to delete pod version--aaaaa: a";
     assert_eq!(
@@ -116,7 +116,7 @@ fn earlier_pods_that_cannot_be_removed_end_it_at_once() {
 }
 
 #[test]
-fn what_an_earlier_process_fetched_to_the_same_node_is_there() {
+fn finds_the_payload_of_an_earlier_process_on_the_same_node() {
     let view = left_behind(&["version--aaaaa"], "Succeeded");
     let held = |node: &str| {
         let (mut site, _) = begun("4.20.1", &view);
@@ -124,12 +124,12 @@ fn what_an_earlier_process_fetched_to_the_same_node_is_there() {
         site.find_held(&view);
         site.holds(IMAGE)
     };
-    // Nobody serves the image any more; on the disk it is.
+    // No registry has the image any more, but it is on the disk of this node.
     assert_eq!((held("master-0"), held("master-1")), (true, false));
 }
 
 #[test]
-fn what_was_fetched_must_be_a_payload() {
+fn rejects_a_retrieved_image_that_is_no_payload() {
     let (mut site, _) = begun("4.20.1", &View::default());
     let mut world = World::default();
     let image = Image { contents: Contents::NoImageReferences, ..Image::default() };
@@ -148,7 +148,7 @@ fn what_was_fetched_must_be_a_payload() {
 }
 
 #[test]
-fn a_payload_that_is_there_needs_no_pod() {
+fn a_payload_on_the_disk_needs_no_pod() {
     let view = View::default();
     let (mut site, mut retrieval) = begun("4.20.1", &view);
     IMAGE.clone_into(&mut site.held);
@@ -160,7 +160,7 @@ fn a_payload_that_is_there_needs_no_pod() {
 }
 
 #[test]
-fn before_4_12_only_who_forces_stops_asking_stores_that_do_not_answer() {
+fn before_4_12_only_force_stops_the_wait_for_unresponsive_signature_stores() {
     let image = Image { openpgp: OpenPgp::Unanswered, ..Image::default() };
     let mut world = World { keyrings: vec![signature::KEYRING.to_owned()], ..World::default() };
     world.registry.images.insert("sha256:aaaa".to_owned(), image);

@@ -1,4 +1,4 @@
-//! The certificate by which a process serves its metrics: the one that was in its pod's volume when it looked last.
+//! The serving certificate of a process's metrics endpoint, which it reloads from its pod's volume.
 
 #[cfg(test)]
 mod tests;
@@ -17,31 +17,30 @@ use super::lease::NAMESPACE;
 use crate::certificate::Certificate;
 use crate::monitoring::{CERTIFICATE, SERVING_CERTIFICATE};
 
-/// How long it takes until a change of a Secret is in a volume, and the process has seen it, in seconds.
+/// Seconds until a changed Secret has reached the volume and the process has reloaded it.
 const SEEN_AFTER: (u64, u64) = (30, 90);
 
-/// What a process serves by.
 #[derive(Debug, Clone)]
 pub(super) struct Serving {
     delays: Stream,
-    /// The key that signed its certificate.
+    /// The key that signed the current certificate.
     signer: Option<String>,
-    /// When it looks next.
+    /// When the process reloads the volume next.
     look_at: Option<Time>,
 }
 
 impl Serving {
-    /// Of a process that starts now, with its volume in place.
+    /// The state of a process that starts with its volume mounted.
     pub(super) fn starting(delays: Stream, now: Time) -> Self {
         Self { delays, signer: None, look_at: Some(now) }
     }
 
-    /// The Secret.
+    /// The key of the Secret with the certificate.
     pub(super) fn secret() -> Key {
         SECRETS.key(NAMESPACE, CERTIFICATE)
     }
 
-    /// Takes a change of the Secret in.
+    /// Schedules a reload when the Secret changes.
     pub(super) fn notice(&mut self, change: &Change, now: Time) {
         if self.look_at.is_none() && change.key == Self::secret() {
             let seconds = self.delays.between(SEEN_AFTER.0, SEEN_AFTER.1);
@@ -53,8 +52,8 @@ impl Serving {
         self.look_at
     }
 
-    /// Looks, when it is time to; gives what who connects sees differently from then on. What was loaded once is served until
-    /// there is something else.
+    /// Reloads the certificate if a reload is due. Returns the counters that changed for clients that
+    /// connect. Without a new certificate the old one stays in use.
     pub(super) fn look(&mut self, view: &View, now: Time) -> Vec<Counter> {
         if self.look_at.is_none_or(|at| at > now) {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! When a process comes to serve by another certificate.
+//! Tests of certificate reloads.
 
 use serde_json::json;
 use windtunnel_core::rng::Streams;
@@ -18,7 +18,7 @@ fn told(counters: &[Counter]) -> Vec<String> {
 }
 
 #[test]
-fn what_is_in_place_is_loaded_at_the_start_and_what_comes_later_a_while_after() {
+fn loads_the_certificate_at_startup_and_reloads_it_some_time_after_a_change() {
     let mut now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
     let mut view = View::default();
     view.apply(&change("a"));
@@ -34,7 +34,7 @@ fn what_is_in_place_is_loaded_at_the_start_and_what_comes_later_a_while_after() 
     now = at;
     assert_eq!(told(&serving.look(&view, now)), ["a=0", "b=1"]);
 
-    // What is served stays so without its Secret, and is no other by being written again.
+    // A deleted Secret or one that is rewritten without a change does not change the certificate.
     for view in [&View::default(), &view] {
         serving.notice(&change("b"), now);
         now = serving.wake_at().unwrap();

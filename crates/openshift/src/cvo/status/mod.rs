@@ -1,4 +1,4 @@
-//! The status that the operator writes: what it knows of itself, put into words.
+//! The ClusterVersion status that the operator writes.
 
 #[cfg(test)]
 mod tests;
@@ -19,31 +19,26 @@ use super::updates::Updates;
 use super::upgradeable::Upgradeable;
 use crate::release::Release;
 
-/// The type of a condition that some releases preview.
+/// The condition that some releases have as a preview.
 const ISSUES: &str = "ReconciliationIssues";
 
-/// What a status is made of.
+/// The inputs of a status.
 #[derive(Debug)]
 pub(super) struct Report<'a> {
-    /// The apply loop.
     pub(super) apply: &'a ApplyLoop,
     /// The last attempt to load a payload.
     pub(super) load: &'a Load,
-    /// Capabilities.
     pub(super) capabilities: &'a Capabilities,
-    /// How this release's operator behaves.
     pub(super) behaviour: Behaviour,
-    /// What is known of updates.
     pub(super) updates: &'a Updates,
-    /// What speaks against another minor.
     pub(super) upgradeable: &'a Upgradeable,
-    /// Whether the cluster has a feature set with previews.
+    /// Whether the cluster has a preview feature set.
     pub(super) previews: bool,
-    /// Why spec is invalid; empty: it is not.
+    /// Validation errors of the spec.
     pub(super) invalid: &'a [String],
 }
 
-/// The ClusterVersion as the operator wants it: the object with its new status; `None` where it stands there already.
+/// The ClusterVersion with its new status. `None` if the status is unchanged.
 pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) -> Option<Value> {
     let status = status(cluster_version, report, now);
     (status != cluster_version["status"]).then(|| {
@@ -54,7 +49,7 @@ pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) ->
     })
 }
 
-/// The status: what is made anew each time, and what else stands there.
+/// The new status: fields that the operator computes, and unknown fields unchanged.
 fn status(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
     let work = &report.apply.work;
     let made = [
@@ -72,7 +67,8 @@ fn status(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
     let retrieved = report.updates.tell(cluster_version, &mut status);
     let version = work.release.version.to_string();
     let mut entries = take_list(&mut status, "history");
-    // What was loaded last tells of the risks. A target that was refused is not what runs, so they are forgotten (`syncStatus`).
+    // The risks in the history belong to the last loaded payload. After a rejected target they are cleared,
+    // even those of the current release (`syncStatus`).
     let refused = matches!(report.load, Load::Failed { .. });
     let accepted_risks = if refused { Some("") } else { work.accepted_risks.as_deref() };
     let applied = Applied {
@@ -91,7 +87,8 @@ fn status(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
     status
 }
 
-/// The ClusterVersion after too many failed writes (`syncFailingStatus`): what is stored, with the error on top.
+/// The ClusterVersion after too many failed status updates (`syncFailingStatus`): the stored object plus the
+/// error.
 pub(super) fn write_failing(cluster_version: &Object, own: &Release, error: &str, now: Time) -> Value {
     let mut object = cluster_version.to_value();
     let status = &mut object["status"];
@@ -137,7 +134,7 @@ fn set_conditions(
     now: Time,
 ) {
     let apply = report.apply;
-    // The order in which they are set is that in which new ones stand.
+    // New conditions are appended in the order in which they are set.
     if let Some(retrieved) = retrieved {
         condition::set(conditions, &retrieved, now);
     }
@@ -162,7 +159,7 @@ fn set_conditions(
     } else {
         condition::remove(conditions, ISSUES);
     }
-    // A type of former releases.
+    // Former releases had this condition.
     condition::remove(conditions, "ImplicitlyEnabled");
     if condition::find(conditions, "RetrievedUpdates").is_none() {
         wanted.push(Condition::new("RetrievedUpdates", "False", "", ""));
@@ -172,7 +169,7 @@ fn set_conditions(
     }
 }
 
-/// ReconciliationIssues: what Failing would be if nothing were held back.
+/// The condition ReconciliationIssues: reports a failure that Failing may still suppress.
 fn issues(failure: Option<&Failure>) -> Condition {
     match failure {
         None => Condition::new(ISSUES, "False", "NoIssues", "No issues found during reconciliation"),
@@ -196,14 +193,14 @@ fn implicit_capabilities(capabilities: &Capabilities) -> Condition {
 fn invalid(errors: &[String]) -> Condition {
     let message = match errors {
         [one] => format!("The cluster version is invalid: {one}"),
-        // Unlike other lists of errors, this one ends in a line break.
+        // Unlike other lists of errors, this one ends with a line break.
         several => format!("The cluster version is invalid:\n* {}\n", several.join("\n* ")),
     };
     Condition::new("Invalid", "True", "InvalidClusterVersion", message)
 }
 
-/// Failing: an operator that still updates is no failure while the cluster moves, a degraded one becomes a failure
-/// after 40 minutes, and everything counts at once while reconciling.
+/// The condition Failing. During an update an operator that still updates is no failure, and a degraded one
+/// becomes a failure after 40 minutes. While reconciling, every failure counts at once.
 fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
     let none = Condition::new("Failing", "False", "", "");
     let Some(failure) = &apply.progress.failure else { return none };
@@ -219,7 +216,8 @@ fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
             None => none,
         };
     };
-    // What stood among others has no time of its own left (`convertErrorToProgressing` looks at what they are together).
+    // Among several failures, a degraded operator fails at once (`convertErrorToProgressing` looks only at
+    // the merged error).
     let stands_alone = apply.progress.failure.as_ref().is_some_and(|failure| failure.parts.is_empty());
     let too_early = stands_alone
         && failure.effect == Effect::FailAfterInterval
@@ -227,7 +225,7 @@ fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
     if too_early { none } else { as_true(&failure) }
 }
 
-/// The failure without the parts that are no failure while the cluster moves.
+/// The failure without its parts that are no failures during an update.
 fn without_harmless(failure: &Failure) -> Option<Failure> {
     if failure.parts.is_empty() {
         return (failure.effect != Effect::None).then(|| failure.clone());
@@ -282,7 +280,7 @@ fn progressing(
     }
 }
 
-/// What is waited for, where the failure is no more than that.
+/// The operators that the update waits for, if the failure is only a wait.
 ///
 /// # Errors
 /// Why the release cannot be applied.
@@ -306,7 +304,7 @@ fn waiting(apply: &ApplyLoop, failure: &Failure, behaviour: Behaviour, now: Time
     }
 }
 
-/// `Working towards ...` with how far it is and what it waits for.
+/// `Working towards ...` with the progress and the wait.
 fn towards(apply: &ApplyLoop, version: &str, waiting: &str) -> String {
     let (done, total) = (apply.progress.done, apply.progress.total.max(1));
     match (done, waiting) {

@@ -1,4 +1,4 @@
-//! What Progressing and Failing say in each situation.
+//! Tests of the conditions Progressing and Failing.
 
 use jiff::SignedDuration;
 use windtunnel_core::View;
@@ -40,7 +40,7 @@ fn begin(work: Work, mode: Mode, start: Time) -> ApplyLoop {
     ApplyLoop::new(work, mode, payload, pace, start)
 }
 
-/// Progressing and Failing as `status reason message`.
+/// Checks Progressing and Failing as `status reason message`.
 fn check(situation: Situation, progressing_expected: &str, failing_expected: &str) {
     check_at(VERSION, situation, progressing_expected, failing_expected);
 }
@@ -70,7 +70,7 @@ fn moving(done: u32, failures: Vec<Failure>, waited_minutes: i64) -> Situation {
 }
 
 #[test]
-fn progress_is_told_in_whole_percent() {
+fn progress_is_reported_in_whole_percent() {
     check(moving(0, vec![], 0), "True Working towards 4.16.3", "False");
     let waiting = || vec![of_operator("ClusterOperatorUpdating", "etcd")];
     check(
@@ -83,7 +83,7 @@ fn progress_is_told_in_whole_percent() {
 }
 
 #[test]
-fn operators_that_update_are_waited_for_without_failing() {
+fn updating_operators_are_waited_for_without_failing() {
     let two =
         vec![of_operator("ClusterOperatorUpdating", "etcd"), of_operator("ClusterOperatorUpdating", "dns")];
     check(
@@ -94,7 +94,7 @@ fn operators_that_update_are_waited_for_without_failing() {
 }
 
 #[test]
-fn an_operator_over_thirty_minutes_makes_failing_unknown() {
+fn an_operator_that_takes_over_thirty_minutes_sets_failing_to_unknown() {
     let etcd = vec![of_operator("ClusterOperatorUpdating", "etcd")];
     check(
         moving(80, etcd, 31),
@@ -110,7 +110,7 @@ fn an_operator_over_thirty_minutes_makes_failing_unknown() {
 }
 
 #[test]
-fn a_degraded_operator_has_forty_minutes() {
+fn a_degraded_operator_sets_failing_after_forty_minutes() {
     let degraded = || vec![of_operator("ClusterOperatorDegraded", "etcd")];
     check(
         moving(80, degraded(), 39),
@@ -125,7 +125,7 @@ fn a_degraded_operator_has_forty_minutes() {
 }
 
 #[test]
-fn an_unavailable_operator_fails_at_once() {
+fn an_unavailable_operator_sets_failing_at_once() {
     check(
         moving(80, vec![of_operator("ClusterOperatorNotAvailable", "etcd")], 0),
         "True ClusterOperatorNotAvailable Unable to apply 4.16.3: the cluster operator etcd is not available",
@@ -134,7 +134,7 @@ fn an_unavailable_operator_fails_at_once() {
 }
 
 #[test]
-fn of_several_errors_failing_tells_only_those_that_are_failures() {
+fn failing_omits_operators_that_only_update() {
     let mixed = vec![
         of_operator("ClusterOperatorNotAvailable", "etcd"),
         of_operator("ClusterOperatorUpdating", "dns"),
@@ -147,7 +147,7 @@ fn of_several_errors_failing_tells_only_those_that_are_failures() {
 }
 
 #[test]
-fn while_reconciling_everything_counts_at_once() {
+fn while_reconciling_a_degraded_operator_sets_failing_at_once() {
     let situation = Situation {
         mode: Mode::Reconciling,
         done: 800,
@@ -162,7 +162,7 @@ fn while_reconciling_everything_counts_at_once() {
 }
 
 #[test]
-fn before_4_16_a_slow_operator_is_only_waited_for() {
+fn before_4_16_a_slow_operator_does_not_set_failing() {
     check_at(
         "4.15.2",
         moving(80, vec![of_operator("ClusterOperatorUpdating", "etcd")], 100),
@@ -172,7 +172,7 @@ fn before_4_16_a_slow_operator_is_only_waited_for() {
 }
 
 #[test]
-fn slow_operators_are_named_with_their_limits_together() {
+fn slow_operators_are_listed_with_their_limits() {
     let names = ["machine-config", "dns", "network"];
     let failures: Vec<Failure> =
         names.iter().map(|name| of_operator("ClusterOperatorUpdating", name)).collect();
@@ -188,7 +188,7 @@ fn slow_operators_are_named_with_their_limits_together() {
 }
 
 #[test]
-fn a_degraded_operator_among_others_fails_at_once() {
+fn a_degraded_operator_among_others_sets_failing_at_once() {
     let mixed =
         vec![of_operator("ClusterOperatorDegraded", "etcd"), of_operator("ClusterOperatorUpdating", "dns")];
     check(
@@ -199,7 +199,7 @@ fn a_degraded_operator_among_others_fails_at_once() {
 }
 
 #[test]
-fn several_failures_are_told_without_those_that_are_none() {
+fn failing_lists_several_failures_without_harmless_ones() {
     let three = vec![
         of_operator("ClusterOperatorDegraded", "etcd"),
         of_operator("ClusterOperatorUpdating", "dns"),
@@ -213,7 +213,7 @@ fn several_failures_are_told_without_those_that_are_none() {
 }
 
 #[test]
-fn while_reconciling_an_operator_that_updates_fails_at_once() {
+fn while_reconciling_an_updating_operator_sets_failing_at_once() {
     let situation = Situation {
         mode: Mode::Reconciling,
         done: 800,
@@ -227,14 +227,14 @@ fn while_reconciling_an_operator_that_updates_fails_at_once() {
     );
 }
 
-/// A ClusterVersion without status, and what the operator of 4.16.3 makes of it when it begins.
+/// The ClusterVersion after the first status of the operator of 4.16.3.
 fn begun(invalid: &[String]) -> Value {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
     let load = Load::loaded(&release, &release);
     told(&release, &json!([]), &load, invalid)
 }
 
-/// What the operator of this release makes of a ClusterVersion with this history, whose payload is its own.
+/// The ClusterVersion after a status of this release's operator, which works on its own payload.
 fn told(release: &Release, history: &Value, load: &Load, invalid: &[String]) -> Value {
     let object = json!({
         "metadata": { "name": "version", "generation": 7 },
@@ -244,7 +244,7 @@ fn told(release: &Release, history: &Value, load: &Load, invalid: &[String]) -> 
     let work =
         Work { release: release.clone(), generation: 5, force: false, verified: false, accepted_risks: None };
     let object = Object::new(object);
-    // What is known of updates is known for what spec says.
+    // The update check must match the spec, or the status keeps the stored updates.
     let mut updates = Updates::new(SignedDuration::from_mins(3));
     updates.run(&World::default(), &View::default(), &[], &object, release, now());
     let report = Report {
@@ -261,7 +261,7 @@ fn told(release: &Release, history: &Value, load: &Load, invalid: &[String]) -> 
 }
 
 #[test]
-fn a_refused_target_wipes_the_risks_of_what_runs() {
+fn a_rejected_target_clears_the_accepted_risks_of_the_current_release() {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
     let risks = |version: &str, load: &Load| {
         let release = Release { version: version.parse().unwrap(), ..release.clone() };
@@ -277,7 +277,7 @@ fn a_refused_target_wipes_the_risks_of_what_runs() {
 }
 
 #[test]
-fn conditions_begin_in_the_operators_order_and_the_generation_is_that_of_the_work() {
+fn conditions_are_in_the_operators_order_and_the_generation_is_that_of_the_work() {
     let kinds = |object: &Value| -> Vec<String> {
         let list = object["status"]["conditions"].as_array().unwrap();
         list.iter().map(|condition| condition["type"].as_str().unwrap().to_owned()).collect()
@@ -304,7 +304,7 @@ fn conditions_begin_in_the_operators_order_and_the_generation_is_that_of_the_wor
 }
 
 #[test]
-fn an_invalid_spec_is_told_before_what_is_waited_for_and_after_what_fails() {
+fn progressing_reports_an_invalid_spec_before_waits_but_after_failures() {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
     let told = |mode, reason: &str| {
         let work = Work {
@@ -341,7 +341,7 @@ fn an_invalid_spec_is_told_before_what_is_waited_for_and_after_what_fails() {
 }
 
 #[test]
-fn without_a_clock_a_degraded_operator_has_had_its_time_and_a_slow_one_has_not() {
+fn without_a_start_time_a_degraded_operator_is_overdue_and_a_slow_one_is_not() {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
     let behaviour = Behaviour::of(&release);
     let work = Work { release, generation: 2, force: false, verified: true, accepted_risks: None };
@@ -357,7 +357,7 @@ fn without_a_clock_a_degraded_operator_has_had_its_time_and_a_slow_one_has_not()
 }
 
 #[test]
-fn the_cluster_stays_available_whatever_becomes_of_it_later() {
+fn available_stays_true_during_later_failures() {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
     let available = |done: Value| {
         let mut object =

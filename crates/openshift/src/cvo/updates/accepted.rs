@@ -1,5 +1,5 @@
-//! Risks that the administrator accepts (`spec.desiredUpdate.acceptRisks`, feature gate ClusterUpdateAcceptRisks, from 4.22
-//! on with the preview feature sets).
+//! Risks that the administrator accepts (`spec.desiredUpdate.acceptRisks`, feature gate
+//! ClusterUpdateAcceptRisks, from 4.22 on with a preview feature set).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::graph::{Node, Risk};
 use crate::manifests::is_preview;
 use crate::release::Release;
 
-/// Whether the operator of this release lets risks be accepted.
+/// Returns whether the operator of this release supports accepting risks.
 pub(in crate::cvo) fn can_accept(own: &Release, view: &View) -> bool {
     let feature_set =
         || view.get(&FEATURE_GATES, "", "cluster").map_or("", |gate| gate.text("/spec/featureSet"));
@@ -28,13 +28,12 @@ pub(in crate::cvo) fn can_accept(own: &Release, view: &View) -> bool {
 pub(super) struct Accepted(BTreeSet<String>);
 
 impl Accepted {
-    /// Those of spec.
+    /// The risks accepted in the spec.
     pub(super) fn read(cluster_version: &Object) -> Self {
         let risks = cluster_version.list("/spec/desiredUpdate/acceptRisks").iter();
         Self(risks.filter_map(|risk| risk["name"].as_str().map(str::to_owned)).collect())
     }
 
-    /// Whether a risk is accepted.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }
@@ -45,7 +44,8 @@ impl Accepted {
     }
 }
 
-/// Applies of every risk, those of the latest release first and then by name; `old` keeps the times of what stays.
+/// The condition Applies of every risk, those of the latest release first and then by name. Unchanged
+/// conditions keep the transition times in `old`.
 pub(super) fn applies(
     conditional: &[(Node, Vec<Risk>)],
     old: &[(Risk, Vec<Value>)],
@@ -72,7 +72,7 @@ pub(super) fn applies(
         let known = old.iter().find(|(other, _)| other.name == risk.name);
         let mut conditions = known.map(|(_, conditions)| conditions.clone()).unwrap_or_default();
         condition::set(&mut conditions, &Condition::new("Applies", status, reason, message.as_str()), now);
-        // Conditions of this kind tell their message even where there is none.
+        // The message of this condition is always present, even if it is empty.
         for found in &mut conditions {
             found["message"] = json!(message);
         }
@@ -81,7 +81,7 @@ pub(super) fn applies(
     told.collect()
 }
 
-/// A conditional update with the names of its risks, and what is known of each.
+/// A conditional update with the names of its risks and their Applies conditions.
 pub(super) fn with_names(mut update: Value, applies: &[(Risk, Vec<Value>)]) -> Value {
     let risks = update["risks"].as_array_mut().into_iter().flatten();
     let names: Vec<Value> = risks
@@ -115,7 +115,7 @@ pub(super) fn tell(applies: &[(Risk, Vec<Value>)], status: &mut Value) {
     }
 }
 
-/// What the history keeps of an update's risks: `told` already, and those that were accepted by name.
+/// The text for the history: `told`, and the applying risks that were accepted by name.
 pub(in crate::cvo) fn note(cluster_version: &Object, image: &str, told: String) -> String {
     let updates = cluster_version.list("/status/conditionalUpdates").iter();
     let update = updates.into_iter().find(|update| update["release"]["image"] == image);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_history_keeps_the_risks_that_applied_and_were_accepted() {
+    fn the_history_records_the_accepted_risks_that_apply() {
         let check = |accepted: &[&str], told: &str, expected: &str| {
             assert_eq!(note(&cluster(accepted), "i", told.to_owned()), expected);
         };

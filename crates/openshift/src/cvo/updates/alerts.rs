@@ -1,5 +1,5 @@
-//! Alerts that fire as risks of all updates: from 4.23 on, where risks can be accepted (OTA-1813). There, what speaks
-//! against another minor is a risk of updates to one.
+//! Firing alerts as risks of all updates (OTA-1813), from 4.23 on where risks can be accepted. These releases
+//! also make the reasons of Upgradeable=False risks of updates to another minor.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::fetch::Fetched;
 use crate::graph::{Node, Risk, Rule};
 use crate::release::Release;
 
-/// Where the risk of an alert without a runbook leads.
+/// The risk's URL for an alert without a runbook.
 const NO_RUNBOOK: &str = "https://github.com/openshift/runbooks/tree/master/alerts?runbook=notfound";
 
-/// Alerts that slow an update down, whatever their severity.
+/// Alerts that slow an update down. They are risks at any severity.
 const SLOWING: [&str; 8] = [
     "KubeContainerWaiting",
     "KubeNodeNotReady",
@@ -24,12 +24,12 @@ const SLOWING: [&str; 8] = [
     "VirtHandlerDaemonSetRolloutFailing",
 ];
 
-/// Whether the operator of this release looks at alerts.
+/// Returns whether the operator of this release treats alerts as risks.
 pub(super) fn are_risks(own: &Release) -> bool {
     own.line() >= (4, 23)
 }
 
-/// The risks that alerts are, each name once and by name.
+/// The risks of these alerts, sorted and without duplicate names.
 pub(super) fn risks(alerts: &[ActiveAlert]) -> Vec<Risk> {
     let mut found = BTreeMap::new();
     let firing = alerts.iter().map(|told| &told.alert).filter(|alert| alert.state == AlertState::Firing);
@@ -58,19 +58,19 @@ fn risk(alert: &Alert) -> Risk {
     Risk { name: alert.name().to_owned(), url, message, rules: vec![Rule::Always] }
 }
 
-/// Risks that the cluster's own state is.
+/// Risks from the cluster's own state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct OwnRisks {
     /// Those of all updates.
     pub(super) of_all: Vec<Risk>,
-    /// Those of updates to another minor or major than this release's.
+    /// Those of updates to a later minor or major than this release's.
     pub(super) of_minors: Vec<Risk>,
     /// Major and minor of this release.
     pub(super) line: (u64, u64),
 }
 
 impl OwnRisks {
-    /// The risks of an update to `node`. A name that no risk may have is left out.
+    /// The risks of an update to `node`. Invalid risk names are omitted.
     fn of(&self, node: &Node) -> Vec<Risk> {
         let is_minor = (node.version.major, node.version.minor) > self.line;
         let of_minors = self.of_minors.iter().filter(|risk| is_minor && is_name(&risk.name));
@@ -83,7 +83,7 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
 }
 
-/// What the update service told, with risks of the cluster's own: where there are some, an update is not without condition.
+/// Adds the cluster's own risks to the update service's answer. An update with a risk becomes conditional.
 pub(super) fn merge(fetched: &Fetched, own: &OwnRisks) -> Fetched {
     let unconditional = fetched.updates.iter().map(|node| (node.clone(), Vec::new()));
     let all = fetched.conditional.iter().cloned().chain(unconditional);
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_speaks_against_another_minor_is_a_risk_of_updates_to_one() {
+    fn reasons_of_upgradeable_false_are_risks_of_updates_to_another_minor() {
         let node = |version: &str| {
             let release = Release::find(&"5.0.1".parse().unwrap()).unwrap();
             Node {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn alerts_that_fire_and_matter_are_risks_once_and_by_name() {
+    fn relevant_firing_alerts_are_risks_once_and_sorted_by_name() {
         let firing = AlertState::Firing;
         let alerts = [
             alert(&[("alertname", "Precheck"), ("openShiftUpdatePrecheck", "true")], &[], firing),

@@ -1,4 +1,4 @@
-//! One look at the update service: which updates lead on from a release.
+//! One request to the update service for the updates from a release.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,25 +12,25 @@ use crate::graph::{Fault, Graph, Node, Risk};
 use crate::release::{Architecture, Release};
 use crate::world::World;
 
-/// Where updates are asked for unless spec names another place.
+/// The update service unless the spec names another one.
 const DEFAULT_UPSTREAM: &str = "https://api.openshift.com/api/upgrades_info/v1/graph";
 
-/// What the service knows for a release.
+/// The updates of a release.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Fetched {
     /// The release itself.
     pub(super) current: Option<Node>,
-    /// Updates without condition, newest first.
+    /// Updates without risks, newest first.
     pub(super) updates: Vec<Node>,
     /// Updates with risks, newest first.
     pub(super) conditional: Vec<(Node, Vec<Risk>)>,
 }
 
-/// Asks for updates from the operator's `own` release in the channel that spec names, for `architecture`. From a release for
-/// one architecture to those for several the same release is the only way.
+/// Requests updates from the operator's `own` release in the spec's channel, for `architecture`. A switch to
+/// the multi-architecture payload is only possible at the same version.
 ///
 /// # Errors
-/// RetrievedUpdates, and why it is False.
+/// The condition RetrievedUpdates=False.
 pub(super) fn fetch(
     world: &World,
     cluster_version: &Object,
@@ -72,10 +72,10 @@ pub(super) fn fetch(
     Ok(sort_out(&graph, node, conditional))
 }
 
-/// A UUID in its usual spelling.
+/// A UUID in its canonical form.
 ///
 /// # Errors
-/// What is wrong with it, in the words of the operator's library.
+/// The error of the operator's UUID library.
 fn uuid(text: &str) -> Result<String, String> {
     let Some(digits) = validation::uuid_digits(text) else {
         return Err(match text.len() {
@@ -96,7 +96,7 @@ fn uuid(text: &str) -> Result<String, String> {
     Ok(spelled)
 }
 
-/// A name that no resolver knows, as Go's HTTP client tells it.
+/// The error of Go's HTTP client for an unknown host.
 fn unreachable(cluster_version: &Object, id: &str, version: &Version, architecture: Architecture) -> String {
     let upstream = match cluster_version.text("/spec/upstream") {
         "" => DEFAULT_UPSTREAM,
@@ -120,7 +120,7 @@ fn escaped(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
             escaped.push(char::from(byte));
         } else {
-            // Writing to a text cannot fail.
+            // Writing to a String cannot fail.
             let _ = write!(escaped, "%{byte:02X}");
         }
     }
@@ -130,7 +130,7 @@ fn escaped(text: &str) -> String {
 /// The conditional updates from a release.
 ///
 /// # Errors
-/// One leads to a release that is no node.
+/// The version of a target that is not in the graph.
 fn conditional(graph: &Graph, from: &Version) -> Result<Vec<(Node, Vec<Risk>)>, Version> {
     let mut found = Vec::new();
     for group in &graph.conditional {
@@ -142,8 +142,8 @@ fn conditional(graph: &Graph, from: &Version) -> Result<Vec<(Node, Vec<Risk>)>, 
     Ok(found)
 }
 
-/// Conditions go before their absence, and what cannot be told to the API is left out: updates with a risk that no
-/// rule can tell of, and those whose risks stand in two places.
+/// Selects the updates for the status. An update with risks is not listed as unconditional. Conditional
+/// updates are omitted if a risk has no rule, or if they occur twice, because the API cannot represent them.
 fn sort_out(graph: &Graph, current: &Node, mut conditional: Vec<(Node, Vec<Risk>)>) -> Fetched {
     let leads_on = graph.edges.iter().filter(|edge| edge.from == current.version);
     let mut updates: Vec<Node> = leads_on

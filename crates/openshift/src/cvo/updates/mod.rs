@@ -1,4 +1,5 @@
-//! The loop of available updates: when the update service is asked, and what of its answers is told in status.
+//! The available-updates loop: asks the update service, evaluates risks, and writes the updates into the
+//! status.
 
 mod accepted;
 mod alerts;
@@ -34,42 +35,42 @@ use crate::world::World;
 /// How long the last good answer is kept while the service fails.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
-/// How long Recommended lasts that is made anew while a risk cannot be evaluated.
+/// How often Recommended is recreated while a risk cannot be evaluated.
 const REMADE: SignedDuration = SignedDuration::from_secs(1);
 
-/// What is known of updates, from one look at the update service to the next.
+/// The available updates and their risks, from one request to the update service to the next.
 #[derive(Debug, Clone)]
 pub(super) struct Updates {
-    /// The shortest time between two looks.
+    /// The minimum time between two requests.
     interval: SignedDuration,
     last: Option<Look>,
     fetched: Fetched,
-    /// Risks that the cluster's own state is.
+    /// Risks from the cluster's own state.
     own_risks: OwnRisks,
-    /// What a payload wants removed and is still there.
+    /// Objects that the payload deletes and that still exist.
     deletions: Vec<String>,
-    /// What was fetched, with those.
+    /// The fetched updates with the cluster's own risks.
     offered: Fetched,
     retrieved: Condition,
-    /// Recommended of each conditional update, by image, as a list of conditions.
+    /// The condition Recommended of each conditional update by image, as a list of conditions.
     recommended: Vec<(String, Vec<Value>)>,
-    /// Risks that the administrator accepts; `None` where that is not possible.
+    /// Risks that the administrator accepts. `None` if this release does not support it.
     accepted: Option<Accepted>,
-    /// Applies of each risk, by name, as a list of conditions; empty where risks cannot be accepted.
+    /// The condition Applies of each risk, as a list of conditions. Empty if risks cannot be accepted.
     applies: Vec<(Risk, Vec<Value>)>,
     queries: Queries,
-    /// When Recommended is made anew, though nobody knows more.
+    /// When Recommended is recreated although nothing has changed.
     remake_at: Option<Time>,
 }
 
-/// One look at the update service: when, and what spec asked for.
+/// One request to the update service: its time and parameters.
 #[derive(Debug, Clone)]
 struct Look {
     at: Time,
     upstream: String,
     channel: String,
     architecture: Architecture,
-    /// The last one that was answered, or that was for another channel or place.
+    /// Time of the last successful request, or of the first one with this channel and upstream.
     settled_at: Time,
 }
 
@@ -81,7 +82,7 @@ impl Look {
 }
 
 impl Updates {
-    /// Nothing is known.
+    /// The state before the first request.
     pub(super) fn new(interval: SignedDuration) -> Self {
         Self {
             interval,
@@ -99,20 +100,20 @@ impl Updates {
         }
     }
 
-    /// When it wants to run.
+    /// The time of the loop's next run.
     pub(super) fn wake_at(&self) -> Option<Time> {
         let look = self.last.as_ref().map(|last| last.at + self.interval);
         [look, self.again_at()].into_iter().flatten().min()
     }
 
-    /// When risks are to be evaluated again though nothing is new.
+    /// The time at which risks are evaluated again although nothing has changed.
     fn again_at(&self) -> Option<Time> {
         [self.queries.retry_at(), self.remake_at].into_iter().flatten().min()
     }
 
-    /// Looks at the update service and evaluates risks, if it is time. True if there is something new to tell.
+    /// Requests updates and evaluates risks if either is due. Returns whether there are changes to report.
     ///
-    /// What is offered is offered to the operator's `own` release, also while it works on another.
+    /// Updates are always those from the operator's `own` release, even while it applies another one.
     pub(super) fn run(
         &mut self,
         world: &World,
@@ -146,12 +147,12 @@ impl Updates {
         !same || before != (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone())
     }
 
-    /// When the update service was looked at last.
+    /// Time of the last request.
     pub(super) fn looked_at(&self) -> Option<Time> {
         self.last.as_ref().map(|last| last.at)
     }
 
-    /// What the cluster could go to: releases that are recommended, and those that come with risks.
+    /// The update targets: recommended releases, and those with risks.
     pub(super) fn targets(&self) -> (Vec<&Node>, Vec<&Node>) {
         let conditional = || self.offered.conditional.iter().zip(&self.recommended);
         let is_good = |conditions: &[Value]| {
@@ -163,7 +164,7 @@ impl Updates {
         (recommended, conditional().map(|((node, _), _)| node).collect())
     }
 
-    /// The risks that the cluster's own state is.
+    /// The risks from the cluster's own state.
     fn look_around(
         &self,
         view: &View,
@@ -175,7 +176,7 @@ impl Updates {
         OwnRisks { of_all: alerts::risks(alerts), of_minors, line: own.line() }
     }
 
-    /// Takes in what a payload wants removed and is still there.
+    /// Stores the objects that the payload deletes and that still exist.
     pub(super) fn hear_of_deletions(&mut self, deletions: Vec<String>) {
         self.deletions = deletions;
     }
@@ -196,7 +197,7 @@ impl Updates {
                 self.retrieved = Condition::new("RetrievedUpdates", "True", "", "");
             }
             Err(condition) => {
-                // A service that fails says nothing about what it offered before.
+                // A failed request does not invalidate the previous answer.
                 let fails =
                     matches!(&*condition.reason, "RemoteFailed" | "ResponseFailed" | "ResponseInvalid");
                 if !(fails && same && now.duration_since(look.settled_at) < KEPT) {
@@ -208,7 +209,7 @@ impl Updates {
         self.last = Some(look);
     }
 
-    /// Makes Recommended of all conditional updates anew.
+    /// Evaluates Recommended of all conditional updates.
     fn evaluate(&mut self, behaviour: Behaviour, world: &World, view: &View, now: Time) {
         self.offered = alerts::merge(&self.fetched, &self.own_risks);
         self.queries.begin();
@@ -237,9 +238,9 @@ impl Updates {
         };
     }
 
-    /// Writes what is offered into a status, and gives RetrievedUpdates. While spec asks for another channel or place
-    /// than the last look was for, what stands there stays; so it does while the place is no URL, since who writes the
-    /// status takes none to be asked for.
+    /// Writes the updates into a status and returns RetrievedUpdates. Keeps the stored updates while the
+    /// spec's channel or upstream differs from that of the last request. It also keeps them if the upstream
+    /// is no URL, because the operator's status code ignores such a spec.
     pub(super) fn tell(&self, cluster_version: &Object, status: &mut Value) -> Option<Condition> {
         if !validation::is_url(cluster_version.text("/spec/upstream")) {
             return None;
@@ -264,13 +265,13 @@ impl Updates {
         Some(self.retrieved.clone())
     }
 
-    /// A release as `status.desired` shows it: its payload knows its page, but only the graph its channels.
+    /// A release for `status.desired`. Its URL comes from the payload, its channels from the update graph.
     pub(super) fn desired(&self, of: &Release) -> Value {
         let conditional = self.fetched.conditional.iter().map(|(node, _)| node);
         let known = self.fetched.current.iter().chain(&self.fetched.updates).chain(conditional);
         let mut shown = json!({ "version": of.version.to_string(), "image": of.image, "url": of.url });
         of.tell_architecture(&mut shown);
-        // In whatever repository it lies, it is the same release.
+        // The same digest in another repository is the same release.
         let is_it = |node: &&Node| {
             node.image == of.image || digest_of(&of.image).is_some_and(|d| digest_of(&node.image) == Some(d))
         };

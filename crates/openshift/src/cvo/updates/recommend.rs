@@ -10,18 +10,18 @@ use super::accepted::Accepted;
 use crate::graph::{Risk, Rule};
 
 const NOT_EXPOSED: &str = "NotExposedToRisks";
-/// The same in older releases.
+/// The reason in older releases.
 const AS_EXPECTED: &str = "AsExpected";
 const ACCEPTED: &str = "AllExposedRisksAccepted";
 
-/// What reasons of conditions may look like; a risk with another name has a general reason.
+/// The valid form of a condition's reason. A risk with another name gets a general reason.
 #[expect(clippy::expect_used, reason = "a constant pattern, which a test compiles")]
 static REASON: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$").expect("pattern"));
 
-/// Recommended, by the risks and whether the cluster is exposed to each. False beats Unknown, and that beats True; what
-/// is accepted does not count. Operators that do not tell the exposure ([`Behaviour::tells_exposure`]) have other words for
-/// the same.
+/// The condition Recommended, from the risks and the cluster's exposure to each. False wins over Unknown, and
+/// Unknown over True. Accepted risks do not count. Older operators ([`Behaviour::tells_exposure`]) use other
+/// reasons and messages.
 ///
 /// [`Behaviour::tells_exposure`]: crate::cvo::behaviour::Behaviour::tells_exposure
 pub(super) fn recommended(
@@ -57,7 +57,7 @@ pub(super) fn recommended(
     Condition::new("Recommended", status, &reason, message)
 }
 
-/// Why one risk speaks against the update, if it does.
+/// The condition for one risk, unless the cluster is not exposed to it.
 fn doubt(risk: &Risk, exposed: &Result<bool, String>, tells_exposure: bool) -> Option<Condition> {
     let Risk { name, url, message, .. } = risk;
     match exposed {
@@ -79,7 +79,7 @@ fn doubt(risk: &Risk, exposed: &Result<bool, String>, tells_exposure: bool) -> O
     }
 }
 
-/// That nobody knows whether a risk applies.
+/// The message for a risk that could not be evaluated.
 pub(super) fn unknown(risk: &Risk, error: &str) -> String {
     let Risk { name, url, message, .. } = risk;
     format!(
@@ -87,7 +87,7 @@ pub(super) fn unknown(risk: &Risk, error: &str) -> String {
     )
 }
 
-/// A risk as `conditionalUpdates` shows it.
+/// A risk as in `conditionalUpdates`.
 pub(super) fn as_status(risk: &Risk) -> Value {
     let rule = |rule: &Rule| match rule {
         Rule::Always => json!({ "type": "Always" }),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn risks_make_the_condition() {
+    fn false_wins_over_unknown_and_unknown_over_true() {
         check(
             &[("A", Ok(false)), ("B", Ok(false))],
             (
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn older_operators_have_other_words() {
+    fn older_operators_use_other_reasons_and_messages() {
         let check = |risks: &[(&str, Result<bool, &str>)], expected| {
             check_accepted(None, false, risks, expected);
         };

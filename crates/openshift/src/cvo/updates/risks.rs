@@ -1,4 +1,4 @@
-//! Whether risks apply: rules in order, and a memory of queries so that monitoring is not asked too often.
+//! Evaluation of risks: rules in order, with a cache and a rate limit of PromQL queries.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use windtunnel_core::clock::Time;
 
 use crate::graph::{Risk, Rule};
 
-/// The shortest time between two queries.
+/// The minimum time between two queries.
 const BETWEEN_QUERIES: SignedDuration = SignedDuration::from_secs(1);
-/// How long an answer is good.
+/// How long a cached answer is used.
 const FRESH: SignedDuration = SignedDuration::from_hours(1);
-/// How long an answer is better than none.
+/// How long a cached answer is used if a new query must wait.
 const USABLE: SignedDuration = SignedDuration::from_hours(24);
 
 type Outcome = Result<bool, String>;
 
-/// What queries came to, and when.
+/// The cache of query results.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Queries {
     answers: BTreeMap<String, (Time, Outcome)>,
@@ -25,17 +25,17 @@ pub(super) struct Queries {
 }
 
 impl Queries {
-    /// When a query that had to wait may be made.
+    /// The time at which a delayed query may be made.
     pub(super) fn retry_at(&self) -> Option<Time> {
         self.retry_at
     }
 
-    /// Begins a round of evaluations: queries that have to wait are noted anew.
+    /// Starts a round of evaluations, which notes its delayed queries again.
     pub(super) fn begin(&mut self) {
         self.retry_at = None;
     }
 
-    /// Whether a cluster is exposed to a risk: what the first rule says that can be evaluated.
+    /// Returns whether the cluster is exposed to a risk: the result of its first rule that can be evaluated.
     pub(super) fn exposed(&mut self, risk: &Risk, query: &dyn Fn(&str) -> Outcome, now: Time) -> Outcome {
         let mut errors = Vec::new();
         for rule in &risk.rules {
@@ -96,7 +96,7 @@ mod tests {
         Risk { name, url, message: "m".to_owned(), rules: rules.collect() }
     }
 
-    /// Queries named `0` and `1` answer so, others fail.
+    /// The result of a query by its first character: `0` is false, `1` is true, others fail.
     fn answer(text: &str) -> Outcome {
         match text.chars().next() {
             Some('0') => Ok(false),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_can_be_evaluated_counts() {
+    fn the_first_rule_that_can_be_evaluated_decides() {
         let exposed = |rules: &[&str]| {
             let mut queries = Queries::default();
             queries.exposed(&risk(rules), &answer, at(0))
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn one_query_each_second_and_each_only_once_an_hour() {
+    fn makes_one_query_per_second_and_repeats_each_after_an_hour() {
         let mut queries = Queries::default();
         let asked = std::cell::RefCell::new(Vec::new());
         let mut ask = |text: &str, second: i64| {

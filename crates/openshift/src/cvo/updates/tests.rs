@@ -1,4 +1,4 @@
-//! What the loop of available updates makes of update services, risks and time.
+//! Tests of the available-updates loop.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources::CLUSTER_VERSIONS;
@@ -9,10 +9,10 @@ use crate::graph::{Channel, ConditionalEdges, Edge, Fault, Rule};
 
 const OWN: &str = "4.14.1";
 const INTERVAL: SignedDuration = SignedDuration::from_mins(3);
-/// 1 on clusters in this channel, 0 on others, nothing where there is no ClusterVersion.
+/// 1 on clusters in channel `fast`, 0 on others, empty without a ClusterVersion.
 const IN_FAST: &str = r#"group(cluster_version_available_updates{channel="fast"}) or 0 * group(cluster_version_available_updates)"#;
 
-/// An operator's loop, its cluster and the world around.
+/// An available-updates loop with its environment and cluster.
 struct Bench {
     world: World,
     view: View,
@@ -67,7 +67,7 @@ impl Bench {
         self.view.get(&CLUSTER_VERSIONS, "", "version").unwrap().clone()
     }
 
-    /// Runs after a while; whether there is something new to tell.
+    /// Runs after this number of seconds. Returns whether there are changes to report.
     fn after(&mut self, seconds: i64) -> bool {
         self.now += SignedDuration::from_secs(seconds);
         let object = self.cluster_version();
@@ -158,7 +158,7 @@ fn every_reason_has_its_message() {
 }
 
 #[test]
-fn it_looks_first_when_spec_changes_and_after_the_interval() {
+fn requests_updates_after_the_interval_and_when_the_spec_changes() {
     let mut bench = Bench::new();
     assert!(bench.after(0));
     assert_eq!(bench.available(), ["4.15.0", "4.14.9", "4.14.8"]);
@@ -179,7 +179,7 @@ fn it_looks_first_when_spec_changes_and_after_the_interval() {
 }
 
 #[test]
-fn what_was_offered_is_kept_for_a_day_while_the_service_fails() {
+fn keeps_the_last_updates_for_a_day_while_the_service_fails() {
     let mut bench = Bench::new();
     bench.answers("stable", all());
     bench.after(0);
@@ -190,7 +190,7 @@ fn what_was_offered_is_kept_for_a_day_while_the_service_fails() {
     assert_eq!(bench.available().len(), 3);
     bench.after(181);
     assert_eq!(bench.available().len(), 0);
-    // Another channel's updates are not those of this one.
+    // Updates of another channel are not kept.
     bench.answers("stable", all());
     bench.after(180);
     assert_eq!(bench.available().len(), 3);
@@ -201,7 +201,7 @@ fn what_was_offered_is_kept_for_a_day_while_the_service_fails() {
 }
 
 #[test]
-fn conditional_updates_are_told_and_offered_when_no_risk_applies() {
+fn conditional_updates_are_available_if_no_risk_applies() {
     let mut bench = Bench::new();
     let query = Rule::PromQl(IN_FAST.to_owned());
     bench.world.service.conditional = vec![
@@ -226,7 +226,7 @@ fn conditional_updates_are_told_and_offered_when_no_risk_applies() {
 }
 
 #[test]
-fn queries_that_must_wait_are_made_a_second_later() {
+fn a_delayed_query_is_made_a_second_later() {
     let mut bench = Bench::new();
     let rule = |text: &str| [Rule::PromQl(text.to_owned())];
     bench.world.service.conditional = vec![
@@ -257,7 +257,7 @@ fn queries_that_must_wait_are_made_a_second_later() {
 }
 
 #[test]
-fn what_the_api_could_not_hold_is_left_out() {
+fn omits_conditional_updates_that_the_api_cannot_represent() {
     let check = |conditional: Vec<ConditionalEdges>, told: &[&str], available: &[&str]| {
         let mut bench = Bench::new();
         bench.world.service.conditional = conditional;
@@ -283,7 +283,7 @@ fn own(texts: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_release_in_the_graph_has_its_channels_there() {
+fn desired_has_the_channels_of_a_release_in_the_graph() {
     let mut bench = Bench::new();
     let (now, next) = (release_of(OWN), release_of("4.14.8"));
     let bare = json!({ "version": OWN, "image": now.image, "url": now.url });
@@ -298,7 +298,7 @@ fn a_release_in_the_graph_has_its_channels_there() {
 }
 
 #[test]
-fn nothing_is_told_of_updates_from_a_place_that_is_no_url() {
+fn keeps_the_stored_updates_if_the_upstream_is_no_url() {
     let mut bench = Bench::new();
     bench.after(0);
     assert!(bench.status()["availableUpdates"].is_array());
@@ -310,7 +310,7 @@ fn nothing_is_told_of_updates_from_a_place_that_is_no_url() {
 }
 
 #[test]
-fn the_id_of_a_cluster_may_be_spelled_in_each_way_that_is_valid() {
+fn accepts_every_valid_form_of_a_cluster_id() {
     let id = "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40";
     let told = |spelled: &str| {
         let mut bench = Bench::new();

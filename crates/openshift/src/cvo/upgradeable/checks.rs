@@ -1,5 +1,5 @@
-//! The checks of releases up to 4.22: one that fails is told as Upgradeable itself, several as conditions of their own
-//! and Upgradeable on top.
+//! The Upgradeable checks of releases up to 4.22. A single failed check is reported as Upgradeable itself.
+//! Several are reported as separate conditions plus Upgradeable.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use windtunnel_core::{Object, View};
 use super::{KIND, Style, completed_version, gates, has_overrides, refusing_operators};
 use crate::cvo::behaviour::Behaviour;
 
-/// Why overrides stand in the way.
+/// The reason for overrides.
 pub(super) const OVERRIDES_SET: &str = "ClusterVersionOverridesSet";
 
-/// The conditions, sorted by type; none when nothing speaks against an update.
+/// The conditions, sorted by type. Empty if all checks pass.
 pub(super) fn conditions(
     behaviour: Behaviour,
     cluster_version: &Object,
@@ -55,7 +55,7 @@ fn overrides(behaviour: Behaviour, cluster_version: &Object) -> Option<Condition
     })
 }
 
-/// What the operator of a release says of overrides.
+/// The message about overrides of an operator's release.
 pub(super) fn overrides_message(behaviour: Behaviour) -> &'static str {
     match behaviour.upgradeable {
         Style::Risks => super::risks::OVERRIDES,
@@ -129,7 +129,7 @@ fn cluster_operators(view: &View) -> Option<Condition> {
     Some(Condition::new("UpgradeableClusterOperators", "False", &reason, message))
 }
 
-/// Among several, this one alone is written as True.
+/// Unlike the other separate conditions, this one is True.
 fn update_in_progress(behaviour: Behaviour, cluster_version: &Object) -> Option<Condition> {
     let counts = behaviour.upgradeable == Style::Checks { update_in_progress: true };
     (counts && condition::is_true(cluster_version, "Progressing")).then(|| {

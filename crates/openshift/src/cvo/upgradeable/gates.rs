@@ -1,31 +1,29 @@
-//! What administrators have to agree to before they leave a minor: the ConfigMap `admin-gates` asks, `admin-acks`
-//! answers.
+//! Administrator acknowledgements before an update to another minor: ConfigMap `admin-gates` has the gates
+//! and `admin-acks` the answers.
 
 use windtunnel_core::resources::CONFIG_MAPS;
 use windtunnel_core::{Object, View};
 
 use super::Style;
 
-/// Where the gates stand.
+/// Namespace and name of the ConfigMap with the gates.
 pub(super) const GATES: (&str, &str) = ("openshift-config-managed", "admin-gates");
-/// Where the answers stand.
+/// Namespace and name of the ConfigMap with the answers.
 pub(super) const ACKS: (&str, &str) = ("openshift-config", "admin-acks");
-/// The form of a gate's name, as messages quote it: up to 4.22, and from 4.23 on.
+/// The form of a gate's name in messages: up to 4.22, and from 4.23 on.
 const NAME_FORM: &str = "^ack-[4-5][.]([0-9]{1,})-[^-]";
 const NAME_FORM_OF_RISKS: &str = "^ack-([4-5][.][0-9]{1,})-[^-]";
 
-/// A gate that is still closed.
+/// A gate without an acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Gate {
-    /// Its name.
     pub(super) name: String,
-    /// Why it is closed.
     pub(super) reason: &'static str,
-    /// What is asked, or what is wrong with the gate.
+    /// The text of the gate, or the error in it.
     pub(super) message: String,
 }
 
-/// The gates of a version that are closed, by name; `Err` with the place of the ConfigMap that is missing.
+/// The closed gates of a version, by name. The error is namespace and name of the missing ConfigMap.
 pub(super) fn closed(
     style: Style,
     version: &str,
@@ -70,7 +68,8 @@ fn judge(style: Style, name: &str, text: &str, version: &str, acks: &Object) -> 
     if acks["data"][name] == "true" { None } else { closed("AdminAckRequired", text.to_owned()) }
 }
 
-/// The release that a gate is about: `4` and `12` for `ack-4.12-something`. Up to 4.22 the major does not matter.
+/// Major and minor in a gate's name, as `4` and `12` for `ack-4.12-something`. Up to 4.22 the major is
+/// ignored.
 fn release_of_gate(name: &str) -> Option<(&str, &str)> {
     let (version, what) = name.strip_prefix("ack-")?.split_once('-')?;
     let (major, minor) = version.split_once('.')?;

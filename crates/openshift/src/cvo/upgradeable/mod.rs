@@ -1,4 +1,4 @@
-//! The condition Upgradeable: what speaks against an update to another minor or major release.
+//! The condition Upgradeable: reasons against an update to another minor or major release.
 
 mod checks;
 mod gates;
@@ -16,28 +16,28 @@ use windtunnel_core::{Change, ChangeKind, Object, View};
 
 use super::behaviour::Behaviour;
 
-/// All types of conditions that begin like this are ours.
+/// The condition, and the prefix of the types of all conditions that this module owns.
 const KIND: &str = "Upgradeable";
-/// How long a result of the checks stands before they are run again.
+/// The interval of the checks.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(2);
-/// The same for as long as a payload was refused by its preconditions recently: who waits for one gets to know soon.
+/// The interval while preconditions rejected a payload recently, so that a fix is noticed soon.
 const CHECK_INTERVAL_REFUSED: SignedDuration = SignedDuration::from_secs(15);
-/// What counts as recently.
+/// How long a rejection is recent.
 const REFUSED_RECENTLY: SignedDuration = SignedDuration::from_mins(2);
 
-/// How a release's operator comes to the condition.
+/// How an operator's release computes the condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// By checks with conditions of their own, run now and then.
+    /// By periodic checks with separate conditions.
     Checks {
-        /// Whether an update that is under way is one of them (from 4.19).
+        /// Whether an update in progress fails a check (from 4.19).
         update_in_progress: bool,
     },
-    /// By risks, weighed anew for each status (from 4.23).
+    /// By risks that are evaluated for each status (from 4.23).
     Risks,
 }
 
-/// What the last look came to.
+/// The last result.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Upgradeable {
     conditions: Vec<Condition>,
@@ -46,14 +46,14 @@ pub(super) struct Upgradeable {
 }
 
 impl Upgradeable {
-    /// What administrators agree to has changed: the next look is not put off.
+    /// Makes the checks due because the acknowledgements changed.
     pub(super) fn outdated(&mut self) {
         self.outdated = true;
     }
 
-    /// Looks at the cluster, if it is time to. The ClusterVersion is the one that was read last, so the condition is
-    /// always one status behind Progressing.
-    /// `deletions` is what a payload wants removed and is still there.
+    /// Runs the checks if they are due. They use the ClusterVersion that was read before the status update,
+    /// so the condition lags one status behind Progressing. `deletions` are objects that the payload deletes
+    /// and that still exist.
     pub(super) fn look(
         &mut self,
         behaviour: Behaviour,
@@ -70,7 +70,7 @@ impl Upgradeable {
         *self = Self { conditions, looked_at: Some(now), outdated: false };
     }
 
-    /// Puts what was found into a list of conditions, and takes out what no longer holds.
+    /// Updates the result in a list of conditions and removes obsolete ones.
     pub(super) fn put(&self, list: &mut Vec<Value>, now: Time) {
         if self.looked_at.is_none() {
             return;
@@ -98,32 +98,31 @@ fn refused_recently(cluster_version: &Object, now: Time) -> bool {
     })
 }
 
-/// Whether spec takes some object out of the operator's hands.
+/// Returns whether the spec excludes an object from the operator's management.
 fn has_overrides(cluster_version: &Object) -> bool {
     cluster_version.list("/spec/overrides").iter().any(|entry| entry["unmanaged"] == true)
 }
 
-/// The version that was applied in full last, or while there is none the one that is being installed; empty before that
-/// is known.
+/// The last completed version, or the version being installed, or empty if that is unknown.
 pub(super) fn completed_version(cluster_version: &Object) -> &str {
     let history = cluster_version.list("/status/history");
     let completed = history.iter().find(|entry| entry["state"] == "Completed").or(history.last());
     completed.and_then(|entry| entry["version"].as_str()).unwrap_or_default()
 }
 
-/// Name and condition of each ClusterOperator that says it must not be taken further, by name.
+/// Name and condition of each ClusterOperator with Upgradeable=False, by name.
 fn refusing_operators(view: &View) -> Vec<(String, Condition)> {
     view.list(&windtunnel_core::resources::CLUSTER_OPERATORS)
         .filter_map(|operator| refusal(operator).map(|said| (operator.name().to_owned(), said)))
         .collect()
 }
 
-/// What a ClusterOperator says when it must not be taken further.
+/// The condition of a ClusterOperator with Upgradeable=False.
 fn refusal(operator: &Object) -> Option<Condition> {
     Some(Condition::read(condition::of(operator, KIND)?)).filter(|said| said.status == "False")
 }
 
-/// Whether a ClusterOperator began to refuse with this change, stopped, or refuses in other words.
+/// Returns whether the Upgradeable=False condition of a ClusterOperator appeared, disappeared or changed.
 pub(super) fn has_changed(change: &Change) -> bool {
     let told = refusal(&change.object);
     match change.kind {

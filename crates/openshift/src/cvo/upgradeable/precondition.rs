@@ -1,4 +1,4 @@
-//! The precondition that reads Upgradeable: an update to another minor needs it not to be False.
+//! The precondition that rejects updates to another minor while Upgradeable is False.
 
 use semver::Version;
 use windtunnel_core::Object;
@@ -8,23 +8,21 @@ use windtunnel_core::condition::Condition;
 use super::{KIND, checks, completed_version, has_overrides};
 use crate::cvo::behaviour::Behaviour;
 
-/// Why an update is refused, or what is to be noted of it.
+/// The reason for a rejection or a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cvo) struct Objection {
-    /// One word.
     pub(in crate::cvo) reason: String,
-    /// A sentence.
     pub(in crate::cvo) message: String,
-    /// Whether it refuses the update.
+    /// Whether it rejects the update.
     pub(in crate::cvo) blocks: bool,
 }
 
-/// Whether there is anything to judge: Upgradeable is False.
+/// Returns whether Upgradeable is False, so that an update must be judged.
 pub(in crate::cvo) fn refuses(cluster_version: &Object) -> bool {
     condition::of(cluster_version, KIND).is_some_and(|found| found["status"] == "False")
 }
 
-/// Judges an update to `target` of a cluster that is at `desired` or on its way there.
+/// Judges an update to `target` of a cluster at `desired` or on its way there.
 pub(in crate::cvo) fn judge(
     behaviour: Behaviour,
     cluster_version: &Object,
@@ -56,7 +54,7 @@ pub(in crate::cvo) fn judge(
     completed.as_ref().filter(|_| notes).and_then(|completed| retarget(completed, current, target))
 }
 
-/// Overrides that do not stand in the way, but that nobody updates.
+/// The warning about overrides that do not block the update.
 fn unmanaged(overrides: &str, current: &Version, target: &Version) -> Objection {
     let reason = checks::OVERRIDES_SET;
     let message = format!(
@@ -65,12 +63,11 @@ fn unmanaged(overrides: &str, current: &Version, target: &Version) -> Objection 
     Objection { reason: reason.to_owned(), message, blocks: false }
 }
 
-/// Major and minor.
 fn line(version: &Version) -> (u64, u64) {
     (version.major, version.minor)
 }
 
-/// What tells of overrides: Upgradeable itself, or the condition beside it when there are several reasons.
+/// The condition about overrides: Upgradeable itself, or a separate one if there are several reasons.
 fn overrides(cluster_version: &Object, upgradeable: Condition) -> Option<Condition> {
     if upgradeable.reason == checks::OVERRIDES_SET {
         return Some(upgradeable);
@@ -79,7 +76,7 @@ fn overrides(cluster_version: &Object, upgradeable: Condition) -> Option<Conditi
     Some(Condition::read(beside)).filter(|beside| beside.status == "False")
 }
 
-/// A patch of the release that a minor or major update is on its way to.
+/// The warning about a new patch target during a minor or major update.
 fn retarget(completed: &Version, current: &Version, target: &Version) -> Option<Objection> {
     let (word, what) = match (current.major > completed.major, line(current) > line(completed)) {
         (true, _) => ("Major", "major"),

@@ -1,4 +1,4 @@
-//! The risks of releases from 4.23 on: there is Upgradeable alone, by the one risk there is or by all of them.
+//! The risks behind Upgradeable from 4.23 on. There are no separate conditions.
 
 use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
@@ -8,20 +8,20 @@ use super::{KIND, gates, has_overrides, refusing_operators};
 use crate::cvo::behaviour::Behaviour;
 use crate::graph::{Risk, Rule};
 
-/// What is said of an update that is under way, and of overrides.
+/// Messages about an update in progress and about overrides.
 const UPDATING: &str = "An update is already in progress and the details are in the Progressing condition.";
 pub(super) const OVERRIDES: &str = "Disabling ownership via cluster version overrides prevents updates between minor or major versions. Please remove overrides before requesting a minor or major version update.";
 
-/// Where documents of a release are, what tells of conditions there, and what tells of updates.
+/// The documentation of a release, and its pages about conditions, updates and the spec.
 const DOCUMENTS: &str = "https://docs.redhat.com/en/documentation/openshift_container_platform/";
 const CONDITIONS: &str = "/html/updating_clusters/understanding-openshift-updates-1#understanding_clusteroperator_conditiontypes_understanding-openshift-updates";
 const APPLICATION: &str =
     "/html/updating_clusters/understanding-openshift-updates-1#update-manifest-application_how-updates-work";
 const SPECIFICATION: &str = "/html/config_apis/clusterversion-config-openshift-io-v1#spec-8";
-/// What administrators are to agree to names its own place, where nobody looks for it.
+/// The operator's placeholder URL for acknowledgements, whose message contains the real URL.
 const ASKED: &str = "https://example.com/FIXME-look-for-a-URI-in-the-message";
 
-/// What speaks against another minor or major release, in the operator's order.
+/// All risks of an update to another minor or major release, in the operator's order.
 pub(in crate::cvo) fn all(
     behaviour: Behaviour,
     cluster_version: &Object,
@@ -55,8 +55,8 @@ pub(in crate::cvo) fn all(
     risks
 }
 
-/// What administrators have not agreed to. What cannot be looked up is a risk of its own: an error that comes with one is
-/// not told, so Upgradeable is False and not Unknown.
+/// Risks for missing acknowledgements. A missing ConfigMap is a risk too. The operator ignores the error that
+/// comes with that risk, so Upgradeable is False and not Unknown.
 fn of_administrators(behaviour: Behaviour, own: &str, view: &View) -> Vec<Risk> {
     match gates::closed(behaviour.upgradeable, own, view) {
         Ok(closed) => closed
@@ -75,12 +75,12 @@ fn of_administrators(behaviour: Behaviour, own: &str, view: &View) -> Vec<Risk> 
     }
 }
 
-/// A risk of any cluster.
+/// A risk that applies to every cluster.
 fn risk(name: &str, message: &str, url: String) -> Risk {
     Risk { name: name.to_owned(), url, message: message.to_owned(), rules: vec![Rule::Always] }
 }
 
-/// Upgradeable, where there is a risk.
+/// The condition Upgradeable, if there is a risk.
 pub(super) fn conditions(
     behaviour: Behaviour,
     cluster_version: &Object,
@@ -101,7 +101,7 @@ pub(super) fn conditions(
     }
 }
 
-/// The name of a risk where a reason may be called so, which no name with a hyphen may.
+/// The name of a risk if it is a valid reason, which a name with a hyphen is not.
 fn reason(name: &str) -> &str {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b',' | b':');
     let fits = name.starts_with(|first: char| first.is_ascii_alphabetic())

@@ -1,4 +1,4 @@
-//! What Upgradeable says in each situation, and what the precondition makes of it.
+//! Tests of the condition Upgradeable and of its precondition.
 
 use serde_json::json;
 use windtunnel_core::Resource;
@@ -29,7 +29,7 @@ fn operator(view: &mut View, name: &str, status: &str, message: &str) {
     put(view, &CLUSTER_OPERATORS, "", name, json!({ "status": { "conditions": [said] } }));
 }
 
-/// A cluster whose administrators were asked `gates` and agreed to `acks`.
+/// A cluster with these admin gates and acknowledgements.
 fn cluster(gates: &Value, acks: &Value) -> View {
     let mut view = View::default();
     put(&mut view, &CONFIG_MAPS, "openshift-config-managed", "admin-gates", json!({ "data": gates }));
@@ -47,7 +47,7 @@ fn cluster_version(version: &str, overrides: bool, progressing: &str) -> Object 
     }))
 }
 
-/// `type status reason message` of each condition after one look.
+/// `type status reason message` of each condition after one check.
 fn look(object: &Object, view: &View) -> Vec<String> {
     let version = completed_version(object);
     let mut upgradeable = Upgradeable::default();
@@ -60,14 +60,14 @@ fn look(object: &Object, view: &View) -> Vec<String> {
 }
 
 #[test]
-fn nothing_speaks_against_it() {
+fn without_reasons_there_is_no_upgradeable_condition() {
     let mut view = cluster(&json!({ "ack-4.13-other": "Read this." }), &json!({}));
     operator(&mut view, "etcd", "True", "");
     assert_eq!(look(&cluster_version("4.14.1", false, "True"), &view), [""; 0]);
 }
 
 #[test]
-fn one_check_that_fails_is_told_as_upgradeable_itself() {
+fn a_single_failed_check_is_reported_as_upgradeable() {
     let mut view = cluster(&json!({}), &json!({}));
     operator(&mut view, "etcd", "False", "No quorum.");
     assert_eq!(
@@ -86,7 +86,7 @@ fn one_check_that_fails_is_told_as_upgradeable_itself() {
 }
 
 #[test]
-fn several_checks_that_fail_have_conditions_of_their_own_in_order_of_type() {
+fn several_failed_checks_have_separate_conditions_sorted_by_type() {
     let view = cluster(&json!({ "ack-4.14-api": "APIs go." }), &json!({ "ack-4.14-api": "false" }));
     let overrides = "Disabling ownership via cluster version overrides prevents upgrades. Please remove overrides before continuing.";
     assert_eq!(
@@ -102,7 +102,7 @@ fn several_checks_that_fail_have_conditions_of_their_own_in_order_of_type() {
 }
 
 #[test]
-fn gates_are_answered_by_true_and_must_be_well_formed() {
+fn gates_need_the_answer_true_and_a_valid_form() {
     let acked = cluster(&json!({ "ack-4.14-api": "APIs go." }), &json!({ "ack-4.14-api": "true" }));
     assert_eq!(look(&cluster_version("4.14.1", false, "False"), &acked), [""; 0]);
     let odd = json!({ "ack-4.14-b": "B.", "ack-4.14-a": "A.", "ack-4.14-e": "", "ack-4.14--x": "X." });
@@ -119,7 +119,7 @@ fn gates_are_answered_by_true_and_must_be_well_formed() {
 }
 
 #[test]
-fn from_4_19_an_update_under_way_counts_and_among_several_it_is_true() {
+fn from_4_19_an_update_in_progress_counts_and_its_separate_condition_is_true() {
     let mut view = cluster(&json!({}), &json!({}));
     let updating = "An update is already in progress and the details are in the Progressing condition";
     assert_eq!(
@@ -132,7 +132,7 @@ fn from_4_19_an_update_under_way_counts_and_among_several_it_is_true() {
 }
 
 #[test]
-fn from_4_23_there_are_risks_and_no_conditions_beside_upgradeable() {
+fn from_4_23_only_upgradeable_is_set_from_the_risks() {
     let mut view = cluster(&json!({}), &json!({}));
     let updating = "An update is already in progress and the details are in the Progressing condition.";
     let object = cluster_version("5.0.1", false, "True");
@@ -158,7 +158,7 @@ fn from_4_23_there_are_risks_and_no_conditions_beside_upgradeable() {
 }
 
 #[test]
-fn from_4_23_on_gates_are_of_one_major_and_name_their_form_otherwise() {
+fn from_4_23_gates_match_their_major_and_have_another_name_form() {
     let gates = json!({ "ack-4.0-old": "Not this.", "ack-5.0-new": "Read this.", "x": "" });
     let view = cluster(&gates, &json!({}));
     let told = risks::all(behaviour("5.0.1"), &cluster_version("5.0.1", false, "False"), &[], &view);
@@ -173,7 +173,7 @@ fn from_4_23_on_gates_are_of_one_major_and_name_their_form_otherwise() {
 }
 
 #[test]
-fn each_risk_says_where_more_of_it_is_written() {
+fn each_risk_has_a_documentation_url() {
     let mut view = cluster(&json!({}), &json!({}));
     operator(&mut view, "etcd", "False", "No quorum.");
     let mut object = cluster_version("5.0.1", true, "True").to_value();
@@ -200,7 +200,7 @@ fn each_risk_says_where_more_of_it_is_written() {
 }
 
 #[test]
-fn gates_that_cannot_be_read_are_a_risk_in_their_place_among_the_others() {
+fn missing_acknowledgements_are_a_risk_in_order_with_the_others() {
     let mut view = View::default();
     put(&mut view, &CONFIG_MAPS, "openshift-config-managed", "admin-gates", json!({}));
     operator(&mut view, "etcd", "False", "No quorum.");
@@ -212,7 +212,7 @@ fn gates_that_cannot_be_read_are_a_risk_in_their_place_among_the_others() {
 }
 
 #[test]
-fn an_operator_changes_when_it_begins_to_refuse_stops_or_says_otherwise_why() {
+fn detects_changes_of_a_clusteroperators_upgradeable_false() {
     let operator = |status: &str, message: &str| {
         let said = json!({ "type": "Upgradeable", "status": status, "message": message });
         Object::new(json!({ "metadata": { "name": "etcd" }, "status": { "conditions": [said] } }))
@@ -232,7 +232,8 @@ fn an_operator_changes_when_it_begins_to_refuse_stops_or_says_otherwise_why() {
     check(Some(refuses()), refuses(), ChangeKind::Deleted, true);
 }
 
-/// Whether a look notices an operator that begins to refuse `after` seconds; `accepted` is why no payload is.
+/// Returns whether the checks at `after` notice an operator that was not upgradeable in between. `accepted`
+/// is the reason of ReleaseAccepted=False.
 fn notices(after: i64, accepted: &str, gates_changed: bool) -> bool {
     let mut value = cluster_version("4.14.1", false, "False").to_value();
     value["status"]["conditions"] = json!([{
@@ -250,7 +251,7 @@ fn notices(after: i64, accepted: &str, gates_changed: bool) -> bool {
 }
 
 #[test]
-fn checks_are_run_each_two_minutes_and_sooner_while_preconditions_refuse() {
+fn checks_run_every_two_minutes_and_sooner_after_a_rejected_payload() {
     assert!(!notices(119, "RetrievePayload", false));
     assert!(notices(120, "RetrievePayload", false));
     assert!(!notices(14, "PreconditionChecks", false));
@@ -258,7 +259,8 @@ fn checks_are_run_each_two_minutes_and_sooner_while_preconditions_refuse() {
     assert!(notices(1, "RetrievePayload", true), "agreeing to something is noticed at once");
 }
 
-/// Judges an update of a cluster at `desired`, whose last release was `completed` and which says `reason`.
+/// Judges an update of a cluster at `desired` with last completed release `completed` and this Upgradeable
+/// reason.
 fn judge(completed: &str, desired: &str, target: &str, reason: &str) -> String {
     let moves = if completed == desired { "False" } else { "True" };
     let overrides = json!([{ "kind": "Deployment", "unmanaged": reason.contains("Overrides") }]);
@@ -277,14 +279,14 @@ fn judge(completed: &str, desired: &str, target: &str, reason: &str) -> String {
 }
 
 #[test]
-fn another_minor_is_refused_and_a_patch_is_not() {
+fn rejects_another_minor_and_accepts_a_patch() {
     assert_eq!(judge("4.20.1", "4.20.1", "4.21.0", "Old"), "Old: No.");
     assert_eq!(judge("4.20.1", "4.20.1", "4.20.2", "Old"), "");
     assert_eq!(judge("4.22.1", "4.22.1", "5.0.0", "Old"), "Old: No.");
 }
 
 #[test]
-fn overrides_refuse_patches_up_to_4_21() {
+fn overrides_reject_patches_up_to_4_21() {
     assert_eq!(
         judge("4.21.1", "4.21.1", "4.21.2", "ClusterVersionOverridesSet"),
         "ClusterVersionOverridesSet: No."
@@ -292,7 +294,7 @@ fn overrides_refuse_patches_up_to_4_21() {
 }
 
 #[test]
-fn overrides_are_noted_from_4_22_on_for_patches_and_ways_back() {
+fn overrides_cause_a_warning_for_patches_and_rollbacks_from_4_22_on() {
     let noted = |version: &str, target, what| {
         format!(
             "(noted) ClusterVersionOverridesSet: Retarget from {version} to {target} is not blocked by ClusterVersionOverridesSet. But the cluster-version operator is not managing these resources; they are currently the responsibility of the agent that set the overrides: Disabling ownership via cluster version overrides prevents {what} between minor or major versions. Please remove overrides before requesting a minor or major version update."
@@ -311,7 +313,7 @@ fn overrides_are_noted_from_4_22_on_for_patches_and_ways_back() {
 }
 
 #[test]
-fn another_patch_of_a_minor_update_is_refused_before_4_18_and_noted_from_4_19() {
+fn a_new_patch_target_during_a_minor_update_is_rejected_before_4_18_and_a_warning_from_4_19() {
     assert_eq!(judge("4.17.1", "4.18.1", "4.18.2", "Old"), "Old: No.");
     assert_eq!(judge("4.18.1", "4.19.1", "4.19.2", "Old"), "");
     assert_eq!(

@@ -1,5 +1,5 @@
-//! Where a signature was looked for in vain, as Events tell it: each place when it was exhausted, and then the stores
-//! around it.
+//! The causes of a failed signature verification for Events: each exhausted place, then the stores that
+//! contain it.
 
 use windtunnel_controllers::registry::OpenPgp;
 use windtunnel_core::clock::{Time, rfc3339};
@@ -11,7 +11,7 @@ use crate::signature;
 const EXHAUSTED: &str = "no more signatures to check";
 
 impl Places<'_> {
-    /// The errors beneath the one that `image` cannot be verified; empty where nothing was looked for.
+    /// The causes of the error that `image` cannot be verified. Empty if no signature was looked for.
     pub(in crate::cvo) fn causes(&self, image: &str, now: Time) -> String {
         let Ok(digest) = acceptable(image, self.world) else { return String::new() };
         let mut causes = self.in_config_maps(digest);
@@ -42,7 +42,7 @@ impl Places<'_> {
         causes
     }
 
-    /// How asking a store ended: it has no further signature, or did not answer.
+    /// The result of a request to a store: it has no further signature, or did not answer.
     fn in_store(&self, store: &str, image: &str, digest: &str) -> String {
         let found = self.world.release_image(image);
         let (number, cause) = match found.openpgp {
@@ -53,7 +53,7 @@ impl Places<'_> {
         format!("unable to retrieve signature from {store}/{digest}/signature-{number}: {cause}")
     }
 
-    /// The stores that hold others, from the inmost on.
+    /// The stores that wrap other stores, from the innermost outwards.
     fn around(&self) -> impl Iterator<Item = String> + use<> {
         let each = self.stores.iter().map(|store| format!("containers/image signature store under {store}"));
         let parallel = format!("parallel signature store wrapping {}", each.collect::<Vec<_>>().join(", "));

@@ -1,5 +1,5 @@
-//! Release signatures: whether the keyrings of the loaded payload have signed an image, and where the operator looks for
-//! that. What was found good once is remembered, and kept in a ConfigMap from time to time.
+//! Verification of release signatures against the keyrings of the loaded payload. Valid signatures are
+//! cached, and written to a ConfigMap periodically.
 
 mod causes;
 mod persist;
@@ -20,40 +20,41 @@ use super::retrieve::Site;
 use crate::signature;
 use crate::world::World;
 
-/// How long the operator takes to look at what is at hand, in its memory and in the cluster.
+/// How long it takes to check the cache and the ConfigMaps.
 const A_LOOK: SignedDuration = SignedDuration::from_millis(200);
-/// How long signature stores take to answer; all are asked at the same time.
+/// How long signature stores take to answer. All are asked in parallel.
 const ANSWER: SignedDuration = SignedDuration::from_secs(1);
-/// How long they are waited for in releases that limit it, half of what a retrieval may take, and in all where the update is
-/// forced.
+/// The time limit for signature stores, half of that of a retrieval. It applies in releases that limit
+/// retrievals, and to forced updates in all releases.
 pub(super) const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
-/// Most images whose signatures are remembered.
+/// The maximum of images in the cache.
 const REMEMBERED_MAX: usize = 64;
 
-/// The verifier of one process, with its memory.
+/// The verifier of one process, with its cache.
 #[derive(Debug, Clone)]
 pub(super) struct Verifier {
-    /// Signatures that were good, by digest.
+    /// Valid signatures by digest.
     verified: BTreeMap<String, Vec<String>>,
     kept: persist::Rhythm,
 }
 
-/// Where signatures are looked for.
+/// The places with signatures.
 pub(super) struct Places<'a> {
     view: &'a View,
     world: &'a World,
-    /// URLs of the stores that are asked.
+    /// URLs of the stores.
     stores: Vec<String>,
-    /// Whether spec may name stores, and whether it does.
+    /// Whether the spec can name stores, and whether it does.
     may_have_own: bool,
     own_stores: bool,
-    /// How long stores are waited for; for ever where nothing limits it.
+    /// The time limit for the stores. `None` means that there is none.
     patience: Option<SignedDuration>,
 }
 
 impl<'a> Places<'a> {
-    /// Those that this operator asks now: ConfigMaps, and the payload's stores unless spec names its own. (That an
-    /// empty list in spec is an error is told in Events; conditions have the outermost error only.)
+    /// The places that this operator uses: ConfigMaps, and the payload's stores unless the spec names its
+    /// own. An empty list in the spec is an error, but only Events report it, because conditions have only
+    /// the outermost error.
     pub(super) fn of(site: &'a Site, view: &'a View) -> Self {
         let own = view
             .get(&CLUSTER_VERSIONS, "", "version")
@@ -83,7 +84,7 @@ impl<'a> Places<'a> {
         found
     }
 
-    /// Signatures that the stores have.
+    /// Signatures in the stores.
     fn in_stores(&self, image: &str, digest: &str) -> Vec<String> {
         let found = self.world.release_image(image);
         let keyring = match found.openpgp {
@@ -103,7 +104,7 @@ impl<'a> Places<'a> {
             .collect()
     }
 
-    /// How long the stores let one wait for their answer about `image`; `None` for ever.
+    /// How long the stores take to answer about `image`. `None` means forever.
     fn takes(&self, image: &str) -> Option<SignedDuration> {
         match self.world.release_image(image).openpgp {
             _ if self.stores.is_empty() => Some(A_LOOK),
@@ -114,12 +115,13 @@ impl<'a> Places<'a> {
 }
 
 impl Verifier {
-    /// One that remembers nothing yet, of a process with this reconcile interval.
+    /// A verifier with an empty cache, in a process with this reconcile interval.
     pub(super) fn new(interval: SignedDuration, now: Time) -> Self {
         Self { verified: BTreeMap::new(), kept: persist::Rhythm::new(interval * 2, now) }
     }
 
-    /// When it is known whether `image` is signed: soon, unless stores must be asked; `None` where these never answer.
+    /// The time at which the verification of `image` is complete. `None` if a store never answers and there
+    /// is no time limit.
     pub(super) fn known_at(&self, image: &str, places: &Places<'_>, now: Time) -> Option<Time> {
         match acceptable(image, places.world) {
             Ok(digest) if !self.verified.contains_key(digest) => {
@@ -132,18 +134,18 @@ impl Verifier {
         }
     }
 
-    /// What is found of `image`: the digest and its good signatures, to be remembered.
+    /// Verifies `image`. Returns its digest and valid signatures, for [`Self::remember`].
     ///
     /// # Errors
-    /// The image is not signed as it must be, or cannot be looked at, in the words after `The update cannot be
-    /// verified: `.
+    /// The text after `The update cannot be verified: `, if the image is not signed by all keyrings or cannot
+    /// be checked.
     pub(super) fn verify(&self, image: &str, places: &Places<'_>) -> Result<(String, Vec<String>), String> {
         let digest = acceptable(image, places.world)?;
         if let Some(known) = self.verified.get(digest) {
             return Ok((digest.to_owned(), known.clone()));
         }
         let mut documents = places.in_cluster(digest);
-        // Stores are asked only for what the cluster does not have.
+        // The stores are asked only if the cluster lacks signatures.
         if unsigned_by(digest, &places.world.keyrings, &documents).is_some() {
             documents.extend(places.in_stores(image, digest));
         }
@@ -157,7 +159,7 @@ impl Verifier {
         Ok((digest.to_owned(), documents))
     }
 
-    /// Remembers good signatures.
+    /// Adds valid signatures to the cache.
     pub(super) fn remember(&mut self, (digest, documents): (String, Vec<String>)) {
         if self.verified.insert(digest, documents).is_none() {
             self.kept.is_stale = true;
@@ -168,7 +170,7 @@ impl Verifier {
     }
 }
 
-/// The digest of an image that can be verified at all.
+/// The digest of an image, if it can be verified at all.
 fn acceptable<'a>(image: &'a str, world: &World) -> Result<&'a str, String> {
     if world.keyrings.is_empty() {
         return Err("verification is not possible".to_owned());
@@ -183,7 +185,8 @@ fn acceptable<'a>(image: &'a str, world: &World) -> Result<&'a str, String> {
     Err(format!("the provided release image digest has an invalid format: \"{digest}\""))
 }
 
-/// The keyrings that have not signed `digest` by any of these documents, as errors name them; `None` if all have.
+/// The keyrings without a signature of `digest` among these documents, as errors name them. `None` if all
+/// have one.
 fn unsigned_by(digest: &str, keyrings: &[String], documents: &[String]) -> Option<String> {
     let signers: BTreeSet<String> =
         documents.iter().filter_map(|document| signature::signer(document, digest)).collect();

@@ -1,4 +1,4 @@
-//! Keeping good signatures in the ConfigMap `signatures-managed`, where the next process finds them.
+//! Persists valid signatures in the ConfigMap `signatures-managed` for the next process.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,22 +13,22 @@ use crate::signature;
 
 const NAME: &str = "signatures-managed";
 
-/// When signatures are kept.
+/// The schedule of writes.
 #[derive(Debug, Clone)]
 pub(super) struct Rhythm {
     next: Time,
     every: SignedDuration,
-    /// Whether something was remembered since.
+    /// Whether the cache has signatures that are not persisted.
     pub(super) is_stale: bool,
 }
 
 impl Rhythm {
-    /// At the beginning of the process, and then in these intervals.
+    /// Starts now and repeats at this interval.
     pub(super) fn new(every: SignedDuration, now: Time) -> Self {
         Self { next: now, every, is_stale: false }
     }
 
-    /// Whether a time to keep signatures came, after which another one is waited for.
+    /// Returns whether a write is due, and schedules the next one.
     fn strikes(&mut self, now: Time) -> bool {
         let strikes = self.next <= now;
         while self.next <= now {
@@ -39,12 +39,12 @@ impl Rhythm {
 }
 
 impl Verifier {
-    /// When it has something to keep.
+    /// The time of the next write, if there is something to persist.
     pub(in crate::cvo) fn wake_at(&self) -> Option<Time> {
         self.kept.is_stale.then_some(self.kept.next)
     }
 
-    /// The write that keeps what was remembered since the last one, when it is time for it.
+    /// The write of signatures that were cached since the last one, if it is due.
     pub(in crate::cvo) fn persist(&mut self, view: &View, now: Time) -> Option<Write> {
         if !self.kept.strikes(now) || !std::mem::take(&mut self.kept.is_stale) {
             return None;
@@ -73,7 +73,7 @@ impl Verifier {
         })
     }
 
-    /// The last write was refused: what it held is to be kept next time.
+    /// Schedules a retry after a rejected write.
     pub(in crate::cvo) fn not_persisted(&mut self) {
         self.kept.is_stale = true;
     }

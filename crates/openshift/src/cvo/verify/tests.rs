@@ -1,4 +1,4 @@
-//! Where signatures are found, and what errors say.
+//! Tests of signature verification and its errors.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn now() -> Time {
     "2024-01-01T00:00:00Z".parse().unwrap()
 }
 
-/// The operator of `version` in a world whose only image is [`DIGEST`].
+/// The operator of `version` in an environment whose only image is [`DIGEST`].
 fn site(version: &str, image: Image, keyrings: &[&str]) -> Site {
     let registry = Registry { images: BTreeMap::from([(DIGEST.to_owned(), image)]) };
     let keyrings = keyrings.iter().map(|keyring| (*keyring).to_owned()).collect();
@@ -53,7 +53,7 @@ fn config_map(label: &str, data: &Value) -> Value {
     })
 }
 
-/// What comes of `image`, and after how many seconds.
+/// Checks the result for `image`, and after how many seconds it is known.
 fn check(site: &Site, view: &View, image: &str, seconds: i64, expected: Result<(), &str>) {
     let places = Places::of(site, view);
     let known_at = site.verifier.known_at(image, &places, now());
@@ -68,7 +68,7 @@ fn image() -> String {
 }
 
 #[test]
-fn images_that_cannot_be_verified_are_told_apart_at_once() {
+fn images_that_cannot_be_verified_fail_at_once_with_their_reason() {
     let site = site("4.20.1", Image::default(), &[signature::KEYRING]);
     let view = View::default();
     let tags = Err("release images that are not accessed via digest cannot be verified");
@@ -79,14 +79,14 @@ fn images_that_cannot_be_verified_are_told_apart_at_once() {
 }
 
 #[test]
-fn a_payload_that_names_no_keys_verifies_nothing() {
+fn without_keyrings_no_image_can_be_verified() {
     let site = site("4.20.1", Image::default(), &[]);
     check(&site, &View::default(), &image(), 0, Err("verification is not possible"));
     check(&site, &View::default(), &format!("{HOST}:v1"), 0, Err("verification is not possible"));
 }
 
 #[test]
-fn stores_are_asked_for_half_of_the_time_at_most() {
+fn waits_two_minutes_at_most_for_signature_stores() {
     for (openpgp, seconds, expected) in [
         (OpenPgp::Valid, 1, Ok(())),
         (OpenPgp::Missing, 1, Err(UNSIGNED)),
@@ -99,7 +99,7 @@ fn stores_are_asked_for_half_of_the_time_at_most() {
 }
 
 #[test]
-fn before_4_12_stores_that_do_not_answer_are_waited_for_for_ever() {
+fn before_4_12_waits_forever_for_unresponsive_signature_stores() {
     let silent = || Image { openpgp: OpenPgp::Unanswered, ..Image::default() };
     let known_at = |version: &str, view: &View| {
         let site = site(version, silent(), &[signature::KEYRING]);
@@ -107,14 +107,14 @@ fn before_4_12_stores_that_do_not_answer_are_waited_for_for_ever() {
     };
     assert_eq!(known_at("4.11.1", &View::default()), None);
     assert_eq!(known_at("4.12.1", &View::default()), Some(now() + SignedDuration::from_mins(2)));
-    // What the cluster has itself needs no answer.
+    // Signatures in the cluster need no store.
     let good = STANDARD.encode(signature::document(DIGEST, signature::KEYRING));
     let map = with(&CONFIG_MAPS, config_map(signature::LABEL, &json!({ "sha256-aaaa-1": good })));
     assert!(known_at("4.11.1", &map).is_some());
 }
 
 #[test]
-fn one_of_the_payloads_stores_is_enough_and_another_one_is_not_asked() {
+fn one_of_the_default_stores_is_sufficient_and_other_stores_are_not_asked() {
     for (store, expected) in
         [(signature::STORES[1], Ok(())), ("https://signatures.example.com", Err(UNSIGNED))]
     {
@@ -125,7 +125,7 @@ fn one_of_the_payloads_stores_is_enough_and_another_one_is_not_asked() {
 }
 
 #[test]
-fn stores_of_spec_stand_in_for_those_of_the_payload_since_4_15() {
+fn stores_in_the_spec_replace_the_default_stores_from_4_15_on() {
     let spec = |stores: Value| {
         with(
             &CLUSTER_VERSIONS,
@@ -163,7 +163,7 @@ fn signatures_in_labelled_config_maps_need_no_store() {
 }
 
 #[test]
-fn every_keyring_must_have_signed_and_the_others_are_named() {
+fn every_keyring_must_have_signed_and_the_error_names_the_others() {
     let site = site("4.20.1", Image::default(), &["z-site", signature::KEYRING, "a-site"]);
     let open = Err("unable to verify sha256:aaaa against keyrings: a-site, z-site");
     check(&site, &View::default(), &image(), 1, open);
@@ -173,7 +173,7 @@ fn every_keyring_must_have_signed_and_the_others_are_named() {
 }
 
 #[test]
-fn good_signatures_are_remembered_and_kept_for_the_next_process() {
+fn valid_signatures_are_cached_and_persisted_for_the_next_process() {
     let mut first = site("4.20.1", Image::default(), &[signature::KEYRING]);
     let at = |minutes: i64| now() + SignedDuration::from_mins(minutes);
     let mut view = View::default();
@@ -197,14 +197,14 @@ fn good_signatures_are_remembered_and_kept_for_the_next_process() {
     check(&site("4.20.1", missing, &[signature::KEYRING]), &view, &image(), 0, Ok(()));
 }
 
-/// What Events tell of the places where no good signature of the image was found, without the moments.
+/// The causes of a failed verification, without their timestamps.
 fn causes(version: &str, image: Image, view: &View) -> String {
     let site = site(version, image, &[signature::KEYRING]);
     Places::of(&site, view).causes(&self::image(), now()).replace("2024-01-01T00:00:00Z: ", "")
 }
 
 #[test]
-fn events_tell_of_every_place_that_was_looked_at() {
+fn causes_list_every_place_that_was_searched() {
     let [google, mirror] = signature::STORES;
     let missing = || Image { openpgp: OpenPgp::Missing, ..Image::default() };
     let map = with(&CONFIG_MAPS, config_map(signature::LABEL, &json!({})));
@@ -239,7 +239,7 @@ fn events_tell_of_every_place_that_was_looked_at() {
 }
 
 #[test]
-fn an_empty_list_of_stores_is_an_error_beneath() {
+fn an_empty_list_of_stores_is_a_cause() {
     let spec = json!({ "metadata": { "name": "version" }, "spec": { "signatureStores": [] } });
     let view = with(&CLUSTER_VERSIONS, spec);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The version pod: its shape, and what the operator makes of its state.
+//! The version pod, which copies a payload to the node, and the interpretation of its status.
 
 #[cfg(test)]
 mod tests;
@@ -14,26 +14,24 @@ use super::lease::NAMESPACE;
 
 /// Value of the label `k8s-app` on version pods.
 pub(super) const LABEL: &str = "retrieve-openshift-release";
-/// The ServiceAccount of version pods, in releases that have one for them.
+/// The ServiceAccount of version pods, in releases that have one.
 pub(super) const ACCOUNT: &str = "update-payload";
 const PAYLOADS: &str = "/etc/cvo/updatepayloads";
 const DEADLINE_SECONDS: i64 = 120;
 
-/// What decides a version pod's shape.
+/// The parameters of a version pod.
 #[derive(Debug)]
 pub(super) struct VersionPod<'a> {
-    /// The release image.
     pub(super) image: &'a str,
     /// The operator's own node.
     pub(super) node: &'a str,
-    /// What the operator's release makes of it.
     pub(super) behaviour: Behaviour,
-    /// Random end of the temporary directory's name.
+    /// Random suffix of the temporary directory.
     pub(super) directory: String,
 }
 
 impl VersionPod<'_> {
-    /// The Pod by itself.
+    /// The version pod as a Pod.
     pub(super) fn pod(&self, name: &str) -> Value {
         json!({
             "apiVersion": "v1",
@@ -48,7 +46,7 @@ impl VersionPod<'_> {
         })
     }
 
-    /// The Job with the pod as its template.
+    /// The Job with the version pod as its template.
     pub(super) fn job(&self, name: &str) -> Value {
         let mut template = json!({ "spec": self.spec(false) });
         if self.behaviour.requires_scc {
@@ -122,29 +120,29 @@ impl VersionPod<'_> {
     }
 }
 
-/// The directory that a payload is kept in.
+/// The directory of a payload on the node.
 pub(super) fn payload_path(image: &str) -> String {
     format!("{PAYLOADS}/{}", payload_directory(image))
 }
 
-/// Name of the directory that a payload is kept in: the MD5 of the pull specification, in 22 letters.
+/// The name of a payload's directory: the MD5 of the pull spec in 22 characters.
 fn payload_directory(image: &str) -> String {
     URL_SAFE_NO_PAD.encode(Md5::digest(image))
 }
 
-/// What a look at the Pod or Job came to.
+/// The result of a Pod's or Job's status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Judgement {
-    /// Not decided yet.
+    /// The result is still open.
     Waiting,
-    /// The payload is there.
+    /// The payload was copied.
     Done,
-    /// It failed, and why.
+    /// It failed with this error.
     Failed(String),
 }
 
-/// Judges a watched Pod: a pending one fails early only for a refused signature or an unknown manifest, or when a
-/// container ended with a message.
+/// Interprets the status of a Pod. A pending Pod fails early only for an invalid image signature or an
+/// unknown manifest, or if a container terminated with a message.
 pub(super) fn judge_pod(pod: &Object) -> Judgement {
     let failed = |at: &str, said: &[String]| {
         Judgement::Failed(format!(
@@ -167,14 +165,14 @@ pub(super) fn judge_pod(pod: &Object) -> Judgement {
     }
 }
 
-/// Whether what a container waits for will not come.
+/// Returns whether a waiting container cannot start any more.
 fn is_hopeless(reason: &str, message: &str) -> bool {
     reason == "SignatureValidationFailed"
         || (reason == "ErrImagePull" && message.contains("manifest unknown"))
 }
 
-/// What each container says that waits for what `tells` of, or has ended with a message. Containers stand before init
-/// containers.
+/// The states of containers that wait for a reason selected by `tells`, or have terminated with a message.
+/// Containers come before init containers.
 fn statuses(pod: &Object, tells: fn(&str, &str) -> bool) -> Vec<String> {
     let mut said = Vec::new();
     for (kind, pointer) in
@@ -201,7 +199,7 @@ fn statuses(pod: &Object, tells: fn(&str, &str) -> bool) -> Vec<String> {
     said
 }
 
-/// Judges a Job by its own status only: nothing tells what its pod suffers from.
+/// Interprets a Job by its own status, because the operator does not look at its pod.
 pub(super) fn judge_job(job: &Object) -> Judgement {
     let count = |field: &str| job.number(&format!("/status/{field}")).unwrap_or(0);
     if count("succeeded") > 0 {

@@ -1,4 +1,4 @@
-//! What version pods look like by release, and what is made of their statuses.
+//! Tests of version pods by release, and of the interpretation of their status.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn pod(phase: &str, reason: &str, message: &str) -> Object {
 }
 
 #[test]
-fn only_a_refused_signature_and_an_unknown_manifest_fail_early() {
+fn only_an_invalid_signature_and_an_unknown_manifest_fail_early() {
     let waiting = |reason, message| judge_pod(&pod("Pending", reason, message)) == Judgement::Waiting;
     assert!(!waiting("ErrImagePull", "reading manifest: manifest unknown"));
     assert!(!waiting("SignatureValidationFailed", "image pull failed"));
@@ -30,7 +30,7 @@ fn only_a_refused_signature_and_an_unknown_manifest_fail_early() {
 }
 
 #[test]
-fn the_message_names_the_pods_real_trouble() {
+fn the_error_of_a_pending_pod_contains_the_container_state() {
     let Judgement::Failed(text) = judge_pod(&pod("Pending", "ErrImagePull", "x: manifest unknown")) else {
         panic!("must fail");
     };
@@ -41,13 +41,13 @@ fn the_message_names_the_pods_real_trouble() {
 }
 
 #[test]
-fn the_payload_directory_is_named_by_the_image() {
+fn the_payload_directory_is_the_hash_of_the_pull_spec() {
     let image = format!("quay.io/openshift-release-dev/ocp-release@sha256:{}", "0".repeat(64));
     assert_eq!(payload_directory(&image), "nLKwuMwivIS08KVESx1_UA");
 }
 
 #[test]
-fn a_job_tells_only_of_its_deadline() {
+fn a_failed_job_reports_only_its_deadline() {
     let job = Object::new(json!({ "status": { "conditions": [{ "type": "Failed", "status": "True",
         "reason": "DeadlineExceeded", "message": "Job was active longer than specified deadline" }] } }));
     assert_eq!(
@@ -58,7 +58,7 @@ fn a_job_tells_only_of_its_deadline() {
     );
 }
 
-/// The version pod and the Job that the operator of `version` makes.
+/// The version pod and the Job of the operator of `version`.
 fn made_by(version: &str) -> (Value, Value) {
     let mut release = Release::find(&"4.20.0".parse().unwrap()).unwrap();
     release.version = version.parse().unwrap();
@@ -73,7 +73,7 @@ fn containers(spec: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn four_init_containers_bring_the_manifests_by_the_way_of_the_release() {
+fn init_containers_move_or_copy_the_manifests_by_release() {
     for (version, act, verb) in [("4.19.2", "move", "mv"), ("4.20.1", "copy", "cp -r")] {
         let (pod, _) = made_by(version);
         let lines: Vec<String> = containers(&pod["spec"])
@@ -102,7 +102,7 @@ fn four_init_containers_bring_the_manifests_by_the_way_of_the_release() {
 }
 
 #[test]
-fn the_pod_runs_on_the_operators_node_with_what_its_release_gives_it() {
+fn the_pod_runs_on_the_operators_node_with_the_settings_of_its_release() {
     for (version, account, read_only, policy) in [
         ("4.19.2", Value::Null, false, Value::Null),
         ("4.21.1", Value::Null, true, Value::Null),
@@ -134,7 +134,7 @@ fn the_pod_runs_on_the_operators_node_with_what_its_release_gives_it() {
 }
 
 #[test]
-fn a_jobs_pods_leave_the_deadline_and_the_label_to_the_job() {
+fn the_template_of_a_job_has_neither_deadline_nor_label() {
     let (_, job) = made_by("4.18.1");
     assert_eq!(job["metadata"]["labels"], Value::Null);
     let fields: BTreeSet<&str> = job["spec"].as_object().unwrap().keys().map(String::as_str).collect();
@@ -149,7 +149,7 @@ fn a_jobs_pods_leave_the_deadline_and_the_label_to_the_job() {
 }
 
 #[test]
-fn containers_stand_before_init_containers_and_all_that_say_something_are_named() {
+fn the_error_lists_containers_before_init_containers() {
     let waiting = |name: &str, text: &str| json!({ "name": name, "state": { "waiting": { "reason": "ImagePullBackOff", "message": text } } });
     let ended = json!({ "name": "cleanup", "state": { "terminated": { "reason": "Error", "message": "rm: denied" } } });
     let status = |phase: &str, inits: Value| {
@@ -183,7 +183,7 @@ fn containers_stand_before_init_containers_and_all_that_say_something_are_named(
 }
 
 #[test]
-fn an_evicted_pod_fails_with_what_its_node_lacked() {
+fn an_evicted_pod_fails_with_the_eviction_message() {
     let text = "The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 9Gi.";
     let evicted = Object::new(json!({
         "metadata": { "name": "version--abcde" },
@@ -195,7 +195,7 @@ fn an_evicted_pod_fails_with_what_its_node_lacked() {
 }
 
 #[test]
-fn a_pod_that_nobody_knows_how_it_is_fails() {
+fn a_pod_in_phase_unknown_fails() {
     let lost = Object::new(json!({
         "metadata": { "name": "version--abcde" },
         "status": { "phase": "Unknown", "reason": "NodeLost" },
@@ -205,7 +205,7 @@ fn a_pod_that_nobody_knows_how_it_is_fails() {
 }
 
 #[test]
-fn only_what_is_hopeless_is_told_of_a_pending_pod_and_quoted_as_go_does() {
+fn the_error_of_a_pending_pod_lists_only_fatal_states_quoted_as_in_go() {
     let waiting = |name: &str, reason: &str, text: &str| json!({ "name": name, "state": { "waiting": { "reason": reason, "message": text } } });
     let pending = Object::new(json!({
         "metadata": { "name": "version--abcde" },
@@ -222,7 +222,7 @@ fn only_what_is_hopeless_is_told_of_a_pending_pod_and_quoted_as_go_does() {
 }
 
 #[test]
-fn other_troubles_of_a_container_are_waited_out() {
+fn other_waiting_reasons_do_not_fail_a_pending_pod() {
     for (reason, message) in [
         ("InvalidImageName", "Failed to apply default image tag"),
         ("ErrImageNeverPull", "Container image \"a\" is not present with pull policy of Never"),

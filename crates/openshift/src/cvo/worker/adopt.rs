@@ -1,4 +1,4 @@
-//! What a worker takes up: its own release, a payload that was accepted, and how administrators want it applied.
+//! How the worker adopts new work: its own release, an accepted payload, or changed settings.
 
 use serde_json::Value;
 use windtunnel_core::clock::Time;
@@ -17,15 +17,16 @@ use crate::payload::Selection;
 use crate::release::Release;
 
 impl Worker {
-    /// The first work of a process: its own release, from its own image. Where spec asks for that by force, the second
-    /// look at it begins it anew.
+    /// Adopts the first work of a process: the release of its own image. If the spec requests the same
+    /// release with force, the second run of the worker restarts the work.
     pub(super) fn adopt_own(&mut self, view: &View, cluster_version: &Object, now: Time) {
         let feature_set = selection(view, &self.own).feature_set;
         self.capabilities = Some(Capabilities::at_start(&self.own, &feature_set, cluster_version));
         self.take_up_own(cluster_version.generation(), false, cluster_version, view, now);
     }
 
-    /// Takes in what administrators say of how the release at hand is applied: when that changes, the loop begins anew.
+    /// Applies changed overrides, capabilities and feature gates to the current release by restarting its
+    /// apply loop.
     pub(super) fn follow_settings(&mut self, view: &View, cluster_version: &Object, now: Time) {
         let Some(apply) = &mut self.apply else { return };
         let mut changed = apply.set_overrides(Overrides::of(cluster_version));
@@ -42,7 +43,8 @@ impl Worker {
         }
     }
 
-    /// Makes the operator's own release the work: a local payload, which nobody verifies and no risk is taken for.
+    /// Adopts the operator's own release. This is a local payload: it is not verified and has no accepted
+    /// risks.
     pub(super) fn take_up_own(
         &mut self,
         generation: i64,
@@ -57,7 +59,7 @@ impl Worker {
         self.adopt(work, payload, cluster_version, now);
     }
 
-    /// Makes an accepted payload the work of the apply loop.
+    /// Adopts an accepted payload in a new apply loop.
     fn adopt(&mut self, work: Work, payload: Payload, cluster_version: &Object, now: Time) {
         self.load = Load::loaded(&work.release, &self.own);
         let mode = mode(cluster_version, &work.release.image);
@@ -67,7 +69,8 @@ impl Worker {
         self.apply = Some(apply);
     }
 
-    /// A retrieval ended. That a payload was accepted is told before the apply loop reports its release.
+    /// Handles the end of a retrieval. The status reports the accepted payload before the apply loop reports
+    /// its release.
     pub(super) fn retrieved(
         &mut self,
         accepted: Result<Work, Load>,
@@ -77,12 +80,12 @@ impl Worker {
         now: Time,
         out: &mut Outbox,
     ) {
-        // It may have taken minutes.
+        // The retrieval may have taken minutes.
         self.weigh_risks(site, view, cluster_version, now);
         match accepted {
             Err(load) => {
                 self.load = load;
-                // What is told of a load is put beside what was known when it began.
+                // The status after a failed load has the generation from its start.
                 if let Some(apply) = &mut self.apply {
                     apply.work.generation = self.seen_at_load;
                 }
@@ -103,7 +106,7 @@ impl Worker {
     }
 }
 
-/// In which frame of mind a release is applied, as history tells.
+/// The apply mode of a release, by the history.
 fn mode(cluster_version: &Object, image: &str) -> Mode {
     let history = cluster_version.list("/status/history");
     let is_completed = |entry: &Value| entry["state"] == "Completed";
@@ -114,7 +117,7 @@ fn mode(cluster_version: &Object, image: &str) -> Mode {
     }
 }
 
-/// Which manifests of a release this cluster takes.
+/// The manifests of a release that this cluster includes.
 fn selection(view: &View, release: &Release) -> Selection {
     Selection::of(view.get(&FEATURE_GATES, "", "cluster").map(|object| &**object), &release.version)
 }

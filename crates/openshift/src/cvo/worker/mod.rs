@@ -1,5 +1,5 @@
-//! The ClusterVersion worker: reads what spec asks for, gets its payload accepted, and writes status. It is the only
-//! writer of that status, and while it retrieves a payload it does nothing else.
+//! The ClusterVersion worker: reads the spec, gets the requested payload accepted, and writes the status. It
+//! is the only writer of that status, and it does nothing else while it retrieves a payload.
 
 mod adopt;
 #[cfg(test)]
@@ -26,7 +26,7 @@ use super::upgradeable::{Style, Upgradeable};
 use crate::manifests::is_preview;
 use crate::release::Release;
 
-/// The worker, with the two memories: what was accepted last, and the loop that applies it.
+/// The worker, with the result of the last load and the apply loop.
 #[derive(Debug, Clone)]
 pub(super) struct Worker {
     own: Release,
@@ -35,7 +35,7 @@ pub(super) struct Worker {
     pub(super) apply: Option<ApplyLoop>,
     retrieval: Option<Retrieval>,
     load: Load,
-    /// The generation that was told of when the retrieval began.
+    /// The reported generation when the retrieval started.
     seen_at_load: i64,
     capabilities: Option<Capabilities>,
     pub(super) upgradeable: Upgradeable,
@@ -43,12 +43,12 @@ pub(super) struct Worker {
     updates: Updates,
     agentic_runs: AgenticRuns,
     invalid: Vec<String>,
-    /// Whether the status that is being written was refused once since somebody else was quicker.
+    /// Whether the current status update has already failed with a conflict once.
     conflicted: bool,
 }
 
 impl Worker {
-    /// A worker of the operator of release `own`, with its pace.
+    /// A worker of the operator of release `own`.
     pub(super) fn new(own: Release, pace: Pace, now: Time) -> Self {
         let interval = pace.interval;
         Self {
@@ -69,7 +69,7 @@ impl Worker {
         }
     }
 
-    /// When it wants to run.
+    /// The time at which the worker continues.
     pub(super) fn wake_at(&self) -> Time {
         let queue = if self.retrieval.is_some() { None } else { Some(self.queue.wake_at()) };
         let retrieval = self.retrieval.as_ref().and_then(Retrieval::wake_at);
@@ -81,7 +81,7 @@ impl Worker {
             .unwrap_or_else(|| self.queue.wake_at())
     }
 
-    /// What it is busy with, in a few words.
+    /// A short description of its current activity.
     pub(super) fn why(&self) -> String {
         if let Some(retrieval) = &self.retrieval {
             return format!("retrieving {}", retrieval.target.image);
@@ -95,8 +95,8 @@ impl Worker {
         }
     }
 
-    /// Goes on as far as it can at this moment. Without a ClusterVersion there is no request to follow; what was
-    /// accepted last goes on being applied.
+    /// Runs as far as possible now. Without a ClusterVersion there is no request, but the apply loop
+    /// continues.
     pub(super) fn run(
         &mut self,
         site: &mut Site,
@@ -106,7 +106,7 @@ impl Worker {
         out: &mut Outbox,
     ) {
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
-            // Updates are looked for beside the worker, which tells of them when it is free.
+            // The available-updates loop runs in parallel. The worker reports its results when it is free.
             if self.updates.run(&site.world, view, alerts, cluster_version, &self.own, now) {
                 self.queue.trigger(now);
             }
@@ -154,22 +154,22 @@ impl Worker {
         }
     }
 
-    /// The pod or job that a retrieval asked for exists, or was refused.
+    /// Handles the answer to the creation of the retrieval's Pod or Job.
     pub(super) fn retrieval_created(&mut self, answer: &Answer, now: Time) {
         if let Some(retrieval) = &mut self.retrieval {
             retrieval.created(answer, now);
         }
     }
 
-    /// What an earlier retrieval left is gone, or was kept.
+    /// Handles the answer to a deletion of an earlier retrieval's Pod or Job.
     pub(super) fn pruned(&mut self, site: &Site, answer: &Answer) {
         if let Some(retrieval) = &mut self.retrieval {
             retrieval.pruned(site.behaviour.retrieval, answer);
         }
     }
 
-    /// Takes the answer to a status write in. Where somebody else was quicker, the same is said once more of what the
-    /// object is now; after too many refusals the error itself is written.
+    /// Handles the answer to a status update. After a conflict it retries once with the current object. After
+    /// too many failures it writes the error itself.
     pub(super) fn status_answered(
         &mut self,
         site: &Site,
@@ -204,7 +204,7 @@ impl Worker {
         }
     }
 
-    /// Ends: a retrieval is given up, and what is known is written once more, of spec as it is now.
+    /// Shuts down: cancels a retrieval and writes a last status for the current spec.
     pub(super) fn shut_down(&mut self, site: &Site, view: &View, now: Time, out: &mut Outbox) {
         self.retrieval = None;
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
@@ -218,7 +218,7 @@ impl Worker {
 
     fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
         self.look(site, view, cluster_version, now);
-        // The first status of a process tells of it as all others do.
+        // The first status of a process reports an invalid spec like all others.
         let can_accept = updates::can_accept(&self.own, view);
         let (target, invalid) = desired::read(cluster_version, &self.own, can_accept);
         self.invalid = invalid;
@@ -231,7 +231,7 @@ impl Worker {
         self.follow_settings(view, cluster_version, now);
         let Some(apply) = &mut self.apply else { return };
         apply.latest_generation = cluster_version.generation();
-        // Nothing else is begun before the cluster is installed.
+        // During the installation no other payload is retrieved.
         let accepted = apply.work.release.image == target.image || apply.mode == Mode::Initializing;
         if accepted {
             if matches!(self.load, Load::Failed { .. }) {
@@ -245,7 +245,7 @@ impl Worker {
             self.tell_of_own(now, out);
             self.take_up_own(target.generation, target.force, cluster_version, view, now);
             if let Some(apply) = &mut self.apply {
-                // It shows until the new pass has something to tell.
+                // The failure is reported until the new pass makes progress.
                 apply.progress.failure = broken_off;
             }
         } else {
@@ -257,21 +257,22 @@ impl Worker {
         self.write_status(site, cluster_version, now, out);
     }
 
-    /// Looks for what speaks against another minor.
+    /// Updates the Upgradeable checks.
     fn look(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time) {
         let deletions = self.apply.as_ref().map(|apply| apply.deletions(view)).unwrap_or_default();
         self.upgradeable.look(site.behaviour, cluster_version, &deletions, view, now);
         self.updates.hear_of_deletions(deletions);
     }
 
-    /// The same for a status beside those of the queue: risks are weighed for each, checks have times of their own.
+    /// Updates Upgradeable for a status outside the queue: risks are evaluated for each status, checks only
+    /// when due.
     fn weigh_risks(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time) {
         if site.behaviour.upgradeable == Style::Risks {
             self.look(site, view, cluster_version, now);
         }
     }
 
-    /// Tells that the payload in the operator's own image is loaded, which nothing can go wrong with.
+    /// Publishes that the payload in the operator's own image is loaded, which cannot fail.
     fn tell_of_own(&mut self, now: Time, out: &mut Outbox) {
         let (version, image) = (self.own.version.to_string(), &self.own.image);
         let loading = format!("Loading payload version=\"{version}\" image=\"{image}\"");
@@ -280,7 +281,7 @@ impl Worker {
         self.events.tell(notices, now, out);
     }
 
-    /// Writes status, unless it is what stands there already.
+    /// Writes the status if it has changed.
     fn write_status(&mut self, site: &Site, cluster_version: &Object, now: Time, out: &mut Outbox) {
         let (Some(apply), Some(capabilities)) = (&self.apply, &self.capabilities) else { return };
         let report = Report {
@@ -300,7 +301,7 @@ impl Worker {
     }
 }
 
-/// Whether a write was meant for this object, and not for another of its name.
+/// Returns whether a write was for this object and not for another one with its name.
 fn is_about(write: &Write, object: &Object) -> bool {
     matches!(&write.operation, Operation::Update(written) if written["metadata"]["uid"] == object.uid())
 }

@@ -1,4 +1,4 @@
-//! What becomes of statuses that somebody else was quicker than, and what a process says first.
+//! Tests of status conflicts, and of the first and last statuses of a process.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn now() -> Time {
     "2024-01-01T00:00:00Z".parse().unwrap()
 }
 
-/// A ClusterVersion with this uid, whose update to the operator's own release is under way.
+/// A ClusterVersion with this uid, during an update to the operator's own release.
 fn seen(uid: &str, desired: &Value) -> View {
     let mut view = View::default();
     let object = Object::new(json!({
@@ -35,7 +35,7 @@ fn seen(uid: &str, desired: &Value) -> View {
     view
 }
 
-/// The status writes that were asked for and not answered.
+/// The unanswered status updates.
 fn statuses(out: &mut Outbox) -> Vec<Write> {
     asked(Purpose::Status, out)
 }
@@ -53,7 +53,7 @@ fn own() -> Release {
     Release::find(&"4.20.1".parse().unwrap()).unwrap()
 }
 
-/// A process that has not done anything yet.
+/// A process that has not run yet.
 fn begun() -> (Worker, Site) {
     let interval = SignedDuration::from_mins(3);
     let site = Site {
@@ -70,7 +70,7 @@ fn begun() -> (Worker, Site) {
     (worker, site)
 }
 
-/// How many statuses are written at once in answer to each of two conflicts, when the object has this uid then.
+/// The number of immediate status updates after each of two conflicts, when the object then has this uid.
 fn written_again(uid: &str) -> [usize; 2] {
     let (mut worker, mut site) = begun();
     let mut out = Outbox::default();
@@ -89,12 +89,12 @@ fn written_again(uid: &str) -> [usize; 2] {
 }
 
 #[test]
-fn a_status_is_written_once_more_when_somebody_else_was_quicker() {
+fn retries_a_status_update_once_after_a_conflict() {
     assert_eq!(written_again("first"), [1, 0]);
     assert_eq!(written_again("second"), [0, 0], "it was about a ClusterVersion that is gone");
 }
 
-/// `status message` of Failing in each of the first three statuses of a process.
+/// `status message` of Failing in the first three statuses of a process.
 fn failing(desired: &Value) -> Vec<String> {
     let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
     let view = seen("first", desired);
@@ -113,7 +113,7 @@ fn failing(desired: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_process_breaks_off_its_first_pass_for_a_forced_release() {
+fn a_forced_request_for_the_own_release_cancels_the_first_pass() {
     assert_eq!(failing(&json!({ "image": own().image })), ["False ", "False "]);
     let told = failing(&json!({ "image": own().image, "force": true }));
     let broken_off = "True Could not update namespace \"openshift-cluster-version\" (1 of ";
@@ -122,7 +122,7 @@ fn a_process_breaks_off_its_first_pass_for_a_forced_release() {
 }
 
 #[test]
-fn the_first_status_of_a_process_tells_of_an_invalid_spec_already() {
+fn the_first_status_of_a_process_reports_an_invalid_spec() {
     let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
     let view = seen("first", &json!({ "version": "4.20.7" }));
     worker.run(&mut site, &view, &[], now(), &mut out);
@@ -139,8 +139,8 @@ fn the_first_status_of_a_process_tells_of_an_invalid_spec_already() {
     assert_eq!(told, [(invalid(), invalid())]);
 }
 
-/// What a process has to say of another minor in the status that `last` has it write, when an operator began to refuse one
-/// unnoticed and spec became invalid: reasons of Upgradeable and Invalid.
+/// The reasons of Upgradeable and Invalid in the status that `last` writes. Before it, an operator became not
+/// upgradeable and the spec invalid, without a run of the worker.
 fn weighed(version: &str, last: fn(&mut Worker, &Site, &View, &Object, &mut Outbox)) -> [Option<String>; 2] {
     let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
     site.behaviour = Behaviour::of(&Release { version: version.parse().unwrap(), ..own() });
@@ -182,7 +182,7 @@ fn weighed(version: &str, last: fn(&mut Worker, &Site, &View, &Object, &mut Outb
 }
 
 #[test]
-fn risks_are_weighed_for_each_status_from_4_23_on_and_spec_is_read_for_the_last_one() {
+fn risks_are_evaluated_for_each_status_from_4_23_on_and_the_spec_for_the_last_one() {
     let refused = |version| {
         weighed(version, |worker, site, view, cluster_version, out| {
             let load = Load::blocked(&own(), "because");
@@ -197,7 +197,7 @@ fn risks_are_weighed_for_each_status_from_4_23_on_and_spec_is_read_for_the_last_
     assert_eq!((refused("5.0.1"), ended("5.0.1")), ([risk(), None], [risk(), invalid()]));
 }
 
-/// `observedGeneration` of the last status that a process writes once spec, of generation 1 so far, has these fields.
+/// `observedGeneration` of the last status after a change of these spec fields from generation 1 to 2.
 fn observed_after(fields: &Value) -> i64 {
     let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
     let mut view = seen("first", &Value::Null);
@@ -225,7 +225,7 @@ fn observed_after(fields: &Value) -> i64 {
 }
 
 #[test]
-fn what_is_applied_otherwise_is_of_the_generation_that_asks_for_it() {
+fn observes_the_generation_of_a_spec_change_that_restarts_the_apply_loop() {
     let dns =
         json!({ "kind": "Deployment", "group": "apps", "namespace": "a", "name": "b", "unmanaged": true });
     assert_eq!(observed_after(&json!({ "overrides": [dns] })), 2);
@@ -233,7 +233,7 @@ fn what_is_applied_otherwise_is_of_the_generation_that_asks_for_it() {
 }
 
 #[test]
-fn what_was_accepted_goes_on_being_applied_when_the_cluster_version_is_gone() {
+fn the_apply_loop_continues_when_the_clusterversion_is_deleted() {
     let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
     let mut applied = Vec::new();
     let mut at = now();

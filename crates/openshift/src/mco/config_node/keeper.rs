@@ -1,5 +1,5 @@
-//! The part of the operator that makes a MachineConfigNode for each node, and keeps in it which pool the node is of. What
-//! becomes of them without their nodes is the garbage collector's business.
+//! The part of the operator that creates a MachineConfigNode for each node and keeps its pool up to date. The
+//! garbage collector deletes those of deleted nodes.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
@@ -17,7 +17,7 @@ use super::{DEFINITION, NOT_YET_SET, key, served};
 use crate::operators::identity;
 use crate::release::Operator;
 
-/// The keeper of MachineConfigNodes, a part of the machine-config operator.
+/// Keeps MachineConfigNodes, as part of the machine-config operator.
 #[derive(Debug, Clone)]
 pub(in crate::mco) struct MachineConfigNodes {
     facts: Operator,
@@ -26,7 +26,7 @@ pub(in crate::mco) struct MachineConfigNodes {
 }
 
 impl MachineConfigNodes {
-    /// One of the operator with these facts.
+    /// The part of the operator with these facts.
     pub(in crate::mco) fn new(facts: &Operator) -> Self {
         Self { facts: facts.clone(), queue: WorkQueue::default(), started: false }
     }
@@ -52,7 +52,7 @@ impl MachineConfigNodes {
     }
 }
 
-/// Whether a change may concern every node: of a pool's nodes, of the release, of the kind itself.
+/// Returns whether a change can affect all nodes: a pool's node selector, the release, or the CRD.
 fn moves_all(change: &Change) -> bool {
     if change.key.is(&MACHINE_CONFIG_POOLS) {
         return moves(change, "/spec/nodeSelector");
@@ -63,7 +63,7 @@ fn moves_all(change: &Change) -> bool {
     moves(change, "/spec") || moves(change, "/metadata/annotations")
 }
 
-/// Whether a field is another one than before.
+/// Returns whether a field changed.
 fn moves(change: &Change, field: &str) -> bool {
     let of = |object: &Object| object.pointer(field).cloned();
     change.kind != ChangeKind::Modified || change.old.as_ref().is_none_or(|old| of(old) != of(&change.object))
@@ -93,7 +93,7 @@ impl Reconcile for MachineConfigNodes {
 
     fn sync(&mut self, subject: &Key, view: &View, _now: Time) -> Vec<Write> {
         let (Some(node), Some(resource)) = (view.get_key(subject), served(view)) else { return Vec::new() };
-        // One that several pools want is told of once it is in one of them.
+        // A node that matches several pools gets its object once it is in one pool.
         let Ok(Some(pool)) = membership::pool_of(node, &membership::pools(view)) else { return Vec::new() };
         match view.get_key(&key(node.name())) {
             None => vec![Write::create(&resource, machine_config_node(node, pool, &resource))],

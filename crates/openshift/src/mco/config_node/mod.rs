@@ -1,9 +1,9 @@
-//! MachineConfigNodes: one object for each node that tells how far it is with its MachineConfig (`upgrademonitor` of the
-//! machine-config operator).
+//! MachineConfigNodes: one object per node with the progress of its MachineConfig update (`upgrademonitor` of
+//! the machine-config operator).
 //!
-//! The operator makes them ([`keeper`]); the daemon of the node and the drain controller tell in them what they do, in the
-//! words of [`told`]. A phase is `False` before it begins, `Unknown` while it lasts and `True` afterwards; when the node is
-//! updated, all of them are `False` again.
+//! The operator creates them ([`keeper`]). The node's daemon and the drain controller report progress in
+//! them, with the messages of [`told`]. A phase is `False` before it starts, `Unknown` while it runs and
+//! `True` afterwards. When the node is updated, all phases become `False` again.
 
 pub(super) mod keeper;
 #[cfg(test)]
@@ -23,14 +23,14 @@ use super::controller_line;
 use crate::manifests;
 use crate::manifests::Line;
 
-/// The definition of the kind.
+/// The name of the CustomResourceDefinition.
 pub(super) const DEFINITION: &str = "machineconfignodes.machineconfiguration.openshift.io";
-/// From this minor on every cluster has them.
+/// The first minor with MachineConfigNodes in every cluster. Earlier ones have them as a preview.
 const FOR_EVERYBODY: Line = (4, 20);
-/// The name of a MachineConfig that is not known yet.
+/// Placeholder for an unknown MachineConfig.
 const NOT_YET_SET: &str = "not-yet-set";
 
-/// All conditions, in the order in which they are first told.
+/// All conditions, in the order of their first write.
 const ALL: [&str; 14] = [
     "PinnedImageSetsProgressing",
     "UpdatePrepared",
@@ -48,7 +48,8 @@ const ALL: [&str; 14] = [
     "PinnedImageSetsDegraded",
 ];
 
-/// The kind as the cluster serves it; `None` where the controller's release has none, whatever a later one left behind.
+/// The served version of the kind. `None` if the controller's release does not use it, even if a later
+/// release left its definition behind.
 fn served(view: &View) -> Option<Resource> {
     let gate = view.get(&FEATURE_GATES, "", "cluster");
     let is_preview = gate.is_some_and(|gate| manifests::is_preview(gate.text("/spec/featureSet")));
@@ -60,18 +61,17 @@ fn served(view: &View) -> Option<Resource> {
     Some(Resource { version: version.into(), ..MACHINE_CONFIG_NODES.clone() })
 }
 
-/// Where the object of a node stands.
+/// The key of a node's object.
 pub(super) fn key(node: &str) -> Key {
     MACHINE_CONFIG_NODES.key("", node)
 }
 
-/// Whether the object of a node is there and nobody has told anything in it.
+/// Returns whether a node's object exists without any conditions.
 pub(super) fn is_untold(node: &str, view: &View) -> bool {
     view.get_key(&key(node)).is_some_and(|object| object.list("/status/conditions").is_empty())
 }
 
-/// What the object of a node says of a failure: nothing while nobody has told anything in it (`None`) and while all is well
-/// (`Some` of an empty text).
+/// The failure in a node's object. `None` if it has no such condition yet, empty if there is no failure.
 pub(super) fn failure(node: &str, view: &View) -> Option<String> {
     let object = view.get_key(&key(node))?;
     let found = condition::of(object, "NodeDegraded")?;
@@ -79,7 +79,7 @@ pub(super) fn failure(node: &str, view: &View) -> Option<String> {
     Some(message.unwrap_or_default().to_owned())
 }
 
-/// Tells of one node, one thing after the other: others see each of them.
+/// Writes the progress of one node, each step as a separate write, because other clients see each of them.
 #[derive(Debug)]
 pub(super) struct Teller {
     resource: Resource,
@@ -90,7 +90,7 @@ pub(super) struct Teller {
 }
 
 impl Teller {
-    /// Who tells of `node`; `None` where it has no such object.
+    /// The writer for `node`. `None` if it has no MachineConfigNode.
     pub(super) fn of(node: &Object, view: &View) -> Option<Self> {
         let object = view.get_key(&key(node.name()))?;
         let annotation = |key: &str| node.annotation(key).unwrap_or_default().to_owned();
@@ -103,12 +103,12 @@ impl Teller {
         })
     }
 
-    /// The node has this MachineConfig by now.
+    /// Sets the current MachineConfig of the node.
     pub(super) fn has(&mut self, config: &str) {
         config.clone_into(&mut self.current);
     }
 
-    /// The node is to have this MachineConfig.
+    /// Sets the desired MachineConfig in the spec.
     pub(super) fn target(&mut self, config: &str) {
         if self.object["spec"]["configVersion"]["desired"] == config {
             return;
@@ -119,7 +119,7 @@ impl Teller {
         self.writes.push(Write::merge_patch(&self.resource, "", self.name(), patch));
     }
 
-    /// Tells something, unless that stands there.
+    /// Writes a progress step, unless its phase is unchanged.
     pub(super) fn tell(&mut self, told: &Told, now: Time) {
         let mut list = self.object["status"]["conditions"].as_array().cloned().unwrap_or_default();
         let parent = &told.parent;
@@ -150,7 +150,6 @@ impl Teller {
         self.writes.push(Write::merge_patch_status(&self.resource, "", self.name(), patch));
     }
 
-    /// What that comes to.
     pub(super) fn into_writes(self) -> Vec<Write> {
         self.writes
     }
@@ -164,7 +163,7 @@ impl Teller {
     }
 }
 
-/// What is said of a condition before anything happened.
+/// The initial state of a condition.
 fn not_yet(kind: &str) -> Condition {
     match kind {
         "PinnedImageSetsProgressing" => {
@@ -178,7 +177,7 @@ fn not_yet(kind: &str) -> Condition {
     }
 }
 
-/// An update begins or is over: what was done on the way is a thing of the past.
+/// Resets all conditions to False when an update starts or ends.
 fn reset(list: &mut [Value], config: Option<&str>, now: Time) {
     let config = config.unwrap_or(NOT_YET_SET);
     for condition in list.iter_mut().filter(|condition| condition["status"] != "False") {
@@ -189,7 +188,8 @@ fn reset(list: &mut [Value], config: Option<&str>, now: Time) {
     }
 }
 
-/// Puts a condition where the one of its type stands. Its time is that of the telling, even of a message alone.
+/// Replaces or appends a condition. Its transition time is that of the last write, even if only the message
+/// changed.
 fn put(list: &mut Vec<Value>, condition: &Condition, now: Time) {
     let told = written(condition, now);
     match list.iter_mut().find(|old| old["type"] == *condition.kind) {

@@ -1,4 +1,4 @@
-//! What stands in the object of a node that is told of, and who makes it.
+//! Tests of MachineConfigNodes and the part of the operator that creates them.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::testing::Rig;
@@ -19,7 +19,7 @@ fn operator() -> Operator {
     }
 }
 
-/// Pools and a node of a cluster whose controller is of this release, which serves the kind in `version`.
+/// Pools and a node in a cluster with a controller of this release, which serves the kind in `version`.
 fn rig(release: &str, feature_set: &str, version: Option<&str>) -> Rig {
     let mut rig = Rig::new();
     let annotations = json!({ (RELEASE_VERSION): release });
@@ -53,7 +53,7 @@ fn object(rig: &Rig) -> &Object {
     rig.view.get(&MACHINE_CONFIG_NODES, "", "w").unwrap()
 }
 
-/// Tells as a component would, and gives how many writes that took.
+/// Writes progress steps as a component does, and returns the number of writes.
 fn tell(rig: &mut Rig, told: &[Told]) -> usize {
     let node = rig.view.get(&NODES, "", "w").unwrap().clone();
     let mut teller = Teller::of(&node, &rig.view).unwrap();
@@ -67,7 +67,7 @@ fn tell(rig: &mut Rig, told: &[Told]) -> usize {
     writes.len()
 }
 
-/// The conditions that are not false, in their order.
+/// The conditions that are not False, in order.
 fn standing(rig: &Rig) -> Vec<String> {
     let list = object(rig).list("/status/conditions").iter().map(Condition::read);
     let standing = list.filter(|condition| condition.status != "False");
@@ -75,7 +75,7 @@ fn standing(rig: &Rig) -> Vec<String> {
 }
 
 #[test]
-fn a_cluster_has_them_from_4_20_on_and_with_previews_before() {
+fn creates_the_objects_from_4_20_on_and_before_with_previews() {
     for (release, feature_set, version, expected) in [
         ("4.20.1", "", Some("v1"), Some("machineconfiguration.openshift.io/v1")),
         ("4.20.1", "", None, None),
@@ -95,7 +95,7 @@ fn a_cluster_has_them_from_4_20_on_and_with_previews_before() {
 }
 
 #[test]
-fn a_node_owns_its_object_which_says_the_pool() {
+fn a_node_owns_its_object_which_names_the_pool() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     let owner = json!([{ "apiVersion": "v1", "kind": "Node", "name": "w", "uid": "uid-of-w" }]);
     assert_eq!(object(&rig)["metadata"]["ownerReferences"], owner);
@@ -112,7 +112,7 @@ fn a_node_owns_its_object_which_says_the_pool() {
 }
 
 #[test]
-fn what_happens_to_a_node_wakes_nobody_for_the_others() {
+fn a_status_change_of_one_node_writes_nothing_for_other_nodes() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     (0..20).for_each(|index| put_node(&mut rig, &format!("x{index}")));
     rig.run(1);
@@ -124,7 +124,7 @@ fn what_happens_to_a_node_wakes_nobody_for_the_others() {
 }
 
 #[test]
-fn phases_stand_until_the_node_is_updated_and_are_then_of_the_past() {
+fn phases_are_reset_when_the_node_is_updated() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     assert!(is_untold("w", &rig.view));
     tell(&mut rig, &[told::resumed("a"), told::updated("w")]);
@@ -149,7 +149,7 @@ fn phases_stand_until_the_node_is_updated_and_are_then_of_the_past() {
 }
 
 #[test]
-fn a_failure_of_an_updated_node_means_that_it_is_not() {
+fn a_failure_sets_updated_to_false() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     tell(&mut rig, &[told::updated("w"), told::degraded("w", "disk full")]);
     assert_eq!(standing(&rig), ["NodeDegraded=True"]);
@@ -160,7 +160,7 @@ fn a_failure_of_an_updated_node_means_that_it_is_not() {
 }
 
 #[test]
-fn what_is_desired_is_not_told_before_it_was_found_possible() {
+fn the_desired_config_is_reported_only_after_validation() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     let unknown = Condition::new("UpdatePrepared", "Unknown", "UpdatePrepared", "looks");
     tell(&mut rig, &[Told { parent: unknown, child: None }]);

@@ -1,13 +1,11 @@
-//! What is told of a node on its way to another MachineConfig: a phase, and where it has steps, the step.
+//! Progress steps of a MachineConfig update: a phase, and the step in phases that have steps.
 
 use windtunnel_core::condition::Condition;
 
 /// A phase and one of its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::mco) struct Told {
-    /// The phase.
     pub(super) parent: Condition,
-    /// The step.
     pub(super) child: Option<Condition>,
 }
 
@@ -15,7 +13,7 @@ fn phase(kind: &str, status: &str, message: impl Into<String>) -> Told {
     Told { parent: Condition::new(kind, status, kind, message), child: None }
 }
 
-/// A step of a phase; the phase's reason is the step, and the step's is both.
+/// A step of a phase. The phase's reason is the step's type, and the step's reason is both types combined.
 fn step(
     (parent, parent_status, parent_message): (&str, &str, &str),
     (child, status, message): (&str, &str, String),
@@ -26,23 +24,23 @@ fn step(
     }
 }
 
-/// Something happens to a node that is updated.
+/// An updated node changes without an update.
 pub(super) fn disturbed() -> Condition {
     phase("Updated", "False", "This node is not updated, sensed disruption via a manual update.").parent
 }
 
-/// It is to have another MachineConfig.
+/// The node has a new desired MachineConfig.
 pub(in crate::mco) fn needs_update(node: &str) -> Told {
     phase("Updated", "False", format!("Node {node} needs an update"))
 }
 
-/// It can have it. The list of actions is written before any is known.
+/// The update is validated. The list of actions is empty because it is written before the actions are known.
 pub(in crate::mco) fn prepared(drain: bool) -> Told {
     let message = format!("Update Compatible. Post Cfg Actions: [] Drain Required: {drain}");
     phase("UpdatePrepared", "True", message)
 }
 
-/// It is cordoned. What the node reports is read before that.
+/// The node is cordoned. The message has the node's state from before that.
 pub(in crate::mco) fn cordoned() -> Told {
     step(
         ("UpdateExecuted", "Unknown", "Cordoned Node as part of update executed phase"),
@@ -50,7 +48,7 @@ pub(in crate::mco) fn cordoned() -> Told {
     )
 }
 
-/// A drain begins, by wish `desired`; `applied` is the last one that came true.
+/// A drain starts with request `desired`. `applied` is the last completed request.
 pub(in crate::mco) fn draining(desired: &str, applied: &str) -> Told {
     let message = format!(
         "Draining node. The drain will not be complete until desired drainer {desired} matches current drainer {applied}"
@@ -61,7 +59,7 @@ pub(in crate::mco) fn draining(desired: &str, applied: &str) -> Told {
     )
 }
 
-/// An attempt to drain it failed.
+/// An attempt to drain the node failed.
 pub(in crate::mco) fn drain_failed(failure: &str, desired: &str, applied: &str) -> Told {
     let message = format!(
         "Error: Node Drain has not succeeded. Error is: {failure} The drain will not be complete until desired drainer {desired} matches current drainer {applied}"
@@ -69,7 +67,6 @@ pub(in crate::mco) fn drain_failed(failure: &str, desired: &str, applied: &str) 
     step(("UpdateExecuted", "Unknown", "Node Drain has not succeeded"), ("Drained", "Unknown", message))
 }
 
-/// It is drained.
 pub(in crate::mco) fn drained(desired: &str) -> Told {
     let message = format!(
         "Drained node. The drain is complete as the desired drainer matches current drainer: {desired}"
@@ -80,13 +77,13 @@ pub(in crate::mco) fn drained(desired: &str) -> Told {
     )
 }
 
-/// It need not be drained.
+/// The node needs no drain.
 pub(in crate::mco) fn not_drained() -> Told {
     let message = "Node Drain Not required for this update.";
     step(("UpdateExecuted", "Unknown", message), ("Drained", "False", message.to_owned()))
 }
 
-/// Files and the operating system are written; whether the latter and keys have to be.
+/// Files and the operating system are being written. `os` and `keys` say whether OS and SSH keys change.
 pub(in crate::mco) fn applying(os: bool, keys: bool) -> Told {
     let (os, keys) = (needed(os), needed(keys));
     let message = format!(
@@ -98,7 +95,7 @@ pub(in crate::mco) fn applying(os: bool, keys: bool) -> Told {
     )
 }
 
-/// They are written.
+/// Files and the operating system are written.
 pub(in crate::mco) fn applied(os: bool, keys: bool) -> Told {
     let (os, keys) = (needed(os), needed(keys));
     let message = format!(
@@ -110,34 +107,34 @@ pub(in crate::mco) fn applied(os: bool, keys: bool) -> Told {
     )
 }
 
-/// Where something is needed the sentence has two spaces.
+/// Without `not`, the original messages have two spaces.
 fn needed(is: bool) -> &'static str {
     if is { "" } else { "not" }
 }
 
-/// It is about to reboot.
+/// The node is about to reboot.
 pub(in crate::mco) fn rebooting() -> Told {
     phase("RebootedNode", "Unknown", "Upgrade requires a reboot.")
 }
 
-/// It did.
+/// The node has rebooted.
 pub(in crate::mco) fn rebooted() -> Told {
     phase("RebootedNode", "True", "Node has rebooted")
 }
 
-/// It need not reboot.
+/// The node needs no reboot.
 pub(in crate::mco) fn not_rebooted() -> Told {
     let parent =
         Condition::new("UpdatePostActionComplete", "True", "None", "Changes do not require a reboot");
     Told { parent, child: None }
 }
 
-/// The daemon goes on as usual.
+/// The daemon continues normal operation.
 pub(in crate::mco) fn resumed(config: &str) -> Told {
     phase("Resumed", "True", format!("In desired config {config}. Resumed normal operations."))
 }
 
-/// It is uncordoned.
+/// The node is uncordoned.
 pub(in crate::mco) fn uncordoned() -> Told {
     step(
         ("UpdateComplete", "True", "Uncordoned Node as part of completing upgrade phase"),
@@ -145,17 +142,15 @@ pub(in crate::mco) fn uncordoned() -> Told {
     )
 }
 
-/// It has what it is to have.
+/// The node has its desired MachineConfig.
 pub(in crate::mco) fn updated(node: &str) -> Told {
     phase("Updated", "True", format!("Node {node} Updated"))
 }
 
-/// The daemon failed.
 pub(in crate::mco) fn degraded(node: &str, why: &str) -> Told {
     phase("NodeDegraded", "True", format!("Node {node} upgrade failure. {why}"))
 }
 
-/// The daemon got through.
 pub(in crate::mco) fn succeeded(node: &str) -> Told {
     phase("NodeDegraded", "False", format!("Node {node} upgrade succeeded"))
 }

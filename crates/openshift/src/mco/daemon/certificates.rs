@@ -1,4 +1,4 @@
-//! Certificates that go to the disk without a MachineConfig: those that the ControllerConfig holds.
+//! Certificates in the ControllerConfig, which the daemon writes to the disk without a MachineConfig update.
 
 use windtunnel_core::resources::CONTROLLER_CONFIGS;
 use windtunnel_core::{Object, View};
@@ -8,11 +8,11 @@ use crate::manifests::Line;
 use crate::mco::annotations::LAST_SYNCED_CONTROLLER_CONFIG;
 use crate::mco::{CONTROLLER_CONFIG, controller_line};
 
-/// From this minor on certificates are no part of MachineConfigs any more.
+/// From this minor on certificates are not part of MachineConfigs.
 const WRITES_CERTIFICATES: Line = (4, 14);
 
 impl MachineConfigDaemon {
-    /// Says of which ControllerConfig the certificates on the disk are, whatever else it is about
+    /// Reports the ControllerConfig whose certificates are on the disk, in any phase of an update
     /// (`syncControllerConfigHandler`).
     pub(super) fn sync_certificates(&self, node: &Object, view: &View, out: &mut Looked) {
         let runs = !matches!(self.phase, Phase::Starting(_) | Phase::Rebooting);

@@ -1,4 +1,4 @@
-//! What a change of a MachineConfig demands of the node.
+//! The actions that a MachineConfig change requires on the node.
 
 use semver::Version;
 use serde_json::Value;
@@ -6,16 +6,16 @@ use windtunnel_core::Object;
 
 use crate::mco::RELEASE_VERSION;
 
-/// What has to be done, at least.
+/// The required action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Nothing but to write the files.
+    /// Only the files are written.
     None,
     /// A drain and a reboot.
     Reboot,
 }
 
-/// Files that are read anew without a reboot in every release: the pull secret, and what the container runtime reloads.
+/// Files that need no reboot in any release: the pull secret, and files that the container runtime reloads.
 const RELOADED: [&str; 4] = [
     "/var/lib/kubelet/config.json",
     "/etc/containers/registries.conf",
@@ -23,11 +23,11 @@ const RELOADED: [&str; 4] = [
     "/etc/machine-config-daemon/no-reboot/containers-gpg.pub",
 ];
 
-/// What goes without a reboot only up to 4.16: whom kubelets trust.
+/// Files that need no reboot up to 4.16: the CA bundle for kubelets.
 const RELOADED_ONCE: [&str; 1] = ["/etc/kubernetes/kubelet-ca.crt"];
 
-/// What goes without a reboot from 4.17 on, where the defaults of node disruption policies say so; a folder stands for all that
-/// is in it.
+/// Files that need no reboot from 4.17 on by the default node disruption policies. A directory includes its
+/// contents.
 const RELOADED_SINCE: [&str; 4] = [
     "/etc/mco/internal-registry-pull-secret.json",
     "/etc/containers/registries.d",
@@ -35,7 +35,7 @@ const RELOADED_SINCE: [&str; 4] = [
     "/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt",
 ];
 
-/// Whether a file is read anew without a reboot by daemons of the release that a MachineConfig was rendered for.
+/// Returns whether a file needs no reboot in the release that a MachineConfig was rendered for.
 fn is_reloaded(path: &str, config: &Object) -> bool {
     let version = config.annotation(RELEASE_VERSION).and_then(|version| Version::parse(version).ok());
     let has_policies = version.is_none_or(|version| (version.major, version.minor) >= (4, 17));
@@ -46,7 +46,8 @@ fn is_reloaded(path: &str, config: &Object) -> bool {
     RELOADED.iter().chain(others).any(is_of)
 }
 
-/// What the way from one MachineConfig to another demands: keys of users and files that are reloaded demand nothing.
+/// The action for a change from one MachineConfig to another. Changes of users and of reloaded files need no
+/// reboot.
 pub(super) fn action(from: &Object, to: &Object) -> Action {
     let rest = |config: &Object| {
         let mut spec = config["spec"].clone();
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn only_keys_and_what_is_reloaded_go_without_a_reboot() {
+    fn only_changes_of_keys_and_reloaded_files_need_no_reboot() {
         let same = with(|_| {});
         assert_eq!(action(&same, &with(|_| {})), Action::None);
         assert_eq!(action(&same, &with(|spec| spec["config"]["passwd"] = json!({}))), Action::None);
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn which_files_are_reloaded_is_the_releases_to_say() {
+    fn reloaded_files_depend_on_the_release() {
         let check = |path: &str, version: &str, expected: Action| {
             let mut to = with(|spec| {
                 spec["config"]["storage"]["files"].as_array_mut().unwrap().push(json!({ "path": path }));

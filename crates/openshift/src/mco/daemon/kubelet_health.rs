@@ -1,4 +1,4 @@
-//! The look that a daemon has at the kubelet beside it (`runKubeletHealthzMonitor`).
+//! The daemon's health check of the kubelet on its node (`runKubeletHealthzMonitor`).
 
 use jiff::SignedDuration;
 use windtunnel_controllers::Effect;
@@ -9,22 +9,22 @@ use windtunnel_core::clock::{Time, after};
 use super::MachineConfigDaemon;
 use super::trouble::fault;
 
-/// The pause between two looks (`kubeletHealthzPollingInterval`).
+/// The interval of health checks (`kubeletHealthzPollingInterval`).
 const INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
-/// What it exports of that: how often in a row the kubelet did not answer.
+/// The metric with the number of failed health checks in a row.
 pub(crate) const KUBELET_STATE: &str = "mcd_kubelet_state";
 
-/// What it knows of the kubelet. While that answers nothing is looked at.
+/// The state of the health check. No checks are simulated while the kubelet answers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KubeletHealth {
-    /// When it looks next.
+    /// When the next check is due.
     pub(super) next: Option<Time>,
     failures: u64,
 }
 
 impl KubeletHealth {
-    /// Looks at a kubelet that answers or does not. Gives how often in a row it did not, where that is another number now.
+    /// Checks a kubelet that answers or not. Returns the number of failures in a row if it changed.
     fn look(&mut self, answers: bool, now: Time) -> Option<u64> {
         let is_due = self.next.is_some_and(|at| at <= now);
         if is_due || self.next.is_none() {
@@ -39,19 +39,19 @@ impl KubeletHealth {
     }
 }
 
-/// Whether the kubelet of a node does not run.
+/// Returns whether the kubelet of a node is stopped.
 pub(super) fn has_no_kubelet(node: &Object) -> bool {
     fault(node, FaultKind::KubeletStopped).is_some()
 }
 
 impl MachineConfigDaemon {
-    /// Looks whether the kubelet answers, where it is time for that.
+    /// Checks the kubelet if a check is due.
     pub(super) fn look_at_kubelet(&mut self, node: &Object, now: Time) -> Option<Effect> {
         let failures = self.kubelet.look(!has_no_kubelet(node), now)?;
         Some(self.counted(KUBELET_STATE, failures))
     }
 
-    /// A new process has not looked yet.
+    /// Resets the metric for a new process.
     pub(super) fn forget_kubelet(&mut self) -> Option<Effect> {
         let failures = std::mem::take(&mut self.kubelet).failures;
         (failures > 0).then(|| self.counted(KUBELET_STATE, 0))
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kubelet_is_asked_every_thirty_seconds_until_it_answers_again() {
+    fn checks_the_kubelet_every_thirty_seconds_until_it_answers_again() {
         let mut health = KubeletHealth::default();
         let mut seen = |answers: &dyn Fn(i64) -> bool| {
             let at = |second| Time::from_second(second).unwrap();

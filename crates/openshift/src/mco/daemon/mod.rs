@@ -1,8 +1,8 @@
-//! The machine-config daemon of one node: it brings the node to the MachineConfig that the controller wants, by way of a
-//! drain and a reboot where that is needed.
+//! The machine-config daemon of one node. It updates the node to the desired MachineConfig, with a drain and
+//! a reboot if the change needs them.
 //!
-//! The annotations are the state; the struct holds what a real daemon forgets when it is restarted. What it did to the
-//! machine is on its [`Disk`], which outlives it.
+//! The persistent state is in the node's annotations. The struct has only what a real daemon loses on a
+//! restart. The machine's [`Disk`] survives the daemon.
 
 mod certificates;
 mod changes;
@@ -33,41 +33,40 @@ use super::{CONTROLLER_CONFIG, node_events};
 pub(crate) use kubelet_health::KUBELET_STATE;
 pub(crate) use trouble::{PIVOT_ERRORS, REBOOT_ERRORS};
 
-/// How much of a reason is kept, in bytes.
+/// The maximum length of a reason, in bytes.
 const REASON_MAX: usize = 2000;
-/// The first and the longest pause after a failure.
+/// The first and the maximum back-off after a failure.
 const BACK_OFF: (SignedDuration, SignedDuration) =
     (SignedDuration::from_secs(1), SignedDuration::from_secs(60));
 
-/// How long after one has ended the next one looks at its node.
+/// Seconds between the end of a process and the first check of its successor.
 const RESTART: Seconds = (1, 3);
 
-/// What the daemon is about to do.
+/// The next action of the daemon. Times are when it is due, or when a wait started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
-    /// The process starts; it looks at its node then.
+    /// The process starts and checks its node at this time.
     Starting(Time),
-    /// Nothing.
     Idle,
-    /// It has seen that the disk is not as it should be, and looks closer then.
+    /// The disk differs from the MachineConfig, and the daemon validates it again at this time.
     Drifted(Time),
-    /// It looks whether it can do what is desired then.
+    /// It checks at this time whether it can apply the desired MachineConfig.
     Preparing(Time),
-    /// It asks for a drain then.
+    /// It requests a drain at this time.
     AskingForDrain(Time),
-    /// It waits for the drain since then.
+    /// It has waited for the drain since this time.
     Draining(Time),
-    /// The drain took too long; it does nothing before that is over.
+    /// The drain took too long. It waits until the drain completes.
     DrainFailed,
-    /// It writes files and stages the operating system until then, or tries the latter again.
+    /// It writes files and stages the operating system until this time, or retries the latter then.
     Applying(Time),
-    /// It has said that it reboots.
+    /// It has reported a reboot.
     Rebooting,
-    /// It waits since then for the node to be uncordoned.
+    /// It has waited for the uncordon since this time.
     Uncordoning(Time),
 }
 
-/// The daemon of one node.
+/// The machine-config daemon of one node.
 #[derive(Debug, Clone)]
 pub struct MachineConfigDaemon {
     name: String,
@@ -75,35 +74,35 @@ pub struct MachineConfigDaemon {
     disk: Disk,
     streams: Streams,
     phase: Phase,
-    /// Whether the process began anew: then it says that the node is done, though it was before.
+    /// Whether the process has just started. It then reports that the node is done even if nothing changed.
     is_new: bool,
-    /// The MachineConfig that it works towards, whatever is desired meanwhile.
+    /// The MachineConfig that it applies, even if the desired one changes meanwhile.
     target: String,
-    /// The pause after the next failure.
+    /// The back-off after the next failure.
     back_off: SignedDuration,
-    /// How often in a row it failed to change the operating system in the sync under way.
+    /// Failed attempts to change the operating system in the current sync.
     failed_tries: usize,
-    /// Why it fails when the pause under way is over, whatever is so by then.
+    /// The failure to report after the current pause, even if the fault is healed by then.
     gave_up: Option<String>,
-    /// Whether it was asked to end.
+    /// Whether it received a termination signal.
     is_to_end: bool,
     /// Whether its last writes are unanswered.
     asked: bool,
     events: Option<Recorder>,
-    /// What it has counted since the process began, by metric.
+    /// Error counts since the process started, by metric.
     errors: BTreeMap<&'static str, u64>,
     kubelet: KubeletHealth,
 }
 
-/// What one look at the node comes to.
+/// The results of one check of the node.
 #[derive(Debug, Default)]
 struct Looked {
     annotations: Map<String, Value>,
     notices: Vec<Notice>,
     effects: Vec<Effect>,
-    /// The MachineConfig that the node is to have from now on.
+    /// The new desired MachineConfig for the MachineConfigNode.
     target: Option<String>,
-    /// What the MachineConfigNode is to tell, in this order.
+    /// The progress steps for the MachineConfigNode, in order.
     progress: Vec<Told>,
 }
 
@@ -139,14 +138,15 @@ impl MachineConfigDaemon {
         }
     }
 
-    /// The same, of which nobody has heard before.
+    /// The same daemon as a process that has just started.
     #[must_use]
     pub fn started_anew(self) -> Self {
         Self { is_new: true, ..self }
     }
 
-    /// It is asked to end. Whoever is at work on the machine first ends that, and by a reboot
-    /// (`AddSigtermProtection`); everyone else is replaced at once, and has forgotten what it waited for.
+    /// Handles the termination signal. A daemon that changes the machine ignores it, because the update ends
+    /// with a reboot anyway (`AddSigtermProtection`). Otherwise it is replaced by a new process without its
+    /// waits.
     fn end(&mut self, now: Time) -> Vec<Effect> {
         let is_at_work = matches!(
             self.phase,
@@ -161,7 +161,7 @@ impl MachineConfigDaemon {
         self.forget_errors().into_iter().chain(self.forget_kubelet()).collect()
     }
 
-    /// A span between two numbers of seconds, drawn for what is done on the way to the target.
+    /// A random duration within a range, for an action during the update to the current target.
     fn draw(&self, what: &str, seconds: Seconds) -> SignedDuration {
         pace::draw(
             self.streams,
@@ -170,7 +170,7 @@ impl MachineConfigDaemon {
         )
     }
 
-    /// Says that it failed, and tries again a while later.
+    /// Reports a failure and schedules a retry with back-off.
     fn fail(&mut self, why: &str, node: &Object, now: Time, out: &mut Looked) {
         degrade(why, node, out);
         if !matches!(self.phase, Phase::Preparing(_)) {
@@ -180,7 +180,7 @@ impl MachineConfigDaemon {
         self.back_off = (self.back_off * 2).min(BACK_OFF.1);
     }
 
-    /// When it looks again by itself.
+    /// The time of its next check if nothing changes before.
     fn wake_at(&self, now: Time) -> Option<Time> {
         match self.phase {
             Phase::Starting(at)
@@ -220,7 +220,7 @@ impl MachineConfigDaemon {
         NODES.key("", &self.node)
     }
 
-    /// Looks at the node until there is something to be written or to be waited for.
+    /// Checks the node until there is something to write or to wait for.
     fn look(&mut self, view: &View, now: Time) -> Option<(Vec<Write>, Vec<Effect>)> {
         let node = view.get_key(&self.key())?.clone();
         let mut looked = Looked::default();
@@ -254,13 +254,13 @@ impl Actor for MachineConfigDaemon {
     fn step(&mut self, input: &Input<'_>) -> Step {
         let mut step = Step::default();
         self.is_to_end |= input.signals.contains(&Signal::Terminate);
-        // Who ends it is its kubelet: without that it runs on.
+        // The kubelet stops the daemon. A daemon whose kubelet is stopped continues to run.
         let ends = self.is_to_end && !input.view.get_key(&self.key()).is_some_and(has_no_kubelet);
         let forgotten = if ends { self.end(input.now) } else { Vec::new() };
         self.is_to_end &= !ends;
         if !input.answers.is_empty() {
             self.asked = false;
-            // What was refused did not happen: it starts from the beginning.
+            // A rejected write has no effect, so it starts over.
             if input.answers.iter().any(|answer| answer.outcome.is_err() && answer.write.resource == NODES) {
                 self.phase = Phase::Starting(after(input.now, BACK_OFF.0));
             }
@@ -273,7 +273,7 @@ impl Actor for MachineConfigDaemon {
             step.effects = effects;
         }
         step.effects.extend(forgotten);
-        // Without its node there is nothing to come back to.
+        // Without its node there is nothing to wait for.
         if let Some(node) = input.view.get_key(&self.key()) {
             step.effects.extend(self.look_at_kubelet(node, input.now));
             step.wake_at = self.wake_at(input.now).into_iter().chain(self.kubelet.next).min();
@@ -283,7 +283,7 @@ impl Actor for MachineConfigDaemon {
     }
 }
 
-/// What is written into the node's MachineConfigNode, where it has one.
+/// The writes to the node's MachineConfigNode, if it has one.
 fn progress(node: &Object, view: &View, looked: &Looked, now: Time) -> Vec<Write> {
     if looked.progress.is_empty() {
         return Vec::new();
@@ -301,13 +301,13 @@ fn progress(node: &Object, view: &View, looked: &Looked, now: Time) -> Vec<Write
     teller.into_writes()
 }
 
-/// What is kept of a reason.
+/// Truncates a reason to its maximum length.
 fn cut(why: &str) -> &str {
     let end = (0..=REASON_MAX.min(why.len())).rev().find(|end| why.is_char_boundary(*end)).unwrap_or(0);
     &why[..end]
 }
 
-/// Says that it failed.
+/// Sets the node's state to Degraded.
 fn degrade(why: &str, node: &Object, out: &mut Looked) {
     if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(cut(why)) {
         out.annotate(STATE, "Degraded");
@@ -316,7 +316,7 @@ fn degrade(why: &str, node: &Object, out: &mut Looked) {
     }
 }
 
-/// What the controller wants.
+/// The node's desired MachineConfig.
 fn desired(node: &Object) -> &str {
     node.annotation(DESIRED_CONFIG).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The way of one node from one MachineConfig to another, step by step.
+//! The steps of a node's update from one MachineConfig to another.
 
 use jiff::SignedDuration;
 use windtunnel_controllers::Effect;
@@ -22,25 +22,25 @@ use crate::mco::config_node::told;
 use crate::mco::controller_line;
 use crate::mco::pace::{Pace, Seconds};
 
-/// How often it looks whether a wish came true.
+/// The interval of checks for a completed drain or uncordon request.
 const POLL: SignedDuration = SignedDuration::from_secs(10);
-/// How long a drain may take.
+/// The time limit of a drain.
 const DRAIN_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
-/// How long an uncordon may take.
+/// The time limit of an uncordon.
 const UNCORDON_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
-/// From this minor on nodes tell that they are about to reboot.
+/// From this minor on nodes announce a reboot by an annotation.
 const TELLS_REBOOT: Line = (4, 15);
 
-/// How long it takes to see what is desired.
+/// Seconds until the daemon notices a new desired MachineConfig.
 const NOTICE: Seconds = (1, 2);
 
-/// When a wish of that age is looked at next.
+/// The next check of a request that was made at `since`.
 pub(super) fn next_poll(since: Time, now: Time) -> Time {
     let polls = now.duration_since(since).as_secs().div_euclid(POLL.as_secs()) + 1;
     after(since, SignedDuration::from_secs(polls * POLL.as_secs()))
 }
 
-/// Whether this is a moment at which it looks.
+/// Returns whether a check of a request is due now.
 fn polls_now(since: Time, now: Time) -> bool {
     let age = now.duration_since(since);
     !age.is_zero() && age.as_nanos() % POLL.as_nanos() == 0
@@ -50,13 +50,13 @@ pub(super) fn annotation<'a>(node: &'a Object, key: &str) -> &'a str {
     node.annotation(key).unwrap_or_default()
 }
 
-/// Whether the way from one MachineConfig to another takes another operating system, and other keys.
+/// Returns whether the operating system changes, and whether the SSH keys do.
 fn changes(from: &Object, to: &Object) -> (bool, bool) {
     let differs = |pointer: &str| from.pointer(pointer) != to.pointer(pointer);
     (differs("/spec/osImageURL"), differs("/spec/config/passwd"))
 }
 
-/// Says whether the operating system is another one now.
+/// Publishes whether the operating system changed.
 fn tell_of_os(is_new: bool, from: &Object, to: &Object, out: &mut Looked) {
     let (image, name) = (to.text("/spec/osImageURL"), to.name());
     if is_new {
@@ -71,13 +71,13 @@ fn tell_of_os(is_new: bool, from: &Object, to: &Object, out: &mut Looked) {
     }
 }
 
-/// Whether what the daemon wished last came true.
+/// Returns whether the daemon's last request was completed.
 fn is_granted(node: &Object) -> bool {
     annotation(node, DESIRED_DRAIN) == annotation(node, LAST_APPLIED_DRAIN)
 }
 
 impl MachineConfigDaemon {
-    /// Goes on as far as it can without writing.
+    /// Executes the current phase if it is due, without writing.
     pub(super) fn go_on(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
         match self.phase.clone() {
             Phase::Starting(at) if at <= now => self.start(node, now, out),
@@ -98,7 +98,7 @@ impl MachineConfigDaemon {
         }
     }
 
-    /// The process is there; where was it?
+    /// Determines after a process start how far the node's update is.
     fn start(&mut self, node: &Object, now: Time, out: &mut Looked) {
         let (current, desired) = (annotation(node, CURRENT_CONFIG), desired(node));
         self.phase = Phase::Idle;
@@ -115,7 +115,7 @@ impl MachineConfigDaemon {
         if desired == self.disk.config {
             desired.clone_into(&mut self.target);
             if !was_done {
-                // It was rebooted into what is desired.
+                // The node was rebooted into the desired MachineConfig.
                 out.progress.extend([told::rebooted(), told::resumed(desired)]);
             }
             return self.ask_for_uncordon(node, now, out);
@@ -127,7 +127,8 @@ impl MachineConfigDaemon {
         );
     }
 
-    /// A node of which nothing is said yet has what the machine-config server gave its machine.
+    /// Initializes the annotations of a new node with the MachineConfig that the machine-config server gave
+    /// its machine.
     fn note_first_start(&mut self, now: Time, out: &mut Looked) {
         for key in [CURRENT_CONFIG, DESIRED_CONFIG, FIRST_PIVOT_CONFIG] {
             out.annotate(key, &self.disk.config);
@@ -147,7 +148,7 @@ impl MachineConfigDaemon {
             if annotation(node, STATE) == "Degraded" {
                 drift.tell("PreflightConfigDriftCheckFailed", node, out);
             } else {
-                // Who watches the disk says what it saw; that makes for another look, which says more.
+                // The drift monitor reports its message first. The next check then reports the full error.
                 out.notices.push(Notice::warning("ConfigDriftDetected", drift.detail.clone()));
                 degrade(&drift.detail, node, out);
                 self.phase = Phase::Drifted(now + self.draw("drift", NOTICE));
@@ -157,7 +158,8 @@ impl MachineConfigDaemon {
             self.back_off = BACK_OFF.0;
             self.phase = Phase::Preparing(now + self.draw("notice", NOTICE));
         } else if annotation(node, CURRENT_CONFIG) != desired || annotation(node, STATE) != "Done" {
-            // It was all a matter of files, what was wanted meanwhile is no longer wanted, or what was wrong is right again.
+            // The update needs no reboot, or the previous MachineConfig is desired again, or a failure was
+            // fixed.
             desired.clone_into(&mut self.target);
             out.tell("SkipReboot", "Config changes do not require reboot.");
             out.progress.push(told::resumed(desired));
@@ -171,7 +173,7 @@ impl MachineConfigDaemon {
         }
     }
 
-    /// Looks whether it can do what is desired, which may be something else by now.
+    /// Checks whether it can apply the desired MachineConfig, which may have changed meanwhile.
     fn prepare(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
         if desired(node) == self.disk.config {
             self.phase = Phase::Idle;
@@ -198,7 +200,7 @@ impl MachineConfigDaemon {
             let (os, keys) = changes(from, to);
             out.progress.push(told::not_drained());
             out.progress.extend([told::applying(os, keys), told::applied(os, keys), told::not_rebooted()]);
-            // That there is no reboot is told of a disk that is as it shall be.
+            // The event about the skipped reboot comes after the disk is written.
             self.disk.config.clone_from(&self.target);
             out.effects.push(Effect::WriteDisk(self.disk.clone()));
             self.phase = Phase::Idle;
@@ -214,7 +216,7 @@ impl MachineConfigDaemon {
         self.phase = Phase::AskingForDrain(after(now, SignedDuration::from_secs(1)));
     }
 
-    /// What it has and what it shall have; says so if one of them is not there.
+    /// The current and the target MachineConfig. Fails if one of them does not exist.
     fn configs<'v>(
         &mut self,
         view: &'v View,
@@ -243,7 +245,7 @@ impl MachineConfigDaemon {
         }
         let wish = format!("drain-{}", self.target);
         if annotation(node, LAST_APPLIED_DRAIN) == wish {
-            // It was drained for this before the daemon was restarted, or failed.
+            // The node was drained for this target before the daemon was restarted or failed.
             out.progress.push(told::drained(&wish));
             return self.apply(node, view, now, out);
         }
@@ -286,7 +288,7 @@ impl MachineConfigDaemon {
         if let Some(why) = self.gave_up.take() {
             return self.fail_to_pivot(&why, node, now, out);
         }
-        // The same operating system is not pulled again.
+        // An unchanged operating system is not pulled again.
         if let Some(failure) = OsFailure::of(node, view, &self.target).filter(|_| os) {
             let Some(pause) = failure.pauses.get(self.failed_tries) else {
                 return self.fail_to_pivot(&failure.why, node, now, out);
@@ -308,7 +310,7 @@ impl MachineConfigDaemon {
         self.phase = Phase::Rebooting;
     }
 
-    /// Says that it could not change the operating system, which is counted.
+    /// Reports and counts a failed change of the operating system.
     fn fail_to_pivot(&mut self, why: &str, node: &Object, now: Time, out: &mut Looked) {
         out.effects.push(self.count(PIVOT_ERRORS));
         self.fail(why, node, now, out);

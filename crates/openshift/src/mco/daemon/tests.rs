@@ -1,4 +1,4 @@
-//! The daemon of a node that is granted what it wishes for, or not.
+//! Tests of the daemon of one node, with answered and unanswered drain requests.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::faults::{Fault, FaultKind};
@@ -39,7 +39,7 @@ fn tell(rig: &mut Rig, fault: Option<(FaultKind, &str)>) {
     rig.write(&Write::merge_patch(&NODES, "", "w", Fault::patch(fault.as_ref())));
 }
 
-/// Has the node be drained for `b`, and fail then.
+/// Completes a drain for `b` on a node with this fault.
 fn drain_with(rig: &mut Rig, kind: FaultKind, message: &str) {
     tell(rig, Some((kind, message)));
     annotate(rig, DESIRED_CONFIG, "b");
@@ -47,7 +47,7 @@ fn drain_with(rig: &mut Rig, kind: FaultKind, message: &str) {
     annotate(rig, LAST_APPLIED_DRAIN, "drain-b");
 }
 
-/// Has the controller be of a release.
+/// Sets the controller's release.
 fn controller_config(rig: &mut Rig, release: &str) {
     let annotations = json!({ (RELEASE_VERSION): release });
     let object = json!({ "metadata": { "name": CONTROLLER_CONFIG, "annotations": annotations } });
@@ -62,12 +62,12 @@ fn node(rig: &Rig) -> &Object {
     rig.view.get(&NODES, "", "w").unwrap()
 }
 
-/// State, wish and reason.
+/// State, drain request and reason.
 fn seen(rig: &Rig) -> [&str; 3] {
     [STATE, DESIRED_DRAIN, REASON].map(|key| node(rig).annotation(key).unwrap_or_default())
 }
 
-/// The reasons of Warnings, in their order.
+/// The reasons of Warning Events, in order.
 fn warnings(rig: &Rig) -> Vec<&str> {
     let mut events: Vec<&Object> =
         rig.view.list(&EVENTS).filter(|event| event.text("/type") == "Warning").collect();
@@ -75,7 +75,7 @@ fn warnings(rig: &Rig) -> Vec<&str> {
     events.into_iter().map(|event| event.text("/reason")).collect()
 }
 
-/// How often something was told.
+/// The total count of Events with this reason.
 fn told(rig: &Rig, reason: &str) -> i64 {
     let events = rig.view.list(&EVENTS).filter(|event| event.text("/reason") == reason);
     events.filter_map(|event| event.number("/count")).sum()
@@ -86,7 +86,7 @@ fn reboots(rig: &Rig) -> usize {
 }
 
 #[test]
-fn it_asks_for_a_drain_and_reboots_when_that_is_granted() {
+fn requests_a_drain_and_reboots_when_it_is_complete() {
     let mut rig = rig();
     annotate(&mut rig, DESIRED_CONFIG, "b");
     rig.run(5);
@@ -100,7 +100,7 @@ fn it_asks_for_a_drain_and_reboots_when_that_is_granted() {
 }
 
 #[test]
-fn after_an_hour_it_says_that_the_drain_failed_and_goes_on_when_that_is_granted() {
+fn reports_a_failed_drain_after_an_hour_and_continues_when_it_completes() {
     let mut rig = rig();
     annotate(&mut rig, DESIRED_CONFIG, "b");
     rig.run(3_500);
@@ -108,7 +108,7 @@ fn after_an_hour_it_says_that_the_drain_failed_and_goes_on_when_that_is_granted(
     rig.run(200);
     let why = "failed to drain node: w after 1 hour. Please see machine-config-controller logs for more information";
     assert_eq!(seen(&rig), ["Degraded", "drain-b", why]);
-    // Whatever is desired meanwhile.
+    // A new desired MachineConfig changes nothing meanwhile.
     annotate(&mut rig, DESIRED_CONFIG, "a");
     rig.run(600);
     assert_eq!(seen(&rig)[0], "Degraded");
@@ -120,7 +120,7 @@ fn after_an_hour_it_says_that_the_drain_failed_and_goes_on_when_that_is_granted(
 }
 
 #[test]
-fn a_name_that_leads_nowhere_is_told_at_once_and_forgiven_without_a_reboot() {
+fn a_missing_machineconfig_degrades_the_node_until_the_previous_one_is_desired_again() {
     let mut rig = rig();
     annotate(&mut rig, DESIRED_CONFIG, "c");
     rig.run(5);
@@ -132,7 +132,7 @@ fn a_name_that_leads_nowhere_is_told_at_once_and_forgiven_without_a_reboot() {
 }
 
 #[test]
-fn a_changed_file_degrades_an_idle_node_and_one_that_was_put_right_is_done() {
+fn a_changed_file_degrades_an_idle_node_until_it_is_restored() {
     let mut rig = rig();
     let detail = "content mismatch for file \"/etc/a\"";
     tell(&mut rig, Some((FaultKind::OnDiskMismatch, detail)));
@@ -149,7 +149,7 @@ fn a_changed_file_degrades_an_idle_node_and_one_that_was_put_right_is_done() {
 }
 
 #[test]
-fn an_image_that_cannot_be_pulled_is_told_with_the_command_that_failed() {
+fn a_failed_image_pull_is_reported_with_its_command() {
     let mut rig = rig();
     drain_with(&mut rig, FaultKind::ImagePullFails, "Error: dial tcp: i/o timeout");
     rig.run(300);
@@ -161,7 +161,8 @@ fn an_image_that_cannot_be_pulled_is_told_with_the_command_that_failed() {
     assert!(reboots(&rig) > 0);
 }
 
-/// After how many seconds it is told that a node is kept from its operating system; with the fault healed after `healed` of them.
+/// The seconds until the failure to update the operating system is reported, with the fault healed after
+/// `healed` seconds.
 fn told_after(kind: FaultKind, release: &str, healed: Option<usize>) -> Option<usize> {
     let mut rig = rig();
     controller_config(&mut rig, release);
@@ -176,7 +177,7 @@ fn told_after(kind: FaultKind, release: &str, healed: Option<usize>) -> Option<u
 }
 
 #[test]
-fn what_is_healed_in_the_pause_that_ends_all_tries_is_told_nevertheless() {
+fn a_fault_healed_during_the_last_pause_is_still_reported_from_4_22_on() {
     for (release, is_told) in [("4.16.1", false), ("4.22.1", true)] {
         let after = told_after(FaultKind::OsUpdateFails, release, None).unwrap();
         let healed = |before| told_after(FaultKind::OsUpdateFails, release, Some(after - before));
@@ -186,20 +187,20 @@ fn what_is_healed_in_the_pause_that_ends_all_tries_is_told_nevertheless() {
 }
 
 #[test]
-fn what_fails_is_tried_again_before_anything_is_said() {
+fn retries_before_it_reports_a_failure() {
     let cases = [
         (FaultKind::ImagePullFails, "4.16.1"),
         (FaultKind::OsUpdateFails, "4.16.1"),
         (FaultKind::OsUpdateFails, "4.22.1"),
     ];
     let took = cases.map(|(kind, release)| told_after(kind, release, None).unwrap());
-    // All write files for as long, and then pause for 155, 150 and 70 seconds.
+    // All cases write files for the same time, and then pause for 155, 150 and 70 seconds.
     assert!((156..300).contains(&took[0]), "{took:?}");
     assert_eq!([took[0] - took[1], took[1] - took[2]], [5, 80]);
 }
 
 #[test]
-fn what_succeeds_when_it_is_tried_again_is_not_told() {
+fn a_successful_retry_reports_no_failure() {
     let mut rig = rig();
     drain_with(&mut rig, FaultKind::ImagePullFails, "no route to host");
     rig.run(155);
@@ -211,7 +212,7 @@ fn what_succeeds_when_it_is_tried_again_is_not_told() {
 }
 
 #[test]
-fn a_node_that_is_not_rebooted_is_degraded_and_tried_again() {
+fn a_failed_reboot_degrades_the_node_and_is_retried() {
     let mut rig = rig();
     drain_with(&mut rig, FaultKind::RebootRefused, "");
     rig.run(600);
@@ -224,7 +225,7 @@ fn a_node_that_is_not_rebooted_is_degraded_and_tried_again() {
 }
 
 #[test]
-fn a_node_tells_which_controller_config_its_certificates_are_of() {
+fn annotates_the_controllerconfig_whose_certificates_are_on_the_disk() {
     let synced = |rig: &Rig| {
         let version = node(rig).annotation(LAST_SYNCED_CONTROLLER_CONFIG)?.to_owned();
         let config = rig.view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG)?;
@@ -243,7 +244,7 @@ fn a_node_tells_which_controller_config_its_certificates_are_of() {
 }
 
 #[test]
-fn a_daemon_that_starts_looks_at_the_disk_first() {
+fn a_starting_daemon_validates_the_disk_first() {
     let mut rig = Rig::new();
     let annotations = json!({ (CURRENT_CONFIG): "a", (DESIRED_CONFIG): "a", (STATE): "Done" });
     rig.put(&NODES, json!({ "metadata": { "name": "w", "annotations": annotations } }));
@@ -257,7 +258,7 @@ fn a_daemon_that_starts_looks_at_the_disk_first() {
 }
 
 #[test]
-fn one_that_is_asked_to_end_begins_anew_and_finds_what_nobody_saw() {
+fn a_restarted_daemon_finds_a_hidden_mismatch() {
     let mut rig = rig();
     tell(&mut rig, Some((FaultKind::HiddenMismatch, "mode mismatch for file: \"/etc/a\"")));
     rig.run(600);
@@ -273,7 +274,7 @@ fn one_that_is_asked_to_end_begins_anew_and_finds_what_nobody_saw() {
 }
 
 #[test]
-fn one_that_is_asked_to_end_says_again_that_its_node_is_done_unless_it_is_at_work() {
+fn a_restarted_daemon_reports_done_again_but_ignores_the_signal_during_an_update() {
     let mut rig = rig();
     rig.run(60);
     rig.signal(Signal::Terminate);
@@ -289,7 +290,7 @@ fn one_that_is_asked_to_end_says_again_that_its_node_is_done_unless_it_is_at_wor
 }
 
 #[test]
-fn one_whose_kubelet_is_stopped_is_replaced_when_that_runs_again() {
+fn a_daemon_ends_only_when_its_stopped_kubelet_runs_again() {
     let mut rig = rig();
     rig.run(60);
     tell(&mut rig, Some((FaultKind::KubeletStopped, "")));
@@ -302,7 +303,7 @@ fn one_whose_kubelet_is_stopped_is_replaced_when_that_runs_again() {
 }
 
 #[test]
-fn a_reason_is_cut_at_two_thousand_bytes() {
+fn truncates_a_reason_at_two_thousand_bytes() {
     let mut rig = rig();
     tell(&mut rig, Some((FaultKind::Degraded, &"ä".repeat(3_000))));
     rig.run(5);
@@ -313,7 +314,7 @@ fn a_reason_is_cut_at_two_thousand_bytes() {
 }
 
 #[test]
-fn why_there_is_no_way_is_cut_just_so_and_told_once() {
+fn truncates_an_unreconcilable_reason_and_reports_it_once() {
     let mut rig = rig();
     tell(&mut rig, Some((FaultKind::Unreconcilable, &"x".repeat(3_000))));
     annotate(&mut rig, DESIRED_CONFIG, "b");
@@ -323,7 +324,7 @@ fn why_there_is_no_way_is_cut_just_so_and_told_once() {
 }
 
 #[test]
-fn a_change_without_a_reboot_is_told_once() {
+fn reports_a_change_without_a_reboot_once() {
     let mut rig = rig();
     let spec = json!({ "osImageURL": "os-1", "config": { "passwd": { "users": [{ "name": "core" }] } } });
     rig.put(&MACHINE_CONFIGS, json!({ "metadata": { "name": "keys" }, "spec": spec }));
@@ -339,7 +340,7 @@ fn a_change_without_a_reboot_is_told_once() {
 }
 
 #[test]
-fn a_node_that_was_drained_before_the_daemon_was_restarted_is_not_drained_again() {
+fn does_not_drain_again_after_a_restart() {
     let mut rig = rig();
     annotate(&mut rig, DESIRED_DRAIN, "drain-b");
     annotate(&mut rig, LAST_APPLIED_DRAIN, "drain-b");
@@ -350,7 +351,7 @@ fn a_node_that_was_drained_before_the_daemon_was_restarted_is_not_drained_again(
 }
 
 #[test]
-fn one_whose_node_is_deleted_rests() {
+fn stops_writing_when_its_node_is_deleted() {
     let mut rig = rig();
     annotate(&mut rig, DESIRED_CONFIG, "b");
     rig.run(1);
@@ -360,7 +361,7 @@ fn one_whose_node_is_deleted_rests() {
 }
 
 #[test]
-fn a_single_node_is_not_drained() {
+fn does_not_drain_a_single_node_cluster() {
     let mut rig = rig();
     annotate(&mut rig, super::super::annotations::CONTROL_PLANE_TOPOLOGY, "SingleReplica");
     annotate(&mut rig, DESIRED_CONFIG, "b");
@@ -370,11 +371,11 @@ fn a_single_node_is_not_drained() {
 }
 
 #[test]
-fn one_that_is_restarted_in_a_drain_takes_up_the_same_wish() {
+fn a_daemon_restarted_during_a_drain_keeps_its_request() {
     let mut rig = rig();
     annotate(&mut rig, DESIRED_CONFIG, "b");
     rig.run(30);
-    // A process that begins with the disk as it was.
+    // A new process with the unchanged disk.
     let now = rig.now;
     let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
     let mut again = MachineConfigDaemon::new("w", disk, &Streams::new(1), now);

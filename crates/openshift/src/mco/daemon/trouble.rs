@@ -1,5 +1,5 @@
-//! What goes wrong on the way of a node: a disk that is not as it should be, an operating system that cannot be had, a change that
-//! there is no way to.
+//! Failures of the daemon from fault objects: a drifted disk, a failed OS update, and an unreconcilable
+//! change.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::mco::annotations::{REASON, STATE};
 use crate::mco::config_node::told;
 use crate::mco::controller_line;
 
-/// The pauses between six tries to pull an image.
+/// The pauses between six attempts to pull an image.
 const PULLS: &[SignedDuration] = &[
     SignedDuration::from_secs(5),
     SignedDuration::from_secs(10),
@@ -27,43 +27,44 @@ const PULLS: &[SignedDuration] = &[
     SignedDuration::from_secs(40),
     SignedDuration::from_secs(80),
 ];
-/// The same for five tries to change the operating system.
+/// The pauses between five attempts to change the operating system.
 const REBASES_UNCAPPED: &[SignedDuration] = &[
     SignedDuration::from_secs(10),
     SignedDuration::from_secs(20),
     SignedDuration::from_secs(40),
     SignedDuration::from_secs(80),
 ];
-/// The same for seven tries that are a minute apart at most: a pause that would be longer ends them all (`wait.Backoff.Cap`), so that there
-/// are no more than these, and no try after the last.
+/// The pauses between attempts with a cap of one minute. A pause over the cap ends the retries
+/// (`wait.Backoff.Cap`), so of seven configured attempts only these are made, and the last pause is not
+/// followed by an attempt.
 const REBASES: &[SignedDuration] =
     &[SignedDuration::from_secs(10), SignedDuration::from_secs(20), SignedDuration::from_secs(40)];
 
-/// From this minor on an update of the operating system that failed is told in lower case, and is tried in another rhythm.
+/// From this minor on a failed OS update has a lower-case message and other retries.
 const LOWER_CASE: Line = (4, 22);
 
-/// What it exports of changes of the operating system that failed.
+/// The metric of failed changes of the operating system.
 pub(crate) const PIVOT_ERRORS: &str = "mcd_pivot_errors_total";
-/// The same of reboots that were refused.
+/// The metric of failed reboots.
 pub(crate) const REBOOT_ERRORS: &str = "mcd_reboots_failed_total";
 
-/// What the node is told to fail with, if it is that.
+/// The fault of the node, if it has this kind.
 pub(super) fn fault(node: &Object, kind: FaultKind) -> Option<Fault> {
     Fault::told(node).flatten().filter(|fault| fault.kind == kind)
 }
 
-/// An operating system that cannot be had.
+/// A failed update of the operating system.
 pub(super) struct OsFailure {
-    /// What is said of it when it was tried often enough.
+    /// The error after all attempts.
     pub(super) why: String,
-    /// The pauses before it is tried again.
+    /// The pauses before each retry.
     pub(super) pauses: &'static [SignedDuration],
-    /// Whether nothing is tried after the last of them.
+    /// Whether the last pause is not followed by an attempt.
     pub(super) ends_with_pause: bool,
 }
 
 impl OsFailure {
-    /// What keeps the node from the operating system of a MachineConfig; `None`: nothing does.
+    /// The fault that prevents the OS update to a MachineConfig, if there is one.
     pub(super) fn of(node: &Object, view: &View, target: &str) -> Option<Self> {
         let url = view.get(&MACHINE_CONFIGS, "", target).map_or("", |config| config.text("/spec/osImageURL"));
         if let Some(fault) = fault(node, FaultKind::ImagePullFails) {
@@ -85,19 +86,18 @@ impl OsFailure {
     }
 }
 
-/// A machine that is not as its MachineConfig says.
+/// A machine that differs from its MachineConfig.
 pub(super) struct Drift {
-    /// What differs.
     pub(super) detail: String,
-    /// The same as a failure.
+    /// The error message with this difference.
     pub(super) why: String,
-    /// Whether nobody saw it happen.
+    /// Whether the drift monitor missed the change.
     pub(super) is_hidden: bool,
 }
 
 impl Drift {
-    /// Says that it keeps the node where it is, with an Event if it is one of the disk and was not told so before. Gives whether
-    /// it is.
+    /// Degrades the node, with an Event if the disk differs and this was not reported before. Returns whether
+    /// the disk differs.
     pub(super) fn tell(&self, event: &'static str, node: &Object, out: &mut Looked) -> bool {
         let is_of_disk = self.why != self.detail;
         if is_of_disk && annotation(node, REASON) != cut(&self.why) {
@@ -109,7 +109,7 @@ impl Drift {
 }
 
 impl MachineConfigDaemon {
-    /// Counts one more error of a metric.
+    /// Increments the error count of a metric.
     pub(super) fn count(&mut self, metric: &'static str) -> Effect {
         let count = self.errors.entry(metric).or_default();
         *count += 1;
@@ -122,12 +122,12 @@ impl MachineConfigDaemon {
         Effect::Count(Counter { by: self.name.clone(), metric, labels, count })
     }
 
-    /// A new process has counted nothing.
+    /// Resets the error counts for a new process.
     pub(super) fn forget_errors(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.errors).into_keys().map(|metric| self.counted(metric, 0)).collect()
     }
 
-    /// What is wrong on the disk, or whatever else the node is told to fail with.
+    /// The difference on the disk, or another fault that degrades the node.
     pub(super) fn drift(&self, node: &Object) -> Option<Drift> {
         if let Some(fault) = fault(node, FaultKind::Degraded) {
             let why = fault.message_or("the daemon was told to fail").to_owned();
@@ -141,7 +141,7 @@ impl MachineConfigDaemon {
         Some(Drift { detail: detail.to_owned(), why, is_hidden })
     }
 
-    /// Says that there is no way from what it has to what it shall have.
+    /// Reports that the change between two MachineConfigs is not reconcilable.
     pub(super) fn refuse(
         &mut self,
         fault: &Fault,

@@ -1,4 +1,4 @@
-//! The drain of one node: its attempts, and what is told when they fail.
+//! The drain of one node: its attempts, and the Events about failed ones.
 
 use std::collections::BTreeMap;
 
@@ -10,36 +10,34 @@ use windtunnel_core::{Key, Object, Write};
 
 use crate::manifests::Line;
 
-/// How long one attempt may take.
+/// The time limit of one attempt.
 const ATTEMPT: SignedDuration = SignedDuration::from_secs(90);
-/// How long after an attempt that failed the next one begins.
+/// The pause after a failed attempt.
 const PAUSE: SignedDuration = SignedDuration::from_mins(1);
-/// The same after attempts have been failing for [`THRESHOLD`].
+/// The pause after attempts have failed for [`THRESHOLD`].
 const LONG_PAUSE: SignedDuration = SignedDuration::from_mins(5);
-/// After this long failures are told.
+/// After this time failures are published as Events.
 const THRESHOLD: SignedDuration = SignedDuration::from_mins(10);
-/// After this long a drain is taken for failed, though it goes on.
+/// After this time a drain counts as failed, but continues.
 pub(super) const TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 
-/// From this minor on a drain that has taken too long is told.
+/// From this minor on an Event reports a drain that took too long.
 const TELLS_TIMEOUT: Line = (4, 19);
 
-/// The drain of one node.
 #[derive(Debug, Clone)]
 pub(super) struct Drain {
     pub(super) began: Time,
     pub(super) attempt: Attempt,
 }
 
-/// One attempt to drain a node.
 #[derive(Debug, Clone)]
 pub(super) struct Attempt {
     pub(super) began: Time,
-    /// The pods that were there when it began, with their UIDs; those that come later are not its business.
+    /// The pods at the start of the attempt, with their UIDs. Later pods are ignored.
     pub(super) pods: Option<BTreeMap<Key, String>>,
-    /// When a pod whose eviction was refused is asked again.
+    /// When a rejected eviction of a pod is retried.
     pub(super) again: BTreeMap<Key, Time>,
-    /// An answer with which the attempt is over.
+    /// A rejection that ends the attempt.
     pub(super) failure: Option<String>,
 }
 
@@ -48,7 +46,7 @@ impl Attempt {
         Self { began, pods: None, again: BTreeMap::new(), failure: None }
     }
 
-    /// Those of `here` that it is about: at its beginning all of them.
+    /// The pods in `here` that the attempt must still evict. The first call sets its pods.
     pub(super) fn left<'a>(&mut self, here: Vec<&'a Object>) -> Vec<&'a Object> {
         let told = |pod: &&Object| (PODS.key(pod.namespace(), pod.name()), pod.uid().to_owned());
         let pods = self.pods.get_or_insert_with(|| here.iter().map(told).collect());
@@ -60,7 +58,8 @@ impl Attempt {
 }
 
 impl Drain {
-    /// What to ask now, when to look again, and why the attempt failed, if it just did.
+    /// The evictions to request now, the time of the next check, and the error of an attempt that has just
+    /// failed.
     pub(super) fn go_on(&mut self, left: &[&Object], now: Time) -> (Vec<Write>, Time, Option<String>) {
         let pause = if now.duration_since(self.began) >= THRESHOLD { LONG_PAUSE } else { PAUSE };
         let over = after(self.attempt.began, ATTEMPT);
@@ -81,7 +80,7 @@ impl Drain {
         (writes, next, None)
     }
 
-    /// What is told of an attempt that failed.
+    /// The Events about a failed attempt.
     pub(super) fn failed(&self, node: &str, failure: &str, line: Line, now: Time) -> Vec<Notice> {
         let since = now.duration_since(self.began);
         let mut notices = Vec::new();
@@ -99,7 +98,7 @@ impl Drain {
     }
 }
 
-/// What is said of a pod that could not be evicted.
+/// The error about a pod that could not be evicted.
 pub(super) fn failure_of(pod: &Key, why: &str) -> String {
     format!("error when evicting pods/{:?} -n {:?}: {why}", pod.name, pod.namespace)
 }

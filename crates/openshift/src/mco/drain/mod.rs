@@ -1,4 +1,4 @@
-//! The drain controller: it cordons, drains and uncordons nodes as their daemons wish.
+//! The drain controller: cordons, drains and uncordons nodes at the request of their daemons.
 
 mod attempt;
 #[cfg(test)]
@@ -30,12 +30,12 @@ use crate::manifests::Line;
 /// How long it waits for further changes.
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
 
-/// From this minor on a node that somebody uncordons while it is drained is cordoned again.
+/// From this minor on a node that is uncordoned during its drain is cordoned again.
 const CORDONS_AGAIN: Line = (4, 18);
 
 const NAME: &str = "machine-config-controller/drain";
 
-/// What it exports of nodes whose drains take too long: 1.
+/// The metric of nodes whose drain takes too long: 1.
 pub(crate) const DRAIN_ERRORS: &str = "mcc_drain_err";
 
 /// The drain controller, a part of the machine-config controller.
@@ -46,14 +46,14 @@ pub(super) struct DrainController {
     drains: BTreeMap<Key, Drain>,
     pods: BTreeMap<String, BTreeSet<Key>>,
     events: BTreeMap<Key, Recorder>,
-    /// The nodes whose drains take too long, as metrics tell.
+    /// The nodes whose drain takes too long.
     failing: BTreeSet<Key>,
     counts: Vec<Effect>,
     started: bool,
 }
 
 impl DrainController {
-    /// One that has not seen any node yet.
+    /// A controller that has seen no node yet.
     pub(super) fn new(streams: Streams) -> Self {
         Self {
             streams,
@@ -67,7 +67,7 @@ impl DrainController {
         }
     }
 
-    /// Tells metrics whether the drain of a node takes too long.
+    /// Updates the metric about the drain of a node.
     fn count(&mut self, node: &Key, takes_long: bool) {
         let is_news = if takes_long { self.failing.insert(node.clone()) } else { self.failing.remove(node) };
         if is_news {
@@ -80,7 +80,7 @@ impl DrainController {
         }
     }
 
-    /// The drain of a node is over, if there was one.
+    /// Ends the drain of a node, if there is one.
     fn end(&mut self, node: &Key) {
         self.drains.remove(node);
         self.count(node, false);
@@ -130,7 +130,7 @@ impl DrainController {
         }
     }
 
-    /// A pod of a node that is being drained came or went.
+    /// Queues a node in a drain when one of its pods was added or deleted.
     fn look_at(&mut self, node: &str) {
         let key = NODES.key("", node);
         if self.drains.contains_key(&key) {
@@ -138,7 +138,7 @@ impl DrainController {
         }
     }
 
-    /// A refused eviction is asked for again soon where the budget may allow it then.
+    /// Schedules a retry of a rejected eviction if a disruption budget rejected it.
     fn refused(&mut self, node: &Key, answer: &Answer, now: Time) {
         let Some(drain) = self.drains.get_mut(node).filter(|_| answer.write.subresource == Some("eviction"))
         else {
@@ -155,7 +155,7 @@ impl DrainController {
         }
     }
 
-    /// Goes on with the drain of a node that is cordoned; gives whether nothing is left on it.
+    /// Continues the drain of a cordoned node. Returns whether it is complete.
     fn drain(&mut self, key: &Key, node: &Object, line: Line, view: &View, now: Time) -> (Vec<Write>, bool) {
         let mut progress = Vec::new();
         let drain = self.drains.entry(key.clone()).or_insert_with(|| {
@@ -203,13 +203,13 @@ impl DrainController {
     }
 }
 
-/// What the daemon wishes, and what it wished when that last came true.
+/// The daemon's drain request, and the last completed request.
 fn wishes(node: &Object) -> (&str, &str) {
     let [desired, applied] = [DESIRED_DRAIN, LAST_APPLIED_DRAIN].map(|key| node.annotation(key));
     (desired.unwrap_or_default(), applied.unwrap_or_default())
 }
 
-/// Tells in the node's MachineConfigNode, where it has one.
+/// Writes progress to the node's MachineConfigNode, if it has one.
 fn tell(node: &Object, progress: &[Told], view: &View, now: Time) -> Vec<Write> {
     let Some(mut teller) = Teller::of(node, view).filter(|_| !progress.is_empty()) else { return Vec::new() };
     for told in progress {
@@ -218,14 +218,14 @@ fn tell(node: &Object, progress: &[Told], view: &View, now: Time) -> Vec<Write> 
     teller.into_writes()
 }
 
-/// What the daemon wishes and has not got: the verb, and the wish itself.
+/// The daemon's open request: its verb, and the whole request.
 fn wish(node: &Object) -> Option<(&str, &str)> {
     let wish = node.annotation(DESIRED_DRAIN)?;
     let (verb, _) = wish.split_once('-')?;
     (node.annotation(LAST_APPLIED_DRAIN) != Some(wish)).then_some((verb, wish))
 }
 
-/// Cordons or uncordons a node that is not so yet.
+/// Cordons or uncordons a node if necessary.
 fn cordon(node: &Object, wanted: bool) -> Option<Write> {
     let is_cordoned = node["spec"]["unschedulable"] == true;
     let told = if wanted { json!(true) } else { Value::Null };
@@ -233,7 +233,7 @@ fn cordon(node: &Object, wanted: bool) -> Option<Write> {
     (is_cordoned != wanted).then(|| Write::merge_patch(&NODES, "", node.name(), patch))
 }
 
-/// Whether a pod has to leave: mirrors of static pods and pods of DaemonSets stay.
+/// Returns whether a pod must be evicted. Mirror pods and pods of DaemonSets stay.
 fn must_go(pod: &Object) -> bool {
     pod.annotation(MIRROR).is_none() && owners::controller_of(pod, &DAEMON_SETS).is_none()
 }
@@ -259,7 +259,7 @@ impl Reconcile for DrainController {
             return cordon(node, false).into_iter().chain(told).chain([applied]).collect();
         }
         let line = controller_line(view);
-        // Pods are listed when no new ones can come.
+        // The pods are listed only after the cordon, when no new ones can be scheduled.
         if (line >= CORDONS_AGAIN || !self.drains.contains_key(key))
             && let Some(cordon) = cordon(node, true)
         {

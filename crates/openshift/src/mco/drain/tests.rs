@@ -1,4 +1,4 @@
-//! Nodes with pods that go, that may not go, and that stay.
+//! Tests of drains with different pods and disruption budgets.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::testing::{Rig, check_recovery};
@@ -27,7 +27,7 @@ fn rig(version: &str) -> Rig {
     rig
 }
 
-/// A pod on the node that is gone this long after it was told to go.
+/// A pod on the node with this termination grace period.
 fn put_pod(rig: &mut Rig, name: &str, grace: i64, metadata: &Value) {
     let mut pod = json!({
         "metadata": { "namespace": "ns", "name": name, "labels": { "app": name } },
@@ -73,21 +73,21 @@ fn pods(rig: &Rig) -> Vec<&str> {
     rig.view.list(&PODS).map(Object::name).collect()
 }
 
-/// The moments (of the log) at which an eviction of this pod was asked for.
+/// The times (in the log) of eviction requests for this pod.
 fn evictions<'a>(rig: &'a Rig, pod: &str) -> Vec<&'a str> {
     let asked = format!(" create {} ", PODS.key("ns", pod));
     let lines = rig.log.iter().filter(|line| format!("{line} ").contains(&asked));
     lines.map(|line| line.split(' ').next().unwrap()).collect()
 }
 
-/// How often something was told, and how it was told last.
+/// Count and message of the Event with this reason.
 fn told<'a>(rig: &'a Rig, reason: &str) -> Option<(i64, &'a str)> {
     let mut events = rig.view.list(&EVENTS).filter(|event| event["reason"] == reason);
     events.next().map(|event| (event.number("/count").unwrap(), event.text("/message")))
 }
 
 #[test]
-fn a_node_is_cordoned_five_seconds_after_the_wish_and_drained_when_all_pods_are_gone() {
+fn cordons_a_node_five_seconds_after_the_request_and_completes_when_all_pods_are_gone() {
     let mut rig = rig("4.18.3");
     put_pod(&mut rig, "web", 30, &json!({}));
     put_pod(&mut rig, "batch", 0, &json!({}));
@@ -108,7 +108,7 @@ fn a_node_is_cordoned_five_seconds_after_the_wish_and_drained_when_all_pods_are_
 }
 
 #[test]
-fn pods_of_daemon_sets_and_mirrors_of_static_pods_stay() {
+fn does_not_evict_daemon_set_pods_and_mirror_pods() {
     let mut rig = rig("4.18.3");
     let owner =
         json!({ "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "d", "controller": true });
@@ -121,7 +121,7 @@ fn pods_of_daemon_sets_and_mirrors_of_static_pods_stay() {
 }
 
 #[test]
-fn a_budget_that_refuses_is_asked_every_five_seconds_for_ninety_and_after_a_minute_again() {
+fn retries_a_blocked_eviction_every_five_seconds_and_pauses_after_ninety() {
     let mut rig = rig("4.18.3");
     put_pod(&mut rig, "web", 0, &json!({}));
     put_pod(&mut rig, "batch", 0, &json!({}));
@@ -146,7 +146,7 @@ fn a_budget_that_refuses_is_asked_every_five_seconds_for_ninety_and_after_a_minu
 }
 
 #[test]
-fn after_ten_minutes_it_is_told_why_and_asked_again_each_five_minutes() {
+fn publishes_an_event_after_ten_minutes_and_retries_every_five_minutes() {
     let mut rig = rig("4.19.0");
     for name in ["api", "web"] {
         put_pod(&mut rig, name, 0, &json!({}));
@@ -171,7 +171,7 @@ fn after_ten_minutes_it_is_told_why_and_asked_again_each_five_minutes() {
 }
 
 #[test]
-fn a_drain_of_more_than_an_hour_is_told_as_failed_from_4_19_on() {
+fn a_drain_of_over_an_hour_is_published_as_failed_from_4_19_on() {
     for (version, tells) in [("4.18.3", false), ("4.19.0", true)] {
         let mut rig = rig(version);
         put_pod(&mut rig, "web", 0, &json!({}));
@@ -188,7 +188,7 @@ fn a_drain_of_more_than_an_hour_is_told_as_failed_from_4_19_on() {
 }
 
 #[test]
-fn two_budgets_over_one_pod_fail_the_attempt_without_asking_again() {
+fn two_budgets_for_one_pod_fail_the_attempt_at_once() {
     let mut rig = rig("4.18.3");
     put_pod(&mut rig, "web", 0, &json!({}));
     put_budget(&mut rig, "one", "web", 1);
@@ -202,7 +202,7 @@ fn two_budgets_over_one_pod_fail_the_attempt_without_asking_again() {
 }
 
 #[test]
-fn a_pod_that_takes_long_to_end_is_waited_for() {
+fn waits_for_a_pod_with_a_long_grace_period() {
     let mut rig = rig("4.18.3");
     put_pod(&mut rig, "web", 1_800, &json!({}));
     wish(&mut rig, NEW);
@@ -215,7 +215,7 @@ fn a_pod_that_takes_long_to_end_is_waited_for() {
 }
 
 #[test]
-fn a_pod_that_comes_while_a_node_is_drained_is_not_waited_for() {
+fn does_not_wait_for_a_pod_created_during_the_drain() {
     let mut rig = rig("4.18.3");
     put_pod(&mut rig, "web", 30, &json!({}));
     wish(&mut rig, NEW);
@@ -229,7 +229,7 @@ fn a_pod_that_comes_while_a_node_is_drained_is_not_waited_for() {
 }
 
 #[test]
-fn what_somebody_uncordons_in_mid_drain_is_cordoned_again_from_4_18_on() {
+fn cordons_a_node_again_that_is_uncordoned_during_its_drain_from_4_18_on() {
     for (version, again) in [("4.17.9", false), ("4.18.3", true)] {
         let mut rig = rig(version);
         put_pod(&mut rig, "web", 0, &json!({}));
@@ -247,7 +247,7 @@ fn what_somebody_uncordons_in_mid_drain_is_cordoned_again_from_4_18_on() {
 }
 
 #[test]
-fn a_cordon_of_somebodys_own_stays_while_nothing_is_wished() {
+fn keeps_a_manual_cordon_without_a_drain_request() {
     let mut rig = rig("4.18.3");
     cordon_by_hand(&mut rig, &json!(true));
     wish(&mut rig, "uncordon-a");
@@ -256,7 +256,7 @@ fn a_cordon_of_somebodys_own_stays_while_nothing_is_wished() {
 }
 
 #[test]
-fn a_controller_that_is_restarted_at_any_write_drains_all_the_same() {
+fn a_controller_restart_after_any_write_does_not_change_the_drain() {
     let story = |rig: &mut Rig| {
         prepare(rig, "4.18.3");
         put_pod(rig, "web", 0, &json!({}));
@@ -273,7 +273,7 @@ fn a_controller_that_is_restarted_at_any_write_drains_all_the_same() {
 }
 
 #[test]
-fn where_the_platform_is_known_moving_pods_takes_its_time() {
+fn a_drain_without_pods_takes_the_time_of_the_platform() {
     for (platform, least, most) in [("None", 0, 10), ("AWS", 30, 55), ("Azure", 60, 105)] {
         let mut rig = rig("4.18.3");
         let status = json!({ "platform": platform });

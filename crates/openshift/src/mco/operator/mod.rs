@@ -1,4 +1,5 @@
-//! The machine-config operator: it follows its Deployment to another release and waits until the nodes are there.
+//! The machine-config operator. It follows its Deployment to another release and waits until the required
+//! pools are updated.
 
 mod pools;
 mod skew;
@@ -33,19 +34,19 @@ use crate::release;
 use crate::release::Release;
 use crate::world::World;
 
-/// Seconds until a new process has the lease, and from then until daemons and controller are rolled.
+/// Seconds until a new process has the lease, and from then until daemons and controller are rolled out.
 const LEASE_SECONDS: (u64, u64) = (5, 26);
-/// The same where there is one node, on which a lease is looked at more rarely.
+/// The same on a single node, where lease retries are less frequent.
 const LEASE_SECONDS_SINGLE: (u64, u64) = (5, 60);
 const ROLLOUT_SECONDS: (u64, u64) = (40, 100);
-/// How long it waits for the pools that are required, for each of their machines.
+/// The time limit for required pools, per machine in them.
 const PER_MACHINE: SignedDuration = SignedDuration::from_mins(10);
-/// How long after having given up it is back at waiting.
+/// The pause after a failure before it waits for the pools again.
 const RETRY: SignedDuration = SignedDuration::from_secs(30);
-/// Up to this minor it says at once that it goes on; later ones only when it waits for pools.
+/// Up to this minor it reports Progressing at once. Later ones report it only when they wait for pools.
 const SAYS_AT_ONCE: Line = (4, 17);
 
-/// The operator behind the ClusterOperator `machine-config`.
+/// The operator of ClusterOperator `machine-config`.
 #[derive(Debug, Clone)]
 pub struct MachineConfigOperator {
     name: String,
@@ -53,11 +54,11 @@ pub struct MachineConfigOperator {
     world: Arc<World>,
     streams: Streams,
     queue: WorkQueue,
-    /// The release that its Deployment names, and since when.
+    /// The release in its Deployment, and since when.
     seen: Option<(String, Time)>,
     /// Since when it waits for pools.
     waits_since: Option<Time>,
-    /// When it last gave up, and on what.
+    /// When it last failed, and the error.
     gave_up: Option<(Time, String)>,
     started: bool,
 }
@@ -102,7 +103,8 @@ impl MachineConfigOperator {
         value["status"] = status;
         if let Some(health) = health {
             health.report(None, &mut value, now);
-            // That all is well was said a moment before, and by nobody who looked.
+            // Keep the transition times: the status above set these conditions to healthy only because it
+            // ignores faults.
             condition::keep_transitions(&mut value["status"]["conditions"], &object["status"]["conditions"]);
             self.look_again(health.changes_at(now));
         }
@@ -111,7 +113,7 @@ impl MachineConfigOperator {
         }
     }
 
-    /// Goes on to the release that its Deployment names; gives the status that it reports.
+    /// Continues the update to the release in its Deployment. Returns the status to report.
     fn go_on(
         &mut self,
         object: &Object,
@@ -130,7 +132,7 @@ impl MachineConfigOperator {
             config.annotation(RELEASE_VERSION) == Some(&version)
                 && config.text("/spec/osImageURL") == os_image
         });
-        // One that was turned round may have come as far as the daemons.
+        // If the previous release is requested again, the daemons may already have the new one.
         let is_rolled = self.world.has_controllers || daemon_set::is_rolled(release, view);
         if !is_configured || !is_rolled || stalls {
             step.why = format!("rolls out the controller of {version}").into();
@@ -171,12 +173,13 @@ impl MachineConfigOperator {
         }
     }
 
-    /// What is known of the operator in that release.
+    /// The operator's facts in that release.
     fn facts_of<'a>(&'a self, release: &'a Release) -> &'a release::Operator {
         release.operator(&self.facts.cluster_operator).unwrap_or(&self.facts)
     }
 
-    /// When the process of this release leads, and when daemons and controller are rolled.
+    /// The times at which the process of this release gets the lease, and daemons and controller are rolled
+    /// out.
     fn moments(&mut self, version: &str, view: &View, now: Time) -> (Time, Time) {
         let seen = self.seen.get_or_insert_with(|| (version.to_owned(), now));
         if seen.0 != version {
@@ -193,7 +196,7 @@ impl MachineConfigOperator {
         (leads_at, after(leads_at, draw("rollout", ROLLOUT_SECONDS)))
     }
 
-    /// What it fails with, if it waited as long as it does, or did so a moment ago.
+    /// The error to report if a time limit has passed or the operator failed a moment ago.
     fn is_over(&mut self, problem: &Problem, line: Line, view: &View, now: Time) -> Option<String> {
         if let Some((at, failure)) = self.gave_up.clone().filter(|(at, _)| after(*at, RETRY) > now) {
             self.look_again(Some(after(at, RETRY)));
@@ -229,14 +232,14 @@ impl MachineConfigOperator {
     }
 }
 
-/// How long a new process of the operator waits for the lease in a cluster of this topology.
+/// Seconds until a new process has the lease in a cluster of this topology.
 fn lease_seconds(view: &View) -> (u64, u64) {
     let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
     let topology = infrastructure.map_or("", |object| object.text("/status/controlPlaneTopology"));
     if topology == "SingleReplica" { LEASE_SECONDS_SINGLE } else { LEASE_SECONDS }
 }
 
-/// The machines of the pools that are required; at least one.
+/// The number of machines in required pools, at least one.
 fn required_machines(view: &View) -> i32 {
     let machines: i64 = view
         .list(&MACHINE_CONFIG_POOLS)
@@ -277,7 +280,7 @@ impl Actor for MachineConfigOperator {
             Interest::Object(CONTROLLER_CONFIGS.key("", CONTROLLER_CONFIG)),
             Interest::Object(NODE_SETTINGS.key("", "cluster")),
             Interest::Kind(MACHINE_CONFIG_POOLS),
-            // A pool has reached a release only when its rendered MachineConfig is of that release.
+            // A pool has reached a release only when its rendered MachineConfig has that release.
             Interest::Kind(MACHINE_CONFIGS),
         ]
     }

@@ -1,4 +1,4 @@
-//! What the operator says of pools, and whether those that it waits for are through.
+//! Checks of MachineConfigPools, and their messages in the ClusterOperator.
 
 use serde_json::Value;
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
@@ -8,21 +8,21 @@ use windtunnel_core::{Object, View, condition};
 use crate::manifests::Line;
 use crate::mco::annotations::{GENERATED_BY, RELEASE_VERSION, REQUIRED};
 
-/// Up to this minor texts about pools begin with `error`.
+/// Up to this minor messages about pools start with `error`.
 const SAYS_ERROR: Line = (4, 22);
-/// From this minor on the reason of a degraded pool is told.
+/// From this minor on the reason of a degraded pool is reported.
 const TELLS_REASON: Line = (4, 19);
 
-/// Why the operator cannot go on.
+/// Why the operator cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// It looks again until its time is over.
+    /// It retries until its time limit.
     Waits(String),
-    /// It gives up at once.
+    /// It fails at once.
     Fails(String),
 }
 
-/// The release that pools must have reached.
+/// The release that the pools must have.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
     pub(super) version: &'a str,
@@ -31,7 +31,7 @@ pub(super) struct Wanted<'a> {
     pub(super) line: Line,
 }
 
-/// Whether all pools that are required have reached the release and no pool at all is degraded; else the first problem.
+/// Returns the first problem, unless all required pools have the release and no pool is degraded.
 pub(super) fn check(view: &View, wanted: &Wanted<'_>) -> Result<(), Problem> {
     for pool in view.list(&MACHINE_CONFIG_POOLS) {
         if condition::is_true(pool, "Degraded") {
@@ -53,12 +53,12 @@ pub(super) fn check(view: &View, wanted: &Wanted<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether the cluster is not of a release before this pool is.
+/// Returns whether a cluster update requires the update of this pool.
 pub(super) fn is_required(pool: &Object) -> bool {
     pool.label(REQUIRED).is_some()
 }
 
-/// What its failures begin with.
+/// The prefix of errors.
 pub(super) fn error(line: Line) -> &'static str {
     if line <= SAYS_ERROR { "error " } else { "" }
 }
@@ -126,7 +126,7 @@ fn not_updated(pool: &Object, line: Line) -> Problem {
     ))
 }
 
-/// What the operator says of a pool in `status.extension`.
+/// The message about a pool in `status.extension`.
 pub(super) fn text_of(pool: &Object) -> String {
     let config = pool.text("/spec/configuration/name");
     let [total, ready, updated, _, _] = counts(pool);
@@ -147,7 +147,7 @@ pub(super) fn text_of(pool: &Object) -> String {
     }
 }
 
-/// Nodes of a pool: all, ready, updated, unavailable and degraded.
+/// The node counts of a pool: all, ready, updated, unavailable and degraded.
 fn counts(pool: &Object) -> [i64; 5] {
     let count = |field: &str| pool.number(&format!("/status/{field}MachineCount")).unwrap_or(0);
     let all = pool.number("/status/machineCount").unwrap_or(0);

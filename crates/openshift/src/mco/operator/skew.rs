@@ -1,4 +1,5 @@
-//! What operators up to 4.17 said of kubelets that are older than the API server. It kept nobody from an update.
+//! Messages about the version skew between kubelets and the API server, up to 4.17. They do not block
+//! updates.
 
 use serde_json::Value;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, NODES};
@@ -6,12 +7,12 @@ use windtunnel_core::{Object, View};
 
 use crate::mco::membership;
 
-/// The operator whose version is that of the API server.
+/// The ClusterOperator with the API server's version.
 const API_SERVER: &str = "kube-apiserver";
-/// So many minors a kubelet may be behind.
+/// The maximum skew of kubelets in minors.
 const MOST: i64 = 2;
 
-/// Reason and message of `Upgradeable` where something is to be said of kubelets.
+/// Reason and message for `Upgradeable`, if kubelets are too old or cannot be checked.
 pub(super) fn told(view: &View) -> Option<(&'static str, String)> {
     match judge(view) {
         Ok(said) => said,
@@ -70,7 +71,7 @@ fn minor(version: &str) -> Result<i64, String> {
     minor.parse().map_err(why)
 }
 
-/// The oldest version that kubelets may have beside this API server.
+/// The oldest kubelet version that this API server supports.
 fn oldest(version: &str) -> String {
     let plain = version.split(['-', '+']).next().unwrap_or(version);
     let mut parts: Vec<String> = plain.split('.').map(str::to_owned).collect();
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_told() {
+    fn reports_versions_that_cannot_be_compared() {
         let unchecked = "KubeletSkewUnchecked: An error occurred when checking kubelet version skew: ";
         assert_eq!(said("1.29.4", &[]), format!("{unchecked}kubelet does not yet have a version"));
         assert_eq!(said("", &["v1.29.4"]), format!("{unchecked}kube-apiserver does not yet have a version"));

@@ -1,4 +1,4 @@
-//! What the operator reports in its ClusterOperator.
+//! The operator's ClusterOperator status.
 
 use semver::Version;
 use serde_json::{Value, json};
@@ -14,32 +14,32 @@ use crate::mco::cgroup_mode;
 use crate::operators::health::WORKING_TOWARDS;
 use crate::release::Release;
 
-/// Up to this minor pools that update stand in the way of another update.
+/// Up to this minor, updating pools set Upgradeable to False.
 const UPDATING_BLOCKS: Line = (4, 15);
-/// Up to this minor it tells of kubelets that are older than the API server.
+/// Up to this minor Upgradeable reports kubelets that are older than the API server.
 const TELLS_SKEW: Line = (4, 17);
 /// From this minor on there is a condition about evaluations.
 const EVALUATES: Line = (4, 16);
-/// The name in `status.versions` that tells which release the operator has reached.
+/// The name in `status.versions` of the release that the operator has reached.
 pub(super) const OPERATOR: &str = "operator";
 const WELL: &str = "AsExpected";
 const ON_CGROUP_V1: &str = "Cluster is using cgroup v1 and is not upgradable. Please update the `CgroupMode` in the `nodes.config.openshift.io` \
                             object to 'v2'. Once upgraded, the cluster cannot be changed back to cgroup v1";
 
-/// How far the operator is with a release.
+/// The operator's progress with a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Report<'a> {
-    /// It goes on.
+    /// It works on the release.
     Working,
-    /// It waits for pools that are not there yet.
+    /// It waits for pools.
     Waiting(&'a str),
-    /// It gave up, and starts again.
+    /// It failed and will retry.
     Failed(&'a str),
-    /// Everything is of this release, in these versions.
+    /// Everything has this release, in these versions.
     Done(&'a [(String, String)]),
 }
 
-/// The ClusterOperator's status as the operator of `version` writes it.
+/// The ClusterOperator's status for a release.
 pub(super) fn status(
     object: &Object,
     report: &Report<'_>,
@@ -112,7 +112,7 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
     all
 }
 
-/// Whether a release keeps clusters with control groups of version 1 from the next minor: 4.18 does since 4.18.6, and 4.19.
+/// Returns whether a release sets Upgradeable to False with cgroup v1: 4.18 from 4.18.6 on, and 4.19.
 fn refuses_old_cgroups(version: &Version) -> bool {
     match (version.major, version.minor) {
         (4, 18) => version.patch >= 6,
@@ -121,7 +121,7 @@ fn refuses_old_cgroups(version: &Version) -> bool {
     }
 }
 
-/// Paused pools do not stand in the way.
+/// The condition Upgradeable. Paused pools do not change it.
 fn upgradeable(view: &View, version: &Version, line: Line) -> Condition {
     let any = |kind: &str| view.list(&MACHINE_CONFIG_POOLS).any(|pool| condition::is_true(pool, kind));
     let refuse = |reason: &str, message: &str| Condition::new("Upgradeable", "False", reason, message);
@@ -149,7 +149,7 @@ fn upgradeable(view: &View, version: &Version, line: Line) -> Condition {
     Condition::new("Upgradeable", "True", WELL, "")
 }
 
-/// The release that the ClusterOperator says the operator has reached.
+/// The release in the ClusterOperator's versions.
 pub(super) fn reported_version(object: &Object) -> Option<&str> {
     object.list("/status/versions").iter().find(|version| version["name"] == OPERATOR)?["version"].as_str()
 }

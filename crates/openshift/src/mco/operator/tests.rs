@@ -1,4 +1,4 @@
-//! The operator that waits for pools, gives up, and is through.
+//! Tests of the operator's rollouts and reports.
 
 use semver::Version;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn facts(release: &Release) -> release::Operator {
     operators.find(|facts| facts.cluster_operator == CLUSTER_OPERATOR).unwrap()
 }
 
-/// A cluster of release `from` with pools that are through: `master` of three nodes, `worker` of two.
+/// A cluster of release `from` with updated pools: `master` of three nodes, `worker` of two.
 fn rig(from: &str, to: &str) -> Rig {
     let mut rig = Rig::new();
     let all = [from, to].map(release);
@@ -77,7 +77,7 @@ fn deployment(facts: &release::Operator, version: &str) -> Value {
     })
 }
 
-/// What a pool says of itself.
+/// Writes the status of a pool.
 fn tell(rig: &mut Rig, pool: &str, version: &str, machines: i64, told: &[(&str, &str, &str)]) {
     let conditions: Vec<Value> = told
         .iter()
@@ -109,7 +109,7 @@ fn said(rig: &Rig, kind: &str) -> String {
 }
 
 #[test]
-fn one_that_is_turned_round_brings_the_daemons_back() {
+fn returning_to_the_previous_release_rolls_the_daemons_back() {
     let mut rig = rig("4.18.1", "4.18.5");
     let is_of = |rig: &Rig, version: &str| daemon_set::is_rolled(&release(version), &rig.view);
     assert!(is_of(&rig, "4.18.1"));
@@ -125,7 +125,7 @@ fn one_that_is_turned_round_brings_the_daemons_back() {
 }
 
 #[test]
-fn it_is_of_the_release_when_the_pools_that_are_required_are() {
+fn reports_the_release_when_the_required_pools_have_it() {
     let mut rig = rig("4.18.3", "4.18.7");
     assert_eq!(said(&rig, "Progressing"), "False  Cluster version is 4.18.3");
     update(&mut rig, "4.18.7");
@@ -143,7 +143,7 @@ fn it_is_of_the_release_when_the_pools_that_are_required_are() {
 }
 
 #[test]
-fn a_rendered_config_that_changes_last_completes_the_release() {
+fn a_late_change_of_the_rendered_config_completes_the_release() {
     let mut rig = rig("4.18.3", "4.18.7");
     let set_commit = |rig: &mut Rig, commit: &str| {
         let annotations = json!({ "metadata": { "annotations": { (GENERATED_BY): commit } } });
@@ -160,7 +160,7 @@ fn a_rendered_config_that_changes_last_completes_the_release() {
 }
 
 #[test]
-fn a_fault_that_lasts_is_told_since_it_began() {
+fn a_lasting_fault_keeps_its_transition_time() {
     let mut rig = rig("4.18.3", "4.18.7");
     let fault = json!({ "metadata": { "annotations": { "windtunnel.dev/fault": "degraded" } } });
     rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", CLUSTER_OPERATOR, fault));
@@ -176,7 +176,7 @@ fn a_fault_that_lasts_is_told_since_it_began() {
 }
 
 #[test]
-fn it_says_that_it_goes_on_as_soon_as_it_leads_up_to_4_17() {
+fn reports_progressing_with_the_lease_up_to_4_17_and_later_after_that() {
     for (from, to, at_once) in [("4.17.3", "4.17.7", true), ("4.18.3", "4.18.7", false)] {
         let mut rig = rig(from, to);
         update(&mut rig, to);
@@ -186,7 +186,7 @@ fn it_says_that_it_goes_on_as_soon_as_it_leads_up_to_4_17() {
 }
 
 #[test]
-fn after_ten_minutes_for_each_machine_it_gives_up_and_starts_again() {
+fn fails_after_ten_minutes_per_machine_and_retries() {
     let mut rig = rig("4.18.3", "4.18.7");
     update(&mut rig, "4.18.7");
     rig.run(130 + 1_640);
@@ -210,7 +210,7 @@ fn after_ten_minutes_for_each_machine_it_gives_up_and_starts_again() {
 }
 
 #[test]
-fn a_degraded_pool_of_workers_is_told_at_once_as_an_obstacle_and_after_half_an_hour_as_a_failure() {
+fn a_degraded_worker_pool_blocks_upgrades_at_once_and_degrades_the_operator_after_half_an_hour() {
     let reason = ", reason: disk full";
     for (from, error, reason) in
         [("4.18.3", "error ", ""), ("4.19.3", "error ", reason), ("5.0.1", "", reason)]
@@ -238,7 +238,7 @@ fn a_degraded_pool_of_workers_is_told_at_once_as_an_obstacle_and_after_half_an_h
 }
 
 #[test]
-fn a_pool_that_is_paused_without_a_release_fails_at_once_and_does_not_stand_in_the_way() {
+fn a_paused_required_pool_degrades_the_operator_at_once_but_does_not_block_upgrades() {
     let mut rig = rig("4.18.3", "4.18.3");
     rig.write(&Write::merge_patch(
         &MACHINE_CONFIG_POOLS,
@@ -258,7 +258,7 @@ fn a_pool_that_is_paused_without_a_release_fails_at_once_and_does_not_stand_in_t
 }
 
 #[test]
-fn old_control_groups_stand_in_the_way_where_the_next_minor_has_none() {
+fn cgroup_v1_blocks_upgrades_in_4_18_6_to_4_19() {
     for (version, refuses) in [("4.18.5", false), ("4.18.6", true), ("4.19.2", true), ("4.20.1", false)] {
         for (mode, status) in
             [("v1", if refuses { "False ClusterOnCgroupV1" } else { "True" }), ("v2", "True")]
@@ -273,7 +273,7 @@ fn old_control_groups_stand_in_the_way_where_the_next_minor_has_none() {
 }
 
 #[test]
-fn a_single_node_has_its_lease_later() {
+fn a_single_node_cluster_has_longer_lease_times() {
     assert_eq!(lease_seconds(&View::default()), LEASE_SECONDS);
     for (topology, seconds) in [("HighlyAvailable", LEASE_SECONDS), ("SingleReplica", LEASE_SECONDS_SINGLE)] {
         let mut rig = Rig::new();
@@ -284,7 +284,7 @@ fn a_single_node_has_its_lease_later() {
 }
 
 #[test]
-fn what_degrades_a_pool_is_quoted_as_go_quotes_it() {
+fn the_message_of_a_degraded_pool_is_quoted_as_in_go() {
     let degraded =
         json!({ "type": "RenderDegraded", "status": "True", "reason": "", "message": "\u{1b}[0m \"x\"" });
     let pool = Object::new(json!({ "status": { "conditions": [degraded] } }));

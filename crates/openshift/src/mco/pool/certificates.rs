@@ -1,4 +1,4 @@
-//! When the certificates end that kubelets trust, as a pool tells it (`status.certExpirys`).
+//! The expiry of certificates that kubelets trust, in a pool's `status.certExpirys`.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -6,14 +6,14 @@ use windtunnel_core::clock::{Time, after, rfc3339};
 
 use crate::manifests::Line;
 
-/// From these minors on pools tell of certificates, and when they end.
+/// The first minors whose pools report certificates, and their expiry.
 const TOLD: Line = (4, 14);
 const ENDS_TOLD: Line = (4, 15);
 
-/// The bundle that all of them are in.
+/// The bundle of all these certificates.
 const BUNDLE: &str = "KubeAPIServerServingCAData";
 
-/// The signers of a cluster, and how many days each is good for. After an `@` stands when it was made.
+/// The signers of a cluster and their validity in days. The creation time follows an `@`.
 const SIGNERS: [(&str, i64); 7] = [
     ("CN=admin-kubeconfig-signer,OU=openshift", 3650),
     ("CN=kube-csr-signer_@", 1),
@@ -24,7 +24,7 @@ const SIGNERS: [(&str, i64); 7] = [
     ("CN=openshift-kube-apiserver-operator_node-system-admin-signer@", 365),
 ];
 
-/// What a pool tells of certificates that were made at `made`; `None` where its release tells nothing.
+/// The entries of certificates that were created at `made`. `None` in releases without them.
 pub(super) fn expirys(line: Line, made: Time) -> Option<Value> {
     let entry = |(subject, days): &(&str, i64)| {
         let seconds = if subject.ends_with('@') { made.as_second().to_string() } else { String::new() };
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signers_are_told_from_4_14_on_and_when_they_end_from_4_15_on() {
+    fn pools_report_signers_from_4_14_on_and_their_expiry_from_4_15_on() {
         let made: Time = "2024-11-20T22:35:20Z".parse().unwrap();
         assert_eq!(expirys((4, 13), made), None);
         assert_eq!(expirys((4, 14), made).unwrap()[0].get("expiry"), None);

@@ -1,4 +1,4 @@
-//! Which nodes of a pool take their turn now.
+//! The choice of the nodes in a pool that are updated next.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::mco::node::Member;
 
-/// How many nodes of a pool may be unavailable at once: one where nothing is said, and never less; percentages are rounded
-/// down. `None` where it says neither a number nor a percentage, with which nobody takes a turn.
+/// The maximum of unavailable nodes in a pool: one by default and at least, percentages rounded down. `None`
+/// for an invalid value, with which no node is updated.
 pub(super) fn max_unavailable(told: &Value, nodes: usize) -> Option<usize> {
     let told = match told {
         Value::Null => Some(1),
@@ -21,16 +21,17 @@ pub(super) fn max_unavailable(told: &Value, nodes: usize) -> Option<usize> {
     told.map(|number| number.max(1))
 }
 
-/// Whose turn it is.
+/// The nodes to update next.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Turn<'a> {
-    /// The nodes that get their target now.
+    /// The nodes that get the new target now.
     pub(super) nodes: Vec<&'a str>,
-    /// One that would have been among those to choose from, and lets others go first.
+    /// A candidate that is deferred because others go first.
     pub(super) deferred: Option<&'a str>,
 }
 
-/// The nodes that get `target` now, by the room that `max_unavailable` leaves. `deferred` is a node that lets others go first.
+/// Chooses the nodes that get `target` now, within `max_unavailable`. The node `deferred` comes after all
+/// others.
 pub(super) fn choose<'a>(
     members: &'a BTreeMap<String, Member>,
     target: &str,
@@ -39,7 +40,7 @@ pub(super) fn choose<'a>(
 ) -> Turn<'a> {
     let count = |counts: &dyn Fn(&Member) -> bool| members.values().filter(|member| counts(member)).count();
     let taken = count(&Member::is_unavailable);
-    // One that failed on the way to the target and is cordoned is taken twice.
+    // A cordoned node that failed to apply the target counts twice.
     let failing = count(&|member: &Member| member.failing && member.desired == target);
     let Some(room) = max_unavailable.checked_sub(taken + failing).filter(|room| *room > 0) else {
         return Turn::default();
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
     use crate::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, STATE};
 
-    /// A node of this zone and age (a day of January) that is done with `old`, unless something else is said.
+    /// A node of this zone, age (a day of January), desired config and state. Its current config is `old`.
     fn member(zone: &str, day: u8, desired: &str, state: &str, cordoned: bool) -> Member {
         let mut labels = json!({});
         if !zone.is_empty() {
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn percentages_are_rounded_down_and_one_is_the_least() {
+    fn max_unavailable_percentages_are_rounded_down_to_at_least_one() {
         for (told, nodes, expected) in [
             (json!(null), 6, Some(1)),
             (json!(0), 6, Some(1)),
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_taken_in_order_and_the_oldest_of_each_first() {
+    fn chooses_by_zone_and_the_oldest_node_of_each_first() {
         let idle = |zone, day| member(zone, day, "old", "Done", false);
         let mut members = pool(&[
             ("w0", idle("b", 1)),
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cordoned_node_takes_room_and_no_turn() {
+    fn a_cordoned_node_counts_as_unavailable_and_is_not_chosen() {
         let idle = |cordoned| member("", 1, "old", "Done", cordoned);
         let members = pool(&[("w0", idle(true)), ("w1", idle(false)), ("w2", idle(false))]);
         assert_eq!(choose(&members, "new", 1, None).nodes, Vec::<&str>::new());
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_failed_to_drain_counts_twice_and_one_that_is_schedulable_once() {
+    fn a_cordoned_failed_node_counts_twice_and_a_schedulable_one_once() {
         let idle = || member("", 1, "old", "Done", false);
         let stuck = pool(&[("w0", member("", 1, "new", "Degraded", true)), ("w1", idle()), ("w2", idle())]);
         assert_eq!(choose(&stuck, "new", 2, None).nodes, Vec::<&str>::new());
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_node_of_the_operator_lets_others_go_first() {
+    fn the_operators_node_is_chosen_last() {
         let idle = || member("", 1, "old", "Done", false);
         let mut members = pool(&[("m0", idle()), ("m1", idle())]);
         assert_eq!(choose(&members, "new", 1, Some("m0")), Turn { nodes: vec!["m1"], deferred: Some("m0") });

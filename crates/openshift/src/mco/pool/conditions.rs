@@ -1,12 +1,12 @@
-//! Conditions as MachineConfigPools have them: reasons and messages stand there even when they are empty, and one that
-//! changes goes to the end of the list.
+//! Conditions of MachineConfigPools. Reason and message are present even if empty, and a changed condition
+//! moves to the end of the list.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 
-/// Puts a condition into a list; its `lastTransitionTime` moves only with its status.
+/// Sets a condition in a list. Its `lastTransitionTime` changes only with its status.
 pub(in crate::mco) fn set(conditions: &mut Vec<Value>, told: &Condition, now: Time) {
     let old = condition::find(conditions, &told.kind);
     if old.is_some_and(|old| Condition::read(old) == *told) {
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_goes_last_and_only_another_status_moves_the_time() {
+    fn a_changed_condition_moves_to_the_end_and_keeps_its_time_unless_its_status_changes() {
         let at = |text: &str| text.parse::<Time>().unwrap();
         let mut list = Vec::new();
         let (morning, noon) = (at("2024-01-01T08:00:00Z"), at("2024-01-01T12:00:00Z"));

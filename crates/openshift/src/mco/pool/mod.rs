@@ -1,4 +1,5 @@
-//! The node controller: it gives the nodes of each pool their turns and tells in the pool how far they are.
+//! The node controller: chooses the nodes of each pool to update next, and reports their progress in the
+//! pool.
 
 mod certificates;
 mod choice;
@@ -29,7 +30,6 @@ pub(super) use status::status;
 /// How long it waits for further changes.
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
 
-/// The nodes of a pool, by name.
 type Members = BTreeMap<String, Member>;
 
 /// The node controller, a part of the machine-config controller.
@@ -44,7 +44,7 @@ pub(super) struct NodeController {
 }
 
 impl NodeController {
-    /// One that has not seen any node yet.
+    /// A controller that has seen no node yet.
     pub(super) fn new() -> Self {
         Self::default()
     }
@@ -69,7 +69,7 @@ impl NodeController {
         self.queue.answered(input.answers, input.now);
     }
 
-    /// Finds the pool of every node anew.
+    /// Assigns every node to its pool again.
     fn regroup(&mut self, input: &Input<'_>) {
         self.pools.clear();
         self.pool_of.clear();
@@ -82,7 +82,7 @@ impl NodeController {
         }
     }
 
-    /// Tells at once in the control plane's pool what its nodes' annotations say.
+    /// Publishes annotation changes of control-plane nodes as Events about their pool, without delay.
     fn tell_of_annotations(&mut self, input: &Input<'_>) -> Vec<Write> {
         let mut writes = Vec::new();
         let Some(pool) = input.view.get(&MACHINE_CONFIG_POOLS, "", membership::MASTER) else { return writes };
@@ -99,11 +99,11 @@ impl NodeController {
         writes
     }
 
-    /// Takes in what a node looks like now; its pools look again if that counts.
+    /// Updates the state of a node, and queues its pools if it changed.
     fn notice_node(&mut self, name: &str, input: &Input<'_>) {
         let found = input.view.get(&NODES, "", name);
         let pools = membership::pools(input.view);
-        // One that several pools want belongs to none.
+        // A node that several pools select belongs to none.
         let pool = found.and_then(|node| membership::pool_of(node, &pools).ok().flatten());
         let before = self.pool_of.get(name).cloned();
         if before.as_deref() != pool
@@ -124,7 +124,7 @@ impl NodeController {
     }
 }
 
-/// The nodes whose turn it is.
+/// The nodes to update next.
 fn choose<'a>(pool: &Object, members: &'a Members, target: &str, view: &'a View) -> Turn<'a> {
     let told = if pool.name() == "arbiter" { &Value::Null } else { &pool["spec"]["maxUnavailable"] };
     let Some(max) = choice::max_unavailable(told, members.len()) else { return Turn::default() };
@@ -132,7 +132,7 @@ fn choose<'a>(pool: &Object, members: &'a Members, target: &str, view: &'a View)
     choice::choose(members, target, max, deferred)
 }
 
-/// The node that the machine-config operator runs on.
+/// The node of the machine-config operator.
 fn operator_node(view: &View) -> Option<&str> {
     view.list_in(&PODS, NAMESPACE)
         .find(|pod| pod.label("k8s-app") == Some("machine-config-operator"))
@@ -144,14 +144,14 @@ fn set_target(node: &str, target: &str) -> Write {
     Write::merge_patch(&NODES, "", node, patch)
 }
 
-/// Tells a node's daemon the topology of the control plane, where that is known.
+/// The write of the control plane's topology to a node, if it is known.
 fn tell_topology(node: &str, view: &View) -> Option<Write> {
     let topology = view.get(&INFRASTRUCTURES, "", "cluster")?.text("/status/controlPlaneTopology");
     let patch = json!({ "metadata": { "annotations": { (CONTROL_PLANE_TOPOLOGY): topology } } });
     (!topology.is_empty()).then(|| Write::merge_patch(&NODES, "", node, patch))
 }
 
-/// Puts the taint of nodes that wait on a node, or takes it off.
+/// The write that adds or removes the taint of nodes that wait for their update.
 fn mark(name: &str, member: &Member, target: &str, view: &View) -> Option<Write> {
     let waits = member.desired != target;
     if waits == member.tainted {
@@ -177,13 +177,13 @@ fn targeted(chosen: &[&str], target: &str) -> Option<Notice> {
     Some(Notice::normal("SetDesiredConfig", message))
 }
 
-/// What is told of the node on which the operator runs, while others go first.
+/// The Event about the operator's node while others go first.
 fn deferring(node: &str) -> Notice {
     let message = format!("Deferring update of machine config operator node {node}");
     Notice::normal("DeferringOperatorNodeUpdate", message)
 }
 
-/// What is told of a node of the control plane whose daemon or target says something else.
+/// The Events about changed annotations of a control-plane node.
 fn annotated(change: &Change) -> Vec<Notice> {
     let Some(old) = &change.old else { return Vec::new() };
     let told = |object: &Object, key: &str| object.annotation(key).unwrap_or_default().to_owned();
@@ -196,7 +196,7 @@ fn annotated(change: &Change) -> Vec<Notice> {
     moved.collect()
 }
 
-/// What is told when a pool begins and when it is through.
+/// The Event when the update of a pool starts or completes.
 fn turn(pool: &Object, status: &Value, target: &str) -> Option<Notice> {
     let is = |kind: &str| {
         let list = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);

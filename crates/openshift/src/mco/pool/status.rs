@@ -1,4 +1,4 @@
-//! What a pool says of its nodes.
+//! The status of a MachineConfigPool.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use super::{certificates, conditions};
 use crate::manifests::Line;
 use crate::mco::node::Member;
 
-/// From this minor on `Degraded` says what `NodeDegraded` says.
+/// From this minor on `Degraded` has the message of `NodeDegraded`.
 const DEGRADED_TELLS: Line = (4, 19);
-/// From this minor on the status tells of pinned image sets.
+/// From this minor on the status includes pinned image sets.
 const PINNED_IMAGES: Line = (4, 20);
-/// From this minor on a degraded node is told of twice: as its MachineConfigNode has it, and as the node itself has it.
+/// From this minor on a degraded node is reported twice: from its MachineConfigNode and from its annotations.
 const TELLS_TWICE: Line = (4, 21);
 
-/// How many nodes of a pool are how far.
+/// The numbers of nodes in a pool by state.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::mco) struct Counts {
     total: usize,
@@ -93,7 +93,7 @@ pub(in crate::mco) fn status(
         conditions::set(&mut list, &told, now);
     }
     status["conditions"] = Value::Array(list);
-    // An older definition drops them; that alone is no reason to tell them again.
+    // An older CRD drops these entries. That alone must not cause another write.
     if status["certExpirys"].is_null()
         && status != pool["status"]
         && let Some(expirys) = certificates::expirys(line, now)
@@ -118,13 +118,13 @@ fn progress(counts: &Counts, config: &str, paused: bool) -> [Condition; 2] {
     ]
 }
 
-/// The nodes that tell why they are degraded, in order of their names.
+/// The condition NodeDegraded with the reasons of degraded nodes, sorted by name.
 fn node_degraded(members: &BTreeMap<String, Member>, line: Line) -> Condition {
     let degraded: Vec<_> = members.iter().filter(|(_, member)| member.degraded).collect();
     if degraded.is_empty() {
         return Condition::new("NodeDegraded", "False", "", "");
     }
-    // The first node of which nothing is told ends the list of those that are.
+    // The entries from MachineConfigNodes end at the first node without such a condition.
     let told = members.iter().map_while(|(name, member)| Some((name, member.failure.as_ref()?)));
     let twice = told.filter(|(_, failure)| line >= TELLS_TWICE && !failure.is_empty());
     let reasons = degraded.iter().map(|(name, member)| (*name, &member.reason));
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE};
 
-    /// A node with these annotations: what it has, what it shall have, its state and its reason.
+    /// A node with these annotations: current and desired config, state and reason.
     fn node((current, desired, state, reason): (&str, &str, &str, &str)) -> Member {
         let node = Object::new(json!({
             "metadata": { "annotations": {
@@ -166,7 +166,7 @@ mod tests {
         Member::of(&node, Some(failure))
     }
 
-    /// `total/updated/ready/unavailable/degraded` and the conditions of a pool on its way to `b`.
+    /// `total/updated/ready/unavailable/degraded` and the conditions of a pool whose target is `b`.
     fn told(nodes: &[(&str, &str, &str, &str)], paused: bool, line: Line) -> (String, Vec<String>) {
         let members = nodes.iter().enumerate().map(|(index, of)| (format!("w{index}"), node(*of))).collect();
         let pool = Object::new(json!({
@@ -192,7 +192,7 @@ mod tests {
     const WELL: [&str; 2] = ["NodeDegraded=False", "Degraded=False"];
 
     #[test]
-    fn a_pool_counts_its_nodes_from_the_first_to_the_last() {
+    fn counts_the_nodes_of_a_pool_during_an_update() {
         let updating =
             [WELL[0], WELL[1], "Updated=False", "Updating=True  All nodes are updating to MachineConfig b"];
         for (nodes, counts) in [
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn degraded_nodes_are_named_with_their_reasons() {
+    fn lists_degraded_nodes_with_their_reasons() {
         let nodes = [("a", "b", "Degraded", "a \"quoted\" \u{1b} text"), ("a", "b", "Degraded", ""), IDLE];
         let (seen, conditions) = told(&nodes, false, (4, 18));
         assert_eq!(seen, "3/0/0/0/2");
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_that_an_older_definition_drops_are_not_told_again_and_again() {
+    fn certificates_dropped_by_an_older_definition_cause_no_further_writes() {
         let mut pool = json!({ "metadata": {}, "spec": { "configuration": { "name": "b" } } });
         let tell =
             |pool: &Value| status(&Object::new(pool.clone()), &BTreeMap::new(), (4, 18), Time::UNIX_EPOCH);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn from_4_21_on_a_degraded_node_is_told_of_twice() {
+    fn from_4_21_on_a_degraded_node_is_reported_twice() {
         let nodes = [("a", "b", "Degraded", "full"), IDLE, ("a", "b", "Degraded", "late")];
         let twice = r#"Node w0 is reporting: "upgrade failure. full", Node w2 is reporting: "upgrade failure. late", "#;
         let once = r#"Node w0 is reporting: "full", Node w2 is reporting: "late""#;

@@ -1,4 +1,4 @@
-//! The node controller that gives nodes their turns.
+//! Tests of the node controller.
 
 use serde_json::json;
 use windtunnel_controllers::testing::Rig;
@@ -8,7 +8,7 @@ use super::*;
 
 const ROLE_LABEL: &str = "node-role.kubernetes.io/master";
 
-/// A pool of the control plane on its way from `a` to `b`, with two nodes of which the first has its turn.
+/// A control-plane pool during an update from `a` to `b`. The first of its two nodes is being updated.
 fn rig() -> Rig {
     let mut rig = Rig::new();
     for name in ["m0", "m1"] {
@@ -33,7 +33,7 @@ fn targets(rig: &Rig) -> [&str; 2] {
 }
 
 #[test]
-fn the_next_node_has_its_turn_a_while_after_the_last_one_is_done_though_that_is_told_at_once() {
+fn updates_the_next_node_after_the_debounce_but_publishes_annotation_changes_at_once() {
     let mut rig = rig();
     let done = json!({ "metadata": { "annotations": { (CURRENT_CONFIG): "b" } } });
     rig.write(&Write::merge_patch(&NODES, "", "m0", done));

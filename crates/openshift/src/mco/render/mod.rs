@@ -1,4 +1,5 @@
-//! The render controller: for each pool one MachineConfig of all that it selects, a while after the last of them changed.
+//! The render controller: merges the MachineConfigs of each pool into one, with a delay after the last
+//! change.
 
 #[cfg(test)]
 mod tests;
@@ -33,7 +34,7 @@ pub(super) struct RenderController {
 }
 
 impl RenderController {
-    /// One that has not rendered anything yet.
+    /// A controller that has rendered nothing yet.
     pub(super) fn new() -> Self {
         Self::default()
     }
@@ -47,7 +48,7 @@ impl RenderController {
         }
         for change in input.changes {
             if change.key.is(&MACHINE_CONFIG_POOLS) {
-                // Whatever it says of itself is nothing new; what it selects is.
+                // Only spec changes of a pool matter, because its status is an output.
                 let spec = |object: &Object| object["spec"].clone();
                 if change.old.as_ref().is_none_or(|old| spec(old) != spec(&change.object)) {
                     self.queue.add_at(change.key.clone(), at);
@@ -117,14 +118,14 @@ fn publish(rendered: &Rendered, pool: &Object, controller: &Object, view: &View,
     if pool["spec"]["configuration"]["name"] == rendered.name {
         writes.extend(degrade(pool, &rendered_well(), now));
     } else {
-        // Its status is written when it is known in the version that it has by this.
+        // The status is written after this change, with the pool's new resource version.
         let patch = json!({ "spec": { "configuration": rendered.reference() } });
         writes.push(Write::merge_patch(&MACHINE_CONFIG_POOLS, "", pool.name(), patch));
     }
     writes
 }
 
-/// The pool of a rendered MachineConfig that was to be created; `None`: it is the answer to another write.
+/// The pool of a rendered MachineConfig whose creation was answered. `None` for other writes.
 fn owner(answer: &Answer) -> Option<&str> {
     match &answer.write.operation {
         Operation::Create(config) if answer.write.resource == MACHINE_CONFIGS => {
@@ -134,7 +135,7 @@ fn owner(answer: &Answer) -> Option<&str> {
     }
 }
 
-/// The one MachineConfig of a pool.
+/// Renders the MachineConfig of a pool.
 fn render(pool: &Object, controller: &Object, view: &View) -> Result<Rendered, String> {
     let commit = controller.annotation(GENERATED_BY).unwrap_or_default();
     let selector = &pool["spec"]["machineConfigSelector"];
@@ -155,7 +156,7 @@ fn render(pool: &Object, controller: &Object, view: &View) -> Result<Rendered, S
     Ok(Rendered::of(pool.name(), &sources, controller.text("/spec/osImageURL")))
 }
 
-/// A selector of labels as `key=value,...`.
+/// A label selector as `key=value,...`.
 fn selector_text(selector: &Value) -> String {
     let labels = selector["matchLabels"].as_object().into_iter().flatten();
     labels
@@ -164,18 +165,18 @@ fn selector_text(selector: &Value) -> String {
         .join(",")
 }
 
-/// What a pool says whose MachineConfigs could be rendered.
+/// The condition `RenderDegraded` of a rendered pool.
 pub(super) fn rendered_well() -> Condition {
     Condition::new("RenderDegraded", "False", "", "")
 }
 
-/// `RenderDegraded` of a pool whose MachineConfigs could not be rendered.
+/// The condition `RenderDegraded` of a pool that could not be rendered.
 fn not_rendered(pool: &Object, why: &str) -> Condition {
     let message = format!("Failed to render configuration for pool {}: {why}", pool.name());
     Condition::new("RenderDegraded", "True", "", message)
 }
 
-/// Sets `RenderDegraded`, if it says something else.
+/// The write that sets `RenderDegraded`, if it differs.
 fn degrade(pool: &Object, told: &Condition, now: Time) -> Option<Write> {
     if condition::of(pool, &told.kind).map(Condition::read).as_ref() == Some(told) {
         return None;

@@ -1,4 +1,4 @@
-//! Pools whose MachineConfigs come, change and are of another controller.
+//! Tests of the render controller.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::testing::{Rig, check_recovery};
@@ -7,7 +7,7 @@ use windtunnel_core::resources::EVENTS;
 use super::*;
 use crate::mco::annotations::ROLE;
 
-/// A pool of workers, and the ControllerConfig of commit `one`, version 4.18.3.
+/// A worker pool, and the ControllerConfig of commit `one`, version 4.18.3.
 fn prepare(rig: &mut Rig) {
     configure(rig, "one", "4.18.3");
     let selector = json!({ "matchLabels": { (ROLE): "worker" } });
@@ -22,7 +22,7 @@ fn rig() -> Rig {
     rig
 }
 
-/// Another release, on the same operating system.
+/// Writes the ControllerConfig of a release. The operating system is always the same.
 fn configure(rig: &mut Rig, commit: &str, version: &str) {
     let annotations = json!({ (GENERATED_BY): commit, (RELEASE_VERSION): version });
     let metadata = json!({ "name": CONTROLLER_CONFIG, "annotations": annotations });
@@ -58,7 +58,7 @@ fn degraded(rig: &Rig) -> Option<(String, String)> {
 }
 
 #[test]
-fn five_seconds_after_the_last_change_there_is_one_for_the_pool_to_point_at() {
+fn renders_a_pool_five_seconds_after_the_last_change() {
     let mut rig = rig();
     put_source(&mut rig, "00-worker", "worker", Some("one"));
     rig.run(3);
@@ -87,7 +87,7 @@ fn five_seconds_after_the_last_change_there_is_one_for_the_pool_to_point_at() {
 }
 
 #[test]
-fn the_same_of_another_release_keeps_its_name_and_says_the_release() {
+fn another_release_with_the_same_contents_keeps_the_name_and_updates_the_annotation() {
     let mut rig = rig();
     put_source(&mut rig, "99-worker-ssh", "worker", None);
     rig.run(10);
@@ -99,7 +99,7 @@ fn the_same_of_another_release_keeps_its_name_and_says_the_release() {
 }
 
 #[test]
-fn what_an_older_controller_made_is_not_rendered_before_it_is_made_anew() {
+fn does_not_render_machineconfigs_of_an_older_controller() {
     let mut rig = rig();
     put_source(&mut rig, "00-worker", "worker", Some("one"));
     rig.run(10);
@@ -114,7 +114,7 @@ fn what_an_older_controller_made_is_not_rendered_before_it_is_made_anew() {
 }
 
 #[test]
-fn a_pool_that_selects_nothing_says_so() {
+fn a_pool_that_selects_no_machineconfig_is_degraded() {
     let mut rig = rig();
     rig.run(10);
     let message = "Failed to render configuration for pool worker: no MachineConfigs found matching selector machineconfiguration.openshift.io/role=worker";
@@ -123,7 +123,7 @@ fn a_pool_that_selects_nothing_says_so() {
 }
 
 #[test]
-fn a_controller_that_is_restarted_at_any_write_renders_the_same() {
+fn a_restart_after_any_write_does_not_change_the_rendered_configs() {
     let story = |rig: &mut Rig| {
         prepare(rig);
         put_source(rig, "00-worker", "worker", Some("one"));

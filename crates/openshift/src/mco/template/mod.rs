@@ -1,4 +1,4 @@
-//! The template controller: it writes the MachineConfigs of the built-in roles from the ControllerConfig.
+//! The template controller: writes the MachineConfigs of the built-in roles from the ControllerConfig.
 
 #[cfg(test)]
 mod tests;
@@ -17,10 +17,11 @@ use super::annotations::GENERATED_BY;
 use super::{CONTROLLER_CONFIG, membership, templates};
 use crate::world::World;
 
-/// How long filling the templates takes.
+/// How long it takes to fill the templates.
 const TAKES: SignedDuration = SignedDuration::from_secs(2);
 
-/// The template controller, with those for kubelet and registry settings; a part of the machine-config controller.
+/// The template controller together with those for kubelet and registry settings, as part of the
+/// machine-config controller.
 #[derive(Debug, Clone)]
 pub(super) struct TemplateController {
     world: Arc<World>,
@@ -29,7 +30,7 @@ pub(super) struct TemplateController {
 }
 
 impl TemplateController {
-    /// One that has not written anything yet; what the templates hold it knows by the releases of `world`.
+    /// A controller that has written nothing yet. The templates come from the releases of `world`.
     pub(super) fn new(world: Arc<World>) -> Self {
         Self { world, queue: WorkQueue::default(), started: false }
     }
@@ -49,8 +50,7 @@ impl TemplateController {
     }
 }
 
-/// Creates a MachineConfig, or brings the one that is there to what it should be. What nobody generates is the
-/// installer's: it is left alone.
+/// Creates or updates a MachineConfig. One without a generator belongs to the installer and is not updated.
 fn write(wanted: Value, view: &View) -> Option<Write> {
     let name = wanted["metadata"]["name"].as_str().unwrap_or_default();
     let Some(there) = view.get(&MACHINE_CONFIGS, "", name) else {
@@ -67,7 +67,7 @@ fn write(wanted: Value, view: &View) -> Option<Write> {
         return None;
     }
     let metadata = json!({ "annotations": { (GENERATED_BY): generated_by }, "ownerReferences": owners });
-    // What is wanted no longer has to be taken away by name.
+    // Fields that are no longer wanted must be removed explicitly.
     let spec = patch::between(&there["spec"], &wanted["spec"]).unwrap_or_else(|| wanted["spec"].clone());
     let patch = json!({ "metadata": metadata, "spec": spec });
     Some(Write::merge_patch(&MACHINE_CONFIGS, "", name, patch))

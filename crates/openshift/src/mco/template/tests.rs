@@ -1,4 +1,4 @@
-//! The MachineConfigs of one release and then another.
+//! Tests of the template controller.
 
 use semver::Version;
 use serde_json::json;
@@ -38,7 +38,7 @@ fn configs(rig: &Rig) -> Vec<&Object> {
 }
 
 #[test]
-fn both_roles_have_the_same_names_in_every_release_and_other_contents() {
+fn another_release_updates_the_machineconfigs_under_the_same_names() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.run(10);
@@ -62,7 +62,7 @@ fn both_roles_have_the_same_names_in_every_release_and_other_contents() {
 }
 
 #[test]
-fn what_somebody_added_to_the_keys_of_the_installer_stays() {
+fn keeps_changes_of_the_installers_ssh_config() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     configure(&mut rig, "4.17.3");
@@ -76,7 +76,7 @@ fn what_somebody_added_to_the_keys_of_the_installer_stays() {
 }
 
 #[test]
-fn one_that_lost_its_spec_gets_it_again() {
+fn restores_a_machineconfig_that_lost_its_spec() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     rig.put(&MACHINE_CONFIGS, json!({ "metadata": { "name": "00-worker" } }));
@@ -87,7 +87,7 @@ fn one_that_lost_its_spec_gets_it_again() {
 }
 
 #[test]
-fn kernels_are_told_the_version_of_control_groups_that_is_asked_for() {
+fn sets_the_kernel_arguments_of_the_cgroup_mode() {
     let mut rig = Rig::new();
     prepare(&mut rig);
     configure(&mut rig, "4.18.3");
@@ -114,7 +114,7 @@ fn kernels_are_told_the_version_of_control_groups_that_is_asked_for() {
 }
 
 #[test]
-fn a_controller_that_is_restarted_at_any_write_ends_with_the_same() {
+fn a_restart_after_any_write_does_not_change_the_machineconfigs() {
     let story = |rig: &mut Rig| {
         prepare(rig);
         configure(rig, "4.17.3");

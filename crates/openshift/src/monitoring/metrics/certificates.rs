@@ -1,4 +1,4 @@
-//! By whose certificate the cluster-version operator serves, and whom Prometheus trusts to sign it.
+//! The serving certificate of the cluster-version operator, and whether Prometheus trusts its signer.
 
 use windtunnel_controllers::counter::Counter;
 use windtunnel_core::resources::CONFIG_MAPS;
@@ -6,16 +6,17 @@ use windtunnel_core::{Key, View};
 
 use crate::certificate::{BUNDLE_KEY, Certificate};
 
-/// What who connects to the operator sees of its certificate: 1 for the key that signed it. It is no metric.
+/// An internal counter about the operator's serving certificate: 1 for the key that signed it. It is not
+/// exported as a metric.
 pub(crate) const SERVING_CERTIFICATE: &str = "serving_certificate";
 
-/// The ConfigMap with the certificates of those whom Prometheus trusts to sign others.
+/// Namespace and name of the ConfigMap with the CA certificates that Prometheus trusts.
 const BUNDLE: (&str, &str) = ("openshift-monitoring", "serving-certs-ca-bundle");
 /// The Secret with the operator's certificate.
 pub(crate) const CERTIFICATE: &str = "cluster-version-operator-serving-cert";
 
-/// Whether Prometheus trusts the certificate by which the operator serves: whoever signed it is in its bundle. Without a certificate
-/// there is nobody in the cluster who signs, and nothing to look at.
+/// Returns whether Prometheus trusts the operator's serving certificate, because its bundle contains the
+/// signer. A cluster without such certificates has no signer, and everything is trusted.
 pub(super) fn is_trusted(view: &View, counters: &[Counter]) -> bool {
     let mut served = certificates_served(counters).peekable();
     if served.peek().is_none() {
@@ -27,7 +28,7 @@ pub(super) fn is_trusted(view: &View, counters: &[Counter]) -> bool {
     served.all(|signer| trusted.iter().any(|one| one.key == *signer))
 }
 
-/// The keys that signed what the operator's processes serve by.
+/// The keys that signed the serving certificates of the operator's processes.
 pub(in crate::monitoring) fn certificates_served(counters: &[Counter]) -> impl Iterator<Item = &String> {
     let served = counters.iter().filter(|one| one.metric == SERVING_CERTIFICATE && one.count > 0);
     served.filter_map(|one| one.labels.get("signer"))

@@ -1,28 +1,29 @@
-//! A change of an object, whose states are compared once for all who ask what comes of it.
+//! A change of an object with the difference of its conditions, which is computed once for all rules.
 
 use std::cell::OnceCell;
 
 use serde_json::Value;
 use windtunnel_core::{Change, ChangeKind, Object, condition, text_of};
 
-/// A change, with what its states say otherwise.
+/// A change, with the difference of its states.
 pub(in crate::monitoring) struct Compared<'a> {
     pub(super) change: &'a Change,
     conditions: OnceCell<[Vec<&'a Value>; 2]>,
 }
 
 impl<'a> Compared<'a> {
-    /// A change that nobody has looked at yet.
+    /// A change whose difference is not computed yet.
     pub(in crate::monitoring) fn of(change: &'a Change) -> Self {
         Self { change, conditions: OnceCell::new() }
     }
 
-    /// The state before, if the object was there before and is now.
+    /// The previous state, if the object was modified.
     pub(super) fn before(&self) -> Option<&'a Object> {
         self.change.old.as_ref().filter(|_| self.change.kind == ChangeKind::Modified)
     }
 
-    /// The conditions that only the state before has, and those that only the state now has, by type, status and reason.
+    /// The conditions that only the previous state has, and those that only the new state has, by type,
+    /// status and reason.
     pub(super) fn conditions(&self) -> &[Vec<&'a Value>; 2] {
         self.conditions.get_or_init(|| {
             let before = self.before().map_or(&[][..], |old| old.list("/status/conditions"));
@@ -32,7 +33,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// The conditions of a list that another does not have. Most stand in the same place.
+/// The conditions of a list that another list lacks. Most of them have the same position in both.
 fn without<'a>(conditions: &'a [Value], others: &[Value]) -> Vec<&'a Value> {
     let is_there = |place: usize, condition: &Value| {
         others.get(place).is_some_and(|other| say_the_same(condition, other))

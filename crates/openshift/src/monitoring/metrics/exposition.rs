@@ -1,4 +1,4 @@
-//! The cluster-version operator's metrics as its `/metrics` writes them: the text format of Prometheus.
+//! The `/metrics` page of the cluster-version operator in the text format of Prometheus.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::promql::{Sample, Taken};
 /// The `Content-Type` of the text format.
 pub const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What the operator exports at a moment, by the cluster's objects and what it has counted.
+/// The operator's metrics at a moment, from the cluster's objects and its counters.
 pub fn exposition(view: &View, counted: Counted<'_>, now: Time) -> String {
     let moment = Moment { counted, operator_runs: true, ..Moment::of(view, now) };
     let mut families: Vec<&Family> = FAMILIES.iter().collect();
@@ -34,7 +34,7 @@ pub fn exposition(view: &View, counted: Counted<'_>, now: Time) -> String {
 /// Name, type and help.
 type Family = (&'static str, &'static str, &'static str);
 
-/// What the operator itself exports; whether it answers (`up`) is told of by who asks.
+/// The metrics that the operator exports itself. `up` is missing because the scraper adds it.
 const FAMILIES: &[Family] = &[
     (
         "cluster_version",
@@ -78,7 +78,7 @@ const FAMILIES: &[Family] = &[
     ("cluster_installer", "gauge", "How the cluster was installed."),
 ];
 
-/// One line. The labels that a scrape adds are not the operator's own.
+/// One line, without the labels that a scrape adds.
 fn line(name: &str, sample: &Sample) -> String {
     let own = sample.labels.iter().filter(|(label, _)| operator::TARGET.iter().all(|(of, _)| of != label));
     let labels: Vec<String> = own.map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_metric_of_the_operator_is_exported() {
+    fn exports_every_metric_of_the_operator() {
         let mut exported: Vec<&str> = FAMILIES.iter().map(|(name, ..)| *name).chain(["up"]).collect();
         let mut known: Vec<&str> = operator::METRICS.iter().map(|(name, ..)| *name).collect();
         exported.sort_unstable();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_stand_below_their_family_without_the_labels_of_a_scrape() {
+    fn samples_follow_their_help_and_type_without_scrape_labels() {
         let object = Object::new(json!({
             "metadata": { "name": "version" },
             "spec": { "channel": "stable-\"4\"" },

@@ -1,4 +1,4 @@
-//! What the parts of the machine-config operator export, as far as their alerts ask for it.
+//! Metrics of the machine-config operator's components, as far as their alerts use them.
 
 use windtunnel_controllers::counter::Counter;
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
@@ -8,27 +8,27 @@ use super::Moment;
 use crate::mco::{DRAIN_ERRORS, KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS, contested};
 use crate::promql::Taken;
 
-/// What they keep in memory, of which no change of the API tells.
+/// The metrics that the components count in memory, which do not follow from API objects.
 pub(in crate::monitoring) const COUNTED: [&str; 4] =
     [DRAIN_ERRORS, KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS];
 
-/// Nodes that have the labels of several pools, of which one was chosen: 1.
+/// The metric of nodes that several pools select, one of which was chosen: 1.
 const POOL_ALERT: &str = "mcc_pool_alert";
 
-/// What a scrape adds to the samples of the controller.
+/// The labels that a scrape of the controller adds.
 const CONTROLLER: &[(&str, &str)] = &[
     ("job", "machine-config-controller"),
     ("namespace", "openshift-machine-config-operator"),
     ("endpoint", "metrics"),
 ];
-/// The same of daemons.
+/// The labels that a scrape of a daemon adds.
 const DAEMON: &[(&str, &str)] = &[
     ("job", "machine-config-daemon"),
     ("namespace", "openshift-machine-config-operator"),
     ("endpoint", "metrics"),
 ];
 
-/// Hands out the samples of a metric; false if they have no such metric.
+/// Collects the samples of a metric. Returns false for unknown metrics.
 pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) -> bool {
     match metric {
         POOL_ALERT => {
@@ -43,12 +43,12 @@ pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) 
     true
 }
 
-/// Whether changes of objects of this kind may lead to other samples of a metric.
+/// Returns whether objects of this kind can affect a metric.
 pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
     metric == POOL_ALERT && (kind.is(&NODES) || kind.is(&MACHINE_CONFIG_POOLS))
 }
 
-/// Whether a change may lead to other samples of a metric; what is counted in memory is told by [`counters`].
+/// Returns whether a change can affect a metric. For metrics that are counted in memory see [`counters`].
 pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
     let differs = |pointer: &str| {
         let old = change.old.as_ref().filter(|_| change.kind == ChangeKind::Modified);
@@ -59,12 +59,12 @@ pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
             || change.key.is(&MACHINE_CONFIG_POOLS) && differs("/spec/nodeSelector"))
 }
 
-/// What of the counters is theirs.
+/// The counters of these components.
 pub(in crate::monitoring) fn counters(all: &[Counter]) -> impl Iterator<Item = &Counter> {
     all.iter().filter(|counter| is_counted(counter.metric))
 }
 
-/// Whether a metric of theirs is kept in memory.
+/// Returns whether these components count a metric in memory.
 pub(in crate::monitoring) fn is_counted(metric: &str) -> bool {
     COUNTED.contains(&metric)
 }

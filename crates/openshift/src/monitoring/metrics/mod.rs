@@ -1,4 +1,4 @@
-//! Metrics by name, made of the objects of a cluster.
+//! Metrics by name, computed from the objects of a cluster.
 
 mod certificates;
 mod compared;
@@ -25,31 +25,30 @@ pub use transitions::Transitions;
 /// The metrics of a cluster at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment<'a> {
-    /// The cluster's objects.
     pub(super) view: &'a View,
-    /// The moment.
+    /// The time.
     pub(super) now: Time,
-    /// Whether the cluster-version operator runs, and so exports metrics.
+    /// Whether the cluster-version operator runs and exports metrics.
     pub(super) operator_runs: bool,
-    /// Whether it is trusted by who asks it for them.
+    /// Whether the scraper trusts the operator's serving certificate.
     pub(super) is_trusted: bool,
-    /// What was counted.
+    /// The values of counters.
     pub(super) counted: Counted<'a>,
-    /// What others export.
+    /// Samples of other exporters, defined by the user.
     pub(super) given: &'a [Sample],
 }
 
-/// What was counted up to a moment, which objects do not tell.
+/// Values that do not follow from API objects.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counted<'a> {
-    /// Transitions of conditions, where they are known.
+    /// Transitions of conditions, if they are known.
     pub transitions: Option<&'a Transitions>,
-    /// What components have counted themselves.
+    /// The counters of components.
     pub counters: &'a [Counter],
 }
 
 impl Counted<'_> {
-    /// Hands out what components keep in their memory of one metric; a scrape adds the labels of the target.
+    /// Collects the counters of one metric, with the labels of the scraped `target`.
     fn collect(&self, metric: &str, target: &[(&str, &str)], taken: &mut Taken<'_>) {
         for counter in self.counters.iter().filter(|counter| counter.metric == metric) {
             let labels: Vec<(&str, &str)> =
@@ -60,13 +59,14 @@ impl Counted<'_> {
 }
 
 impl<'a> Moment<'a> {
-    /// A moment of a cluster.
+    /// The metrics of a cluster without counters.
     pub(super) fn of(view: &'a View, now: Time) -> Self {
         let (counted, given) = (Counted::default(), &[]);
         Self { view, now, operator_runs: operator::runs(view), is_trusted: true, counted, given }
     }
 
-    /// As Prometheus sees it: what was counted, and whether who tells that is trusted.
+    /// The metrics as Prometheus scrapes them: with counters, and with the trust in the operator's
+    /// certificate.
     pub(super) fn scraped(view: &'a View, now: Time, counted: Counted<'a>) -> Self {
         let mut moment = Self { counted, ..Self::of(view, now) };
         moment.is_trusted = certificates::is_trusted(view, counted.counters);
@@ -92,14 +92,14 @@ impl Metrics for Moment<'_> {
     }
 }
 
-/// Whether any change of an object of this kind may lead to other samples of a metric.
+/// Returns whether objects of this kind can affect a metric.
 pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
     operator::concerns(metric, kind)
         .unwrap_or_else(|| machine_config::concerns(metric, kind) || objects::concerns(metric, kind))
 }
 
-/// Whether a change of the cluster may lead to other samples that a selector takes, of which these labels alone count where
-/// some are given.
+/// Returns whether a change can affect the samples of a selector. If labels are given, only these are
+/// compared.
 pub(super) fn is_touched(selector: &Selector, labels: Option<&[String]>, compared: &Compared<'_>) -> bool {
     let (metric, change) = (selector.metric(), compared.change);
     operator::is_touched(selector, labels, compared)

@@ -1,5 +1,5 @@
-//! What others than the cluster-version operator export of objects: kube-state-metrics, the kube-apiserver, and the
-//! operators of OpenShift's configuration.
+//! Metrics about objects from exporters other than the cluster-version operator: kube-state-metrics, the
+//! kube-apiserver, and operators of OpenShift's configuration.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View};
 use super::{count, truth};
 use crate::promql::Taken;
 
-/// A kind that no component of ours reads.
+/// No simulated component reads this kind.
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 
-/// Hands out the samples of a metric; none of one that nothing here exports.
+/// Collects the samples of a metric. An unknown metric has none.
 pub(super) fn collect(metric: &str, view: &View, taken: &mut Taken<'_>) {
     match metric {
         "cluster_infrastructure_provider" => infrastructure(view, taken),
@@ -26,7 +26,7 @@ pub(super) fn collect(metric: &str, view: &View, taken: &mut Taken<'_>) {
     }
 }
 
-/// Whether changes of objects of this kind may lead to other samples of a metric.
+/// Returns whether objects of this kind can affect a metric.
 pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
     match metric {
         "cluster_infrastructure_provider" => kind.is(&INFRASTRUCTURES),
@@ -39,7 +39,8 @@ pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
     }
 }
 
-/// Whether a change may lead to other samples of a metric. What only counts or names objects is the same however they change.
+/// Returns whether a change can affect a metric. Modifications do not affect metrics that only count or list
+/// objects.
 pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
     let counts = ["apiserver_storage_objects", "kube_configmap_info", "kube_secret_info"].contains(&metric);
     (change.kind != ChangeKind::Modified || !counts) && concerns(metric, &change.key)
@@ -91,7 +92,7 @@ fn node_roles(view: &View, taken: &mut Taken<'_>) {
     }
 }
 
-/// Labels become `label_<name>`, with `_` for what metrics' labels cannot hold.
+/// Labels become `label_<name>`. Characters that are invalid in metric labels become `_`.
 fn node_labels(view: &View, taken: &mut Taken<'_>) {
     let plain = |name: &str| -> String {
         name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()

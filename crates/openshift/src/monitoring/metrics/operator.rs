@@ -1,5 +1,6 @@
-//! What the cluster-version operator exports (`pkg/cvo/metrics.go`), as far as the API tells it: the statuses of
-//! ClusterVersion and ClusterOperators, and how the cluster was installed. It is there while the operator runs.
+//! Metrics of the cluster-version operator (`pkg/cvo/metrics.go`), as far as they follow from the API: the
+//! statuses of ClusterVersion and ClusterOperators, and the installation method. They exist while the
+//! operator runs.
 
 use serde_json::Value;
 use windtunnel_core::clock::parse_rfc3339;
@@ -15,17 +16,18 @@ use crate::promql::{Selector, Taken};
 pub(super) const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
 
-/// What the operator counts itself: manifests of its pass, and attempts to apply one that failed.
+/// Metrics that the operator counts in memory: manifests of its pass, and failed attempts to apply a
+/// manifest.
 pub(crate) const PAYLOAD: &str = "cluster_version_payload";
 pub(crate) const PAYLOAD_ERRORS: &str = "cluster_operator_payload_errors";
 
-/// What a scrape adds to each sample of the operator (its ServiceMonitor).
+/// The labels that a scrape adds to the operator's samples, by its ServiceMonitor.
 pub(super) const TARGET: &[(&str, &str)] = &[("job", JOB), ("namespace", NAMESPACE), ("endpoint", "metrics")];
 
-/// Hands out the samples of a metric of the operator; false if it has no such metric.
+/// Collects the samples of an operator metric. Returns false for unknown metrics.
 pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) -> bool {
     let Some((name, collect, _)) = METRICS.iter().find(|(name, ..)| *name == metric) else { return false };
-    // Whether a target answers is told of by who asks it.
+    // The scraper sets `up`, even if the operator does not run.
     if moment.operator_runs || *name == "up" {
         collect(moment, taken);
     }
@@ -39,22 +41,21 @@ fn up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     }
 }
 
-/// Whether a pod of the operator is asked for its metrics, and answers.
+/// Returns whether Prometheus scrapes a pod of the operator successfully.
 pub(super) fn runs(view: &View) -> bool {
     scheme(view).is_some_and(|scheme| pods(view).into_iter().any(|pod| answers(pod, scheme)))
 }
 
-/// Whether a metric is one of the operator's.
 pub(in crate::monitoring) fn is_exported(metric: &str) -> bool {
     METRICS.iter().any(|(name, ..)| *name == metric)
 }
 
-/// Whether a pod answers to who asks by this scheme: metrics are served by HTTPS alone.
+/// Returns whether a pod answers a scrape by this scheme. Metrics are only served over HTTPS.
 fn answers(pod: &Object, scheme: &str) -> bool {
     pod.text("/status/phase") == "Running" && scheme == "https"
 }
 
-/// The scheme by which Prometheus asks; `None` where no ServiceMonitor leads to the operator's Service.
+/// The scheme of scrapes. `None` if no ServiceMonitor selects the operator's Service.
 fn scheme(view: &View) -> Option<&str> {
     let service = view.get(&SERVICES, NAMESPACE, JOB)?;
     let selects = |monitor: &&Object| {
@@ -66,10 +67,10 @@ fn scheme(view: &View) -> Option<&str> {
     Some(endpoint["scheme"].as_str().unwrap_or("http"))
 }
 
-/// Whether changes of objects of this kind may lead to other samples of a metric of the operator, or to another target; `None` if
-/// it has no such metric.
+/// Returns whether objects of this kind can affect an operator metric or the scraped target. `None` for
+/// unknown metrics.
 pub(super) fn concerns(metric: &str, kind: &Key) -> Option<bool> {
-    // What `moves_target` looks at.
+    // The kinds in `moves_target`.
     const OF_TARGET: [Resource; 4] = [PODS, SERVICES, SERVICE_MONITORS, CONFIG_MAPS];
     let (_, _, source) = METRICS.iter().find(|(name, ..)| *name == metric)?;
     let of_source = match source {
@@ -79,8 +80,8 @@ pub(super) fn concerns(metric: &str, kind: &Key) -> Option<bool> {
     Some(of_source.iter().chain(&OF_TARGET).any(|resource| kind.is(resource)))
 }
 
-/// Whether a change may lead to other samples that a selector takes of a metric of the operator; `None` if it has no such
-/// metric.
+/// Returns whether a change can affect the samples of a selector of an operator metric. `None` for unknown
+/// metrics.
 pub(super) fn is_touched(
     selector: &Selector,
     labels: Option<&[String]>,
@@ -97,7 +98,8 @@ pub(super) fn is_touched(
     Some(touches || moves_target(change))
 }
 
-/// Whether a selector takes other samples of an object than before. Where labels are given, nothing else of samples counts.
+/// Returns whether the samples of a selector differ between two states of an object. If labels are given,
+/// only these are compared.
 fn differs(
     selector: &Selector,
     labels: Option<&[String]>,
@@ -137,7 +139,7 @@ fn differs(
     samples(old, gone) != samples(new, come)
 }
 
-/// Whether a change may lead Prometheus to another pod, or to none.
+/// Returns whether a change can affect which pod Prometheus scrapes.
 fn moves_target(change: &Change) -> bool {
     if !change.key.is(&PODS) {
         return change.key.is(&SERVICES)
@@ -153,29 +155,29 @@ fn moves_target(change: &Change) -> bool {
 
 pub(super) type Collect = fn(&Moment<'_>, &mut Taken<'_>);
 
-/// Hands out samples of one object.
+/// Collects samples of one object.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CollectOf {
-    /// Those of whether it is available, in which version.
+    /// Samples about availability and version.
     Availability(fn(&Object, &mut Taken<'_>)),
-    /// Those of one of its conditions, by the object's name.
+    /// Samples of one condition, with the object's name.
     Condition(fn(&str, &Value, &mut Taken<'_>)),
 }
 
-/// What samples are made of.
+/// The source of a metric.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// The objects of some kinds together.
+    /// All objects of some kinds together.
     Kinds(&'static [Resource]),
-    /// Each object of some kinds by itself: its name, its versions, and what its conditions say.
+    /// Each object of some kinds separately: its name, its versions and its conditions.
     Each(&'static [Resource], CollectOf),
-    /// What components count in their memory, which any change may tell of.
+    /// Counters of components in memory. Any change can affect them.
     Memory,
 }
 
 const OF_CLUSTER_VERSION: Source = Source::Kinds(&[CLUSTER_VERSIONS]);
 
-/// The metrics, what makes their samples, and of what.
+/// Name, function and source of each metric.
 pub(super) const METRICS: &[(&str, Collect, Source)] = &[
     ("up", up, Source::Kinds(&[])),
     ("cluster_version", cluster_version, OF_CLUSTER_VERSION),
@@ -200,14 +202,14 @@ pub(super) fn offer(taken: &mut Taken<'_>, labels: &[(&str, &str)], value: f64) 
     taken.offer_of(labels, TARGET, value);
 }
 
-/// The pods that the operator's Service leads to.
+/// The pods of the operator's Service.
 fn pods(view: &View) -> Vec<&Object> {
     let mut pods = Vec::new();
     pods.extend(view.list_in(&PODS, NAMESPACE).filter(|pod| is_operator(pod)));
     pods
 }
 
-/// Whether a pod is one of them.
+/// Returns whether a pod belongs to the operator.
 pub(super) fn is_operator(pod: &Object) -> bool {
     pod.namespace() == NAMESPACE && pod["metadata"]["labels"]["k8s-app"] == JOB
 }
@@ -220,8 +222,8 @@ fn seconds(value: &Value, field: &str) -> f64 {
     parse_rfc3339(text(value, field)).map_or(0.0, |at| number(at.as_second()))
 }
 
-/// `cluster_version` by type: what runs, what is wanted, what goes wrong, what was done last and what the cluster was
-/// born with. The value is when that began.
+/// `cluster_version` by type: current, updating, desired, failure, completed, cluster and initial. The value
+/// is the time when that started.
 fn cluster_version(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
     let (history, desired) = (object.list("/status/history"), &object["status"]["desired"]);
@@ -268,7 +270,7 @@ fn capabilities(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     }
 }
 
-/// Since when each condition of a conditional update is what it is.
+/// The transition time of each condition of a conditional update.
 fn conditional_updates(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
     for update in object.list("/status/conditionalUpdates") {
@@ -284,7 +286,8 @@ fn conditional_updates(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     }
 }
 
-/// When updates were last retrieved. The API tells only since when they cannot be: where they can, that is now.
+/// The time of the last successful update retrieval. The API only has the time of a failure, so the value is
+/// the current time if retrieval works.
 fn retrieval(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
     let value = match condition::of(object, "RetrievedUpdates") {
@@ -295,12 +298,12 @@ fn retrieval(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     offer(taken, &[("name", "")], value);
 }
 
-/// How many manifests of the payload the pass over it has applied, and how many it has not.
+/// The numbers of applied and pending manifests in the current pass.
 fn payload(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     moment.counted.collect(PAYLOAD, TARGET, taken);
 }
 
-/// Whether risks of updates apply: 1 and 0, and -1 where that is not known.
+/// Whether risks of updates apply: 1, 0, or -1 if unknown.
 fn risks(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
     for risk in object.list("/status/conditionalUpdateRisks") {
@@ -319,7 +322,7 @@ fn operators_up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     moment.view.list(&CLUSTER_OPERATORS).for_each(|operator| up_of(operator, taken));
 }
 
-/// Whether an operator is available; one that does not tell is not.
+/// Whether an operator is available. Without the condition it is not.
 fn up_of(operator: &Object, taken: &mut Taken<'_>) {
     let available = condition::of(operator, "Available");
     let up = truth(available.is_some_and(|condition| condition["status"] == "True"));
@@ -342,12 +345,12 @@ fn transitions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     }
 }
 
-/// How many attempts to apply a manifest failed, by the version of the payload.
+/// The number of failed attempts to apply a manifest, by the version of the payload.
 fn payload_errors(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     moment.counted.collect(PAYLOAD_ERRORS, TARGET, taken);
 }
 
-/// Those of ClusterVersion count as an operator's called `version`.
+/// The conditions of ClusterVersion count as those of an operator named `version`.
 fn operator_conditions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     let objects = moment.view.list(&CLUSTER_OPERATORS).chain(the_cluster_version(moment));
     for object in objects {
@@ -356,7 +359,7 @@ fn operator_conditions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     }
 }
 
-/// A condition of an operator; Unknown ones are left out.
+/// A condition of an operator, unless its status is Unknown.
 fn condition_of(name: &str, condition: &Value, taken: &mut Taken<'_>) {
     let status = text(condition, "status");
     let holds = truth(status == "True");
@@ -370,7 +373,7 @@ fn condition_of(name: &str, condition: &Value, taken: &mut Taken<'_>) {
     }
 }
 
-/// By the ConfigMap that the installer leaves.
+/// The installation method, from the installer's ConfigMap.
 fn installer(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     let left = |name| moment.view.get(&CONFIG_MAPS, "openshift-config", name);
     let found = left("openshift-install");

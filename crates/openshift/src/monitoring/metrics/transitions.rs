@@ -1,4 +1,4 @@
-//! How often conditions of ClusterOperators became something else, which the cluster-version operator counts in its memory.
+//! Transitions of ClusterOperator conditions, which the cluster-version operator counts in memory.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use windtunnel_core::{Change, ChangeKind, condition, text_of};
 use super::{number, operator};
 use crate::promql::Taken;
 
-/// The counts since the operator's pod was made, by operator and condition.
+/// The counts since the operator's pod was created, by operator and condition.
 #[derive(Debug, Clone, Default)]
 pub struct Transitions {
     counts: BTreeMap<(String, String), u32>,
 }
 
 impl Transitions {
-    /// Whether a change may be counted, or end what was.
+    /// Returns whether a change can affect the counts.
     pub fn are_touched_by(change: &Change) -> bool {
         change.key.is(&CLUSTER_OPERATORS) || change.key.is(&PODS) && change.kind == ChangeKind::Deleted
     }
 
-    /// Takes a change of the cluster in. What the operator counted goes with its pod.
+    /// Counts the transitions in a change. The counts are reset when the operator's pod is deleted.
     pub fn notice(&mut self, change: &Change) {
         if change.key.is(&PODS) && change.kind == ChangeKind::Deleted && operator::is_operator(&change.object)
         {
@@ -41,7 +41,7 @@ impl Transitions {
         }
     }
 
-    /// Hands out `cluster_operator_condition_transitions`.
+    /// Collects `cluster_operator_condition_transitions`.
     pub(super) fn collect(&self, taken: &mut Taken<'_>) {
         for ((name, condition), count) in &self.counts {
             operator::offer(taken, &[("name", name), ("condition", condition)], number(i64::from(*count)));

@@ -1,4 +1,4 @@
-//! Alerts on a clock: pending, firing, and gone.
+//! Tests of alerts over time.
 
 use serde_json::{Value, json};
 use windtunnel_controllers::testing::Rig;
@@ -11,7 +11,7 @@ use crate::monitoring::Prometheus;
 
 const NAMESPACE: &str = "openshift-cluster-version";
 
-/// A Prometheus beside a cluster with the alerts of the cluster-version operator, which runs.
+/// A Prometheus in a cluster with the alert rules of the cluster-version operator, which runs.
 fn rig() -> Rig {
     let mut rig = Rig::new();
     let rules = manifests::objects("base").iter().find(|object| object["kind"] == "PrometheusRule").unwrap();
@@ -21,7 +21,7 @@ fn rig() -> Rig {
     rig
 }
 
-/// The operator runs, and Prometheus is led to it.
+/// Writes the running operator and the objects by which Prometheus scrapes it.
 fn put_operator(rig: &mut Rig) {
     for object in super::target() {
         rig.put(resources::of(object).unwrap(), object.clone());
@@ -62,7 +62,7 @@ fn report(rig: &mut Rig, conditions: &[(&str, &str)]) {
     rig.write(&Write::update_status(&CLUSTER_OPERATORS, operator(conditions)));
 }
 
-/// What was told, a line each.
+/// The reported alerts, one per line.
 fn told(rig: &Rig) -> Vec<&str> {
     rig.log.iter().map(String::as_str).filter(|line| line.contains(" alert ")).collect()
 }
@@ -70,7 +70,7 @@ fn told(rig: &Rig) -> Vec<&str> {
 const WELL: &[(&str, &str)] = &[("Available", "True"), ("Degraded", "False")];
 
 #[test]
-fn an_operator_that_is_away_is_told_of_after_ten_minutes_and_no_longer_when_it_is_back() {
+fn an_unavailable_operator_fires_after_ten_minutes_and_resolves_when_it_is_back() {
     let mut rig = rig();
     rig.put(&CLUSTER_OPERATORS, operator(WELL));
     rig.run(45);
@@ -89,7 +89,7 @@ fn an_operator_that_is_away_is_told_of_after_ten_minutes_and_no_longer_when_it_i
 }
 
 #[test]
-fn an_operator_that_says_nothing_is_down_and_degraded() {
+fn an_operator_without_conditions_is_down_and_degraded() {
     let mut rig = rig();
     rig.put(&CLUSTER_OPERATORS, operator(&[]));
     rig.run(3_600);
@@ -105,7 +105,7 @@ fn an_operator_that_says_nothing_is_down_and_degraded() {
 }
 
 #[test]
-fn an_alert_that_is_interrupted_begins_anew() {
+fn an_interrupted_alert_starts_over() {
     let mut rig = rig();
     rig.put(&CLUSTER_OPERATORS, operator(&[("Available", "True"), ("Degraded", "True")]));
     rig.run(1_790);
@@ -124,7 +124,7 @@ fn an_alert_that_is_interrupted_begins_anew() {
 }
 
 #[test]
-fn an_operator_that_comes_and_goes_flaps() {
+fn an_operator_that_changes_often_fires_the_flapping_alert() {
     let mut rig = rig();
     rig.put(&CLUSTER_OPERATORS, operator(WELL));
     for round in 0..24 {
@@ -137,7 +137,7 @@ fn an_operator_that_comes_and_goes_flaps() {
     assert_eq!(
         flaps,
         [
-            // Two minutes hold four scrapes, and so three changes at the most.
+            // Two minutes contain four scrapes, and so three changes at most.
             "0:02:00 alert ClusterOperatorFlapping pending",
             "0:12:00 alert ClusterOperatorFlapping firing",
             "0:13:00 alert ClusterOperatorFlapping inactive",
@@ -146,7 +146,7 @@ fn an_operator_that_comes_and_goes_flaps() {
 }
 
 #[test]
-fn an_operator_of_versions_that_is_gone_is_told_of() {
+fn a_missing_cluster_version_operator_fires_an_alert() {
     let mut rig = rig();
     rig.run(10);
     rig.write(&Write::delete_now(&PODS, NAMESPACE, "cluster-version-operator-1"));
@@ -164,7 +164,7 @@ fn an_operator_of_versions_that_is_gone_is_told_of() {
 }
 
 #[test]
-fn updates_that_cannot_be_retrieved_are_told_of_after_an_hour_unless_nobody_wants_them() {
+fn failed_update_retrieval_fires_after_an_hour_unless_there_is_no_channel() {
     let run = |reason: &str| {
         let mut rig = rig();
         let condition = json!([{
@@ -180,7 +180,7 @@ fn updates_that_cannot_be_retrieved_are_told_of_after_an_hour_unless_nobody_want
 }
 
 #[test]
-fn a_release_that_is_not_accepted_and_a_cluster_that_is_not_upgradeable_are_told_of_after_an_hour() {
+fn a_rejected_release_and_upgradeable_false_fire_after_an_hour() {
     let mut rig = rig();
     let conditions = json!([
         { "type": "ReleaseAccepted", "status": "False", "reason": "RetrievePayload" },
@@ -196,7 +196,7 @@ fn a_release_that_is_not_accepted_and_a_cluster_that_is_not_upgradeable_are_told
 }
 
 #[test]
-fn an_alert_that_says_something_else_is_told_of_again() {
+fn an_alert_with_changed_annotations_is_reported_again() {
     let mut rig = rig();
     let with = |reason: &str| {
         cluster_version(&json!([{ "type": "Upgradeable", "status": "False", "reason": reason }]))
@@ -214,7 +214,7 @@ fn an_alert_that_says_something_else_is_told_of_again() {
 }
 
 #[test]
-fn an_alert_goes_with_its_rule_and_stays_when_another_comes() {
+fn an_alert_ends_with_its_rule_and_is_kept_when_rules_are_added() {
     let mut rig = rig();
     rig.put(&CLUSTER_OPERATORS, operator(&[("Available", "False"), ("Degraded", "False")]));
     rig.run(310);
@@ -239,7 +239,7 @@ fn an_alert_goes_with_its_rule_and_stays_when_another_comes() {
 }
 
 #[test]
-fn texts_of_rules_are_filled_in_and_rules_that_cannot_be_read_are_left_out() {
+fn expands_templates_and_reports_invalid_rules() {
     let mut rig = Rig::new();
     let rule = |name: &str, expr: Value, hold: &str| {
         let text = "{{ $labels.name }} is {{$value}}, {{ humanize $value }}, \

@@ -1,4 +1,4 @@
-//! Whether the operator answers to Prometheus, by what it serves by and whom Prometheus trusts.
+//! Tests of the trust between Prometheus and the operator's serving certificate.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::promql;
 use crate::promql::parse;
 use crate::world::World;
 
-/// Whose certificates are trusted, what processes tell, and whether one answers.
+/// The trusted signers, the counters, and whether the scrape succeeds.
 type Case<'a> = (Option<&'a [&'a str]>, &'a [Counter], bool);
 
 fn served(signer: &str, count: u64) -> Counter {
@@ -21,7 +21,7 @@ fn served(signer: &str, count: u64) -> Counter {
     Counter { by: "cluster-version-operator".to_owned(), metric: SERVING_CERTIFICATE, labels, count }
 }
 
-/// How many come to a query of the operator when these signers are trusted, or no bundle is there.
+/// The number of samples of a query when these signers are trusted. `None` means that there is no bundle.
 fn found(expr: &str, trusted: Option<&[&str]>, counters: &[Counter]) -> usize {
     let mut view = cluster();
     if let Some(trusted) = trusted {
@@ -37,7 +37,7 @@ fn found(expr: &str, trusted: Option<&[&str]>, counters: &[Counter]) -> usize {
 }
 
 #[test]
-fn who_serves_by_a_certificate_of_somebody_unknown_does_not_answer() {
+fn a_certificate_of_an_untrusted_signer_fails_the_scrape() {
     let (old, new) = ([served("a", 1)], [served("a", 0), served("b", 1)]);
     let cases: [Case<'_>; 7] = [
         (None, &[], true),

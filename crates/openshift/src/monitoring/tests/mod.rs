@@ -1,4 +1,4 @@
-//! Metrics of objects, by queries of them.
+//! Tests of metrics by queries.
 
 mod alerts;
 mod certificates;
@@ -34,7 +34,7 @@ fn put(view: &mut View, resource: &Resource, namespace: &str, name: &str, mut ob
     view.apply(&Change { key, kind: ChangeKind::Added, object, old: None });
 }
 
-/// What leads Prometheus to the operator.
+/// The objects by which Prometheus scrapes the operator.
 fn target() -> impl Iterator<Item = &'static Value> {
     ["cluster-version-operator", "cluster-version-operator-monitoring"].into_iter().flat_map(payload)
 }
@@ -104,10 +104,10 @@ fn cluster() -> View {
 }
 
 #[test]
-fn metrics_are_made_of_objects() {
+fn metrics_are_computed_from_objects() {
     let view = cluster();
     let check = |query: &str, expected: bool| {
-        // As risks are written: 1 for those that fit, else 0 by something that every cluster has.
+        // Risks have this form: 1 for matching clusters, or else 0 by a metric that every cluster has.
         let risk = format!("topk(1, group({query}) or 0 * group(cluster_version))");
         assert_eq!(is_true(&risk, &view), Ok(expected), "{query}");
     };
@@ -169,12 +169,12 @@ fn the_operator_exports_nothing_while_it_does_not_run() {
     assert_eq!(come_to("cluster_operator_up"), Vec::<f64>::new());
     assert_eq!(come_to(r#"up{job="cluster-version-operator"}"#), [0.0]);
     assert_eq!(come_to(r#"kube_node_role{role="worker"}"#), [1.0]);
-    // The operator asks while it runs, whatever its pod tells.
+    // An operator that evaluates a query runs, whatever the status of its pod.
     assert_eq!(is_true("group(cluster_operator_up)", &view), Ok(true));
 }
 
 #[test]
-fn transitions_are_counted_until_the_operator_s_pod_is_gone() {
+fn transitions_are_counted_until_the_operators_pod_is_deleted() {
     let view = cluster();
     let operator = |status: &str| {
         let conditions =
@@ -208,7 +208,7 @@ fn transitions_are_counted_until_the_operator_s_pod_is_gone() {
 }
 
 #[test]
-fn what_the_operator_counted_itself_is_exported_while_it_runs() {
+fn the_operators_counters_are_exported_while_it_runs() {
     let counter = |metric, kind: Option<&str>, count| {
         let mut labels = BTreeMap::from([("version".to_owned(), "4.14.8".to_owned())]);
         labels.extend(kind.map(|kind| ("type".to_owned(), kind.to_owned())));
@@ -237,7 +237,7 @@ fn what_the_operator_counted_itself_is_exported_while_it_runs() {
 }
 
 #[test]
-fn what_others_export_stands_beside_what_is_made_of_objects() {
+fn samples_of_other_exporters_can_be_queried_too() {
     let sample = |metric: &str, name: &str, value: f64| {
         let labels = [(promql::NAME, metric), ("name", name)];
         Sample { labels: labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into(), value }
@@ -252,7 +252,7 @@ fn what_others_export_stands_beside_what_is_made_of_objects() {
 }
 
 #[test]
-fn a_query_must_come_to_one_sample_that_is_one_or_zero() {
+fn the_result_of_a_query_must_be_one_sample_of_one_or_zero() {
     let view = cluster();
     let error = |query: &str| is_true(query, &view).unwrap_err();
     assert_eq!(error("nothing"), "invalid PromQL result length must be one, but is 0");
@@ -264,7 +264,7 @@ fn a_query_must_come_to_one_sample_that_is_one_or_zero() {
 }
 
 #[test]
-fn a_selector_is_touched_by_what_changes_its_samples() {
+fn a_selector_is_touched_only_by_changes_of_its_samples() {
     let operator = |progressing: &str, degraded: &str| {
         let conditions = [("Progressing", progressing), ("Degraded", degraded)];
         let conditions = conditions.map(|(kind, status)| json!({ "type": kind, "status": status }));

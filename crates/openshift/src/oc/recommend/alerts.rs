@@ -1,4 +1,4 @@
-//! Alerts that speak against updates.
+//! Alerts that are a reason against updating.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use windtunnel_core::alert;
 use windtunnel_core::condition::Condition;
 
-/// An alert, as Prometheus' `/api/v1/alerts` tells of it. What it lacks is empty.
+/// An alert from Prometheus' `/api/v1/alerts`. Missing fields are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Alert {
     /// `firing` or `pending`.
@@ -19,13 +19,13 @@ pub struct Alert {
     pub namespace: String,
     /// Label `poddisruptionbudget`.
     pub pod_disruption_budget: String,
-    /// Whether label `openShiftUpdatePrecheck` is `true`: the alert is there to be looked at before updates.
+    /// Whether label `openShiftUpdatePrecheck` is `true`, which marks alerts to check before updates.
     pub is_precheck: bool,
     /// Annotation `summary`.
     pub summary: String,
     /// Annotation `description`.
     pub description: String,
-    /// Annotation `message`, where alerts of old have their description.
+    /// Annotation `message`, which old alerts have instead of `description`.
     pub message: String,
     /// Annotation `runbook_url`.
     pub runbook_url: String,
@@ -66,12 +66,12 @@ impl Alert {
         }
     }
 
-    /// Why it matters for updates, if it does.
+    /// Returns why the alert matters for updates, if it does.
     fn class(&self) -> Option<&'static Class> {
         CLASSES.iter().find(|class| (class.fits)(self))
     }
 
-    /// What is told of it, from its summary to its runbook.
+    /// Returns the details of the alert, from its summary to its runbook.
     fn details(&self) -> String {
         let Self { name, summary, description, message, .. } = self;
         let summary = if summary.is_empty() { name } else { summary };
@@ -105,7 +105,7 @@ struct Class {
     name: &'static str,
     fits: fn(&Alert) -> bool,
     why: &'static str,
-    /// Whether it is told that there are none.
+    /// Whether the absence of such alerts is reported.
     is_told_when_empty: bool,
 }
 
@@ -154,14 +154,15 @@ const CLASSES: &[Class] = &[
     },
 ];
 
-/// A condition that alerts make, and the name of the issue that it is.
+/// A condition derived from alerts, and the name of its issue.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Judgement {
     pub(super) condition: Condition,
     pub(super) issue: String,
 }
 
-/// What alerts say: one condition for each that matters, in their order, then one for each class without any.
+/// Derives conditions from alerts: one for each alert that matters, in their order, then one for each class
+/// without alerts.
 pub(super) fn judge(alerts: &[Alert]) -> Vec<Judgement> {
     let mut found = Vec::new();
     let mut seen = Vec::new();

@@ -1,4 +1,4 @@
-//! `oc adm upgrade recommend`: what speaks for and against updates, without asking for any.
+//! `oc adm upgrade recommend`: lists updates and the reasons for and against them, without requesting one.
 
 mod alerts;
 mod targets;
@@ -16,23 +16,22 @@ use super::conditions::{self, indented, missing, why};
 use super::report::{NO_UPDATES, RELEASES, source};
 use super::said::Said;
 
-/// How many releases of a minor are shown unless all are asked for.
+/// The number of releases shown per minor, unless all are requested.
 const SHOWN: usize = 2;
 
-/// What is asked for.
+/// The options of the command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recommend {
     /// `--show-outdated-releases`.
     pub(super) show_outdated_releases: bool,
     /// `--version`.
     pub(super) version: Option<Version>,
-    /// `--quiet`: nothing is printed but issues that are not accepted.
+    /// `--quiet`: prints nothing except issues that are not accepted.
     pub(super) quiet: bool,
     /// `--accept`.
     pub(super) accept: BTreeSet<String>,
 }
 
-/// Tells all of it.
 pub(super) fn recommend(
     options: &Recommend,
     cluster_version: &Object,
@@ -45,7 +44,7 @@ pub(super) fn recommend(
     advice.updates(cluster_version)
 }
 
-/// What is told, and which issues were found on the way.
+/// The output so far, and the issues found.
 struct Advice<'a> {
     options: &'a Recommend,
     said: Said,
@@ -65,7 +64,7 @@ impl Advice<'_> {
         }
     }
 
-    /// Notes an issue; what is told of it begins with this.
+    /// Records an issue. Returns the prefix of its message.
     fn issue(&mut self, name: &str) -> &'static str {
         self.issues.insert(name.to_owned());
         if self.options.accept.contains(name) { "accepted " } else { "" }
@@ -94,7 +93,8 @@ impl Advice<'_> {
         }
     }
 
-    /// What alerts say. All that speaks against updates is told in full, once something of it is not accepted.
+    /// Reports the conditions derived from alerts. If any of them is not accepted, prints all reasons against
+    /// updating in full.
     fn prechecks(&mut self, alerts: Result<&[Alert], &str>) {
         let found = match alerts {
             Ok(alerts) => alerts::judge(alerts),
@@ -169,7 +169,7 @@ impl Advice<'_> {
         self.said
     }
 
-    /// Tells of one release; issues that are not accepted are an error.
+    /// Reports on one release. Issues that are not accepted make the command fail.
     fn one(mut self, targets: &Targets, version: &Version) -> Said {
         let target = match targets.find(version) {
             Ok(target) => target,
@@ -210,7 +210,7 @@ impl Advice<'_> {
     }
 }
 
-/// A condition with its reason and message, and an empty line after it.
+/// Formats a condition with its reason and message, followed by an empty line.
 fn block(condition: &Condition) -> String {
     format!("{}={}:\n\n{}\n", condition.kind, condition.status, why(condition))
 }
@@ -218,7 +218,7 @@ fn block(condition: &Condition) -> String {
 const NO_ISSUES: &str = "no known issues relevant to this cluster";
 const HEAD: &str = "  VERSION\tISSUES\n";
 
-/// All releases of a minor as a table.
+/// Formats all releases of a minor as a table.
 fn table(releases: &[(Release<'_>, Option<Condition>)]) -> String {
     let row = |(release, found): &(Release<'_>, Option<Condition>)| {
         let issues = found.as_ref().map_or(NO_ISSUES, |condition| &condition.reason);
@@ -228,8 +228,8 @@ fn table(releases: &[(Release<'_>, Option<Condition>)]) -> String {
     RELEASES.layout(&format!("{HEAD}{rows}"))
 }
 
-/// The newest releases of a minor: rows for those without issues, paragraphs for the others, and how many more there
-/// are. Each row is laid out by itself, with the head before the first.
+/// Formats the newest releases of a minor: rows for those without issues, paragraphs for the others, and the
+/// number of further releases. Each row is laid out separately, with the header before the first.
 fn newest(releases: &[(Release<'_>, Option<Condition>)], minor: &str) -> String {
     let (mut text, mut head, mut after_paragraph) = (String::new(), HEAD, false);
     for (index, (release, found)) in releases.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Where a cluster may go, by minor.
+//! The possible updates of a cluster, by minor.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::oc::cluster_version::{Release, recommended};
 use crate::oc::conditions;
 use crate::oc::semantic_version::{self, newest_first};
 
-/// An update: a conditional one, or an available one as a conditional one without risks.
+/// An update: a conditional one, or an available one in the form of a conditional one without risks.
 #[derive(Debug)]
 pub(super) struct Target(Value);
 
 impl Target {
-    /// Where it leads.
+    /// Returns the release to update to.
     pub(super) fn release(&self) -> Release<'_> {
         Release::read(&self.0["release"])
     }
@@ -25,7 +25,8 @@ impl Target {
         self.0["risks"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// What speaks against it. Without risks nothing does; with some, somebody must have said that they do not matter.
+    /// Returns the reason against the update, if there is one. An update with risks needs a condition
+    /// `Recommended=True`.
     pub(super) fn not_recommended(&self) -> Option<Condition> {
         if self.risks().is_empty() {
             return None;
@@ -33,7 +34,7 @@ impl Target {
         if let Some(found) = recommended(&self.0) {
             return (found.status != "True").then_some(found);
         }
-        // The client counts each risk twice, the first time without a name.
+        // The client lists each risk twice, the first time without a name.
         let mut names = vec![""; self.risks().len()];
         names.extend(self.risks().iter().filter_map(|risk| risk["name"].as_str()));
         names.sort_unstable();
@@ -42,7 +43,7 @@ impl Target {
         Some(Condition::new("Recommended", "Unknown", "NoConditions", message))
     }
 
-    /// Adds what Upgradeable has against it, unless one of the risks says so already.
+    /// Adds the message of `Upgradeable=False` as a risk, unless one of the risks has it already.
     fn add(&mut self, upgradeable: &Condition) {
         let tells = |risk: &Value| {
             risk["message"].as_str().is_some_and(|message| message.contains(&upgradeable.message))
@@ -65,12 +66,12 @@ impl Target {
     }
 }
 
-/// Updates by major and minor, the newest first.
+/// Updates by minor, each with its newest release first.
 #[derive(Debug, Default)]
 pub(super) struct Targets(BTreeMap<(u64, u64), Vec<Target>>);
 
 impl Targets {
-    /// The updates of a ClusterVersion, and warnings of those that have no version.
+    /// Reads the updates of a ClusterVersion. Also returns warnings about those with invalid versions.
     pub(super) fn of(cluster_version: &Object) -> (Self, String) {
         let (mut targets, mut warnings) = (Self::default(), String::new());
         let conditional = cluster_version.list("/status/conditionalUpdates");
@@ -99,7 +100,7 @@ impl Targets {
         (targets, warnings)
     }
 
-    /// Lets Upgradeable speak against other minors.
+    /// Adds `Upgradeable=False` as a risk of updates to later minors.
     fn judge(&mut self, cluster_version: &Object, warnings: &mut String) {
         let found = conditions::of(cluster_version, "Upgradeable");
         let Some(upgradeable) = found.filter(|found| found.status == "False") else { return };
@@ -123,12 +124,12 @@ impl Targets {
         self.0.is_empty()
     }
 
-    /// Minors, the newest first.
+    /// Returns the minors, the newest first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = ((u64, u64), &[Target])> {
         self.0.iter().rev().map(|(minor, targets)| (*minor, targets.as_slice()))
     }
 
-    /// The update to a version, or what there is instead.
+    /// Returns the update to a version, or the reason why there is none.
     pub(super) fn find(&self, version: &Version) -> Result<&Target, String> {
         let (major, minor) = (version.major, version.minor);
         let nothing = "so cannot display context for the requested release";

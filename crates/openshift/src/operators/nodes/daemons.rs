@@ -1,5 +1,5 @@
-//! What operators say of DaemonSets that lack a pod, as long as a node is away: they progress until it is back, which comes to nothing
-//! but words.
+//! Reports about DaemonSets with missing pods on unready nodes: the operator is Progressing until the nodes
+//! are back.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,14 @@ use windtunnel_core::{Change, ChangeKind, Object, View};
 use crate::operators::health::WELL;
 use crate::operators::reported_version;
 
-/// Whose DaemonSet has a pod on each node.
+/// The operator of a DaemonSet with a pod on each node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// The cluster-network-operator.
     Network,
-    /// The cluster-dns-operator.
     Dns,
 }
 
-/// The nodes that a DaemonSet has its pods on.
+/// The nodes of a DaemonSet.
 #[derive(Debug, Clone)]
 pub(super) struct Daemons {
     owner: Owner,
@@ -30,7 +28,7 @@ pub(super) struct Daemons {
 }
 
 impl Daemons {
-    /// Those of an operator that tells of its DaemonSets.
+    /// The nodes of an operator that reports its DaemonSets.
     pub(super) fn of(cluster_operator: &str) -> Option<Self> {
         let owner = match cluster_operator {
             "network" => Owner::Network,
@@ -40,14 +38,14 @@ impl Daemons {
         Some(Self { owner, all: BTreeSet::new(), away: BTreeSet::new() })
     }
 
-    /// Takes in the nodes that there are.
+    /// Adds the existing nodes.
     pub(super) fn begin(&mut self, view: &View) {
         for node in view.list(&NODES) {
             self.put(node);
         }
     }
 
-    /// Takes in what changed; gives whether a node went away or came back.
+    /// Applies changes of nodes. Returns whether a node became ready or unready.
     pub(super) fn notice(&mut self, changes: &[Change]) -> bool {
         let mut moved = false;
         for change in changes.iter().filter(|change| change.key.is(&NODES)) {
@@ -74,9 +72,9 @@ impl Daemons {
         }
     }
 
-    /// What to say in `Progressing`. It is left to others where something else goes on.
+    /// The new `Progressing` condition. `None` if it has another cause, so that it is kept.
     pub(super) fn judge(&self, said: Option<&Condition>, object: &Value) -> Option<Condition> {
-        // Where no node is left, nobody is there to tell.
+        // With all nodes unready, the operator cannot run either.
         if !self.away.is_empty() && self.away.len() == self.all.len() {
             return None;
         }
@@ -89,7 +87,7 @@ impl Daemons {
         is_free.then(|| Condition::new("Progressing", "True", self.reason(), self.message()))
     }
 
-    /// The reason by which an operator knows again what it said of its nodes.
+    /// The reason by which an operator recognizes its own report about nodes.
     fn reason(&self) -> &'static str {
         match self.owner {
             Owner::Network => "Deploying",
@@ -124,7 +122,7 @@ mod tests {
         Change { key: NODES.key("", name), kind, object, old: None }
     }
 
-    /// A cluster of three nodes, as an operator knows it.
+    /// A cluster of three nodes, as an operator sees it.
     fn three(cluster_operator: &str) -> Daemons {
         let mut daemons = Daemons::of(cluster_operator).unwrap();
         assert!(!daemons.notice(&["a", "b", "c"].map(|name| change(name, "True", ChangeKind::Added))));
@@ -138,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_are_away_are_counted_and_those_that_leave_are_not_missed() {
+    fn reports_unready_nodes_until_they_are_ready_or_deleted() {
         let well = Condition::new("Progressing", "False", WELL, "Deployed 4.18.3");
         let network =
             "True Deploying DaemonSet \"/openshift-multus/multus\" is not available (awaiting 1 nodes)";
@@ -157,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_in_a_rollout_nor_where_no_node_is_left() {
+    fn reports_nothing_during_a_rollout_or_with_all_nodes_unready() {
         let mut daemons = three("network");
         daemons.notice(&[change("a", "False", ChangeKind::Modified)]);
         let working = Condition::new("Progressing", "True", "Progressing", "Working towards 4.18.7");

@@ -1,6 +1,6 @@
-//! What operators of programs on the control plane say of its nodes that are away: a program with a node less is degraded. Those of
-//! static pods name the node (library-go's `NodeController`), those of Deployments count the pods that are missing (its workload
-//! controller). A node that reboots is mostly back before anybody is told.
+//! Reports about unready control-plane nodes: an operator with pods on them is Degraded. Operators of static
+//! pods list the nodes (library-go's `NodeController`). Operators of Deployments count the missing pods (its
+//! workload controller). A node that reboots is usually back before the report.
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
@@ -13,10 +13,10 @@ use crate::mco::{control_plane, is_master};
 use crate::operators::health::{WELL, WELL_MESSAGE};
 use crate::operators::static_pods::Operand;
 
-/// How long nodes may be away before it is told.
+/// How long a node must be unready before it is reported.
 const INERTIA: SignedDuration = SignedDuration::from_mins(2);
 
-/// What runs on each node of the control plane.
+/// The pods on each control-plane node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Runs {
     StaticPod,
@@ -24,16 +24,16 @@ enum Runs {
     Deployment(&'static str),
 }
 
-/// What an operator remembers of the control-plane nodes.
+/// The state of an operator's report about control-plane nodes.
 #[derive(Debug, Clone)]
 pub(super) struct Masters {
     runs: Runs,
-    /// Since when one of them has been away, whichever.
+    /// Since when any control-plane node has been unready.
     away_since: Option<Time>,
 }
 
 impl Masters {
-    /// Those of an operator whose program runs on all of them.
+    /// The state for an operator with pods on all control-plane nodes.
     pub(super) fn of(cluster_operator: &str) -> Option<Self> {
         let runs = match cluster_operator {
             "openshift-apiserver" => Runs::Deployment("apiserver.openshift-apiserver"),
@@ -43,7 +43,7 @@ impl Masters {
         Some(Self { runs, away_since: None })
     }
 
-    /// The reason by which an operator knows again what it said of its nodes.
+    /// The reason by which an operator recognizes its own report about nodes.
     fn reason(&self) -> &'static str {
         match self.runs {
             Runs::StaticPod => "NodeController_MasterNodesReady",
@@ -51,7 +51,7 @@ impl Masters {
         }
     }
 
-    /// Whether any of these changes may lead to something else to be said.
+    /// Returns whether any of these changes can change the report.
     pub(super) fn are_touched(changes: &[Change]) -> bool {
         let is_ready = |node: &Object| condition::is_true(node, "Ready");
         let touches = |change: &Change| {
@@ -62,8 +62,8 @@ impl Masters {
         changes.iter().any(|change| change.key.is(&NODES) && touches(change))
     }
 
-    /// What to say now in `Degraded`, and when there may be more to say. It is left to others where somebody else says that something
-    /// is wrong.
+    /// The new `Degraded` condition, and the time of the next check. `None` if it has another cause, so that
+    /// it is kept.
     pub(super) fn judge(
         &mut self,
         said: Option<&Condition>,
@@ -73,7 +73,7 @@ impl Masters {
         let nodes = control_plane(view);
         let (ready, away): (Vec<&Object>, Vec<&Object>) =
             nodes.into_iter().partition(|node| condition::is_true(node, "Ready"));
-        // Where no node is left, nobody is there to tell.
+        // With all control-plane nodes unready, the operator cannot run either.
         if !away.is_empty() && ready.is_empty() {
             return (None, None);
         }
@@ -82,7 +82,7 @@ impl Masters {
             self.away_since = None;
             return (is_own.then(|| Condition::new("Degraded", "False", WELL, WELL_MESSAGE)), None);
         }
-        // One that has just been started goes on with what it said before.
+        // A restarted operator keeps its earlier report.
         let since = *self.away_since.get_or_insert(now);
         let told_at = after(since, INERTIA);
         if told_at > now && !is_own {
@@ -107,7 +107,7 @@ impl Masters {
     }
 }
 
-/// What is said of one node that is away.
+/// The message about one unready node.
 fn away_text(node: &Object) -> String {
     let ready = condition::of(node, "Ready");
     let field = |name: &str| ready.and_then(|ready| ready[name].as_str()).unwrap_or_default();

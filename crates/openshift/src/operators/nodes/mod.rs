@@ -1,4 +1,4 @@
-//! What operators say of nodes that are away, because what they run is on them.
+//! Reports of operators about unready nodes that run their pods.
 
 mod daemons;
 mod masters;
@@ -17,10 +17,11 @@ use crate::mco::MASTER_LABEL;
 use daemons::Daemons;
 use masters::Masters;
 
-/// How long the pods of a node take to be seen gone, or back. Nodes that come and go meanwhile are told of once.
+/// How long it takes until an operator sees that the pods of a node are missing or back. Changes during this
+/// time are reported once.
 const SETTLING: SignedDuration = SignedDuration::from_secs(5);
 
-/// The nodes that what an operator runs is on.
+/// The nodes of an operator's pods.
 #[derive(Debug, Clone)]
 pub(super) struct Nodes {
     masters: Option<Masters>,
@@ -28,25 +29,25 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Those of an operator.
+    /// The nodes of an operator.
     pub(super) fn of(cluster_operator: &str) -> Self {
         Self { masters: Masters::of(cluster_operator), daemons: Daemons::of(cluster_operator) }
     }
 
-    /// Which nodes it hears of.
+    /// The nodes that it watches.
     pub(super) fn interest(&self) -> Option<Interest> {
         let masters = self.masters.as_ref().map(|_| Interest::Labelled(NODES, MASTER_LABEL.to_owned()));
         self.daemons.as_ref().map(|_| Interest::Kind(NODES)).or(masters)
     }
 
-    /// Takes in the nodes that there are.
+    /// Adds the existing nodes.
     pub(super) fn begin(&mut self, view: &View) {
         if let Some(daemons) = &mut self.daemons {
             daemons.begin(view);
         }
     }
 
-    /// Takes in what changed; gives after how long there may be something else to be said.
+    /// Applies changes of nodes. Returns the delay until the report can change.
     pub(super) fn notice(&mut self, changes: &[Change]) -> Option<SignedDuration> {
         if self.masters.is_some() && Masters::are_touched(changes) {
             return Some(SignedDuration::ZERO);
@@ -54,7 +55,7 @@ impl Nodes {
         self.daemons.as_mut().is_some_and(|daemons| daemons.notice(changes)).then_some(SETTLING)
     }
 
-    /// What to say now otherwise than `next` does, which `object` is to become, and when there may be more to say.
+    /// The condition to change in `next`, the new state of `object`, and the time of the next check.
     fn judge(
         &mut self,
         object: &Object,
@@ -67,7 +68,8 @@ impl Nodes {
             let (judged, look_again) = masters.judge(said.as_ref(), view, now);
             return (judged.filter(|judged| said.as_ref() != Some(judged)), look_again);
         }
-        // What begins or ends otherwise is written first: a condition that stays true does not say that it changed.
+        // A change of Progressing is written first, because its transition time must not change with this
+        // report.
         let progressing = condition::of(object, "Progressing");
         if next.is_some_and(|next| condition::of(next, "Progressing") != progressing) {
             return (None, None);
@@ -79,14 +81,14 @@ impl Nodes {
 }
 
 impl Operator {
-    /// Hears of nodes.
+    /// Handles changes of nodes.
     pub(super) fn notice_nodes(&mut self, changes: &[Change], now: Time) {
         if let Some(pause) = self.nodes.notice(changes) {
             self.look_again(Some(after(now, pause)));
         }
     }
 
-    /// The new state `next` of its object, or `None`, with what is to be said of nodes.
+    /// Adds the report about nodes to the new state `next` of its object.
     pub(super) fn tell_of_nodes(
         &mut self,
         object: &Object,
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_rollout_says_is_written_before_what_is_said_of_nodes() {
+    fn a_rollout_change_of_progressing_is_written_before_the_report_about_nodes() {
         let mut nodes = Nodes::of("network");
         let changes = [("a", "True"), ("b", "False")].map(|(name, ready)| {
             let condition = json!({ "type": "Ready", "status": ready });

@@ -1,7 +1,6 @@
-//! The programs of the control plane that run as static pods, and how their operators bring them to another release: a new
-//! revision, node by node.
+//! Static pods of the control plane, and their rollouts: the operator installs a new revision node by node.
 //!
-//! A real pod has containers beside its program that synchronize certificates and probe; they are left out.
+//! Real pods also have containers that synchronize certificates and run probes. They are omitted here.
 
 #[cfg(test)]
 mod tests;
@@ -17,21 +16,20 @@ use windtunnel_core::{Object, View, Write, condition};
 use crate::mco::control_plane;
 use crate::release::Release;
 
-/// The revision that a cluster has got to when its installation is over.
+/// The revision in a new cluster.
 const INSTALLED: u32 = 6;
-/// After this long a file that had no effect is written again.
+/// After this time a manifest without a running pod is written again.
 const AGAIN: SignedDuration = SignedDuration::from_mins(1);
-/// The label of pods that tells their revision.
+/// The label of pods with their revision.
 const REVISION: &str = "revision";
 
-/// A program of the control plane that has an operator.
+/// A control-plane component that an operator runs as static pods.
 #[derive(Debug)]
 pub(super) struct Operand {
-    /// The name of the operator's ClusterOperator.
     operator: &'static str,
-    /// Where its pods are.
+    /// The namespace of its pods.
     pub(super) namespace: &'static str,
-    /// What its pods are called before the name of their node.
+    /// The name of its pods before the node's name.
     name: &'static str,
     /// The container, and the name of its image in a payload.
     container: &'static str,
@@ -84,12 +82,12 @@ pub fn installed_static_pods(release: &Release) -> Vec<StaticPod> {
     operands(release).map(|operand| operand.pod(release, INSTALLED)).collect()
 }
 
-/// The writes that make the namespaces of those pods.
+/// The writes that create the namespaces of those pods.
 pub fn operand_namespaces(release: &Release) -> impl Iterator<Item = Write> {
     operands(release).map(Operand::namespace)
 }
 
-/// The images that those pods run.
+/// The images of those pods.
 pub fn static_pod_images(release: &Release) -> impl Iterator<Item = String> {
     operands(release).map(|operand| release.image_of(operand.image))
 }
@@ -98,22 +96,22 @@ fn operands(release: &Release) -> impl Iterator<Item = &'static Operand> {
     OPERANDS.iter().filter(|operand| release.operator(operand.operator).is_some())
 }
 
-/// How far a rollout is, and what to do about it now.
+/// The state of a rollout, and its next step.
 #[derive(Debug, Default)]
 pub(super) struct Rollout {
-    /// Whether each node has a pod of the release that is ready.
+    /// Whether each node has a ready pod of the release.
     pub(super) is_through: bool,
     pub(super) effect: Option<Effect>,
     pub(super) look_again: Option<Time>,
 }
 
 impl Operand {
-    /// That of the operator with this ClusterOperator.
+    /// The operand of the operator with this ClusterOperator.
     pub(super) fn of(operator: &str) -> Option<&'static Self> {
         OPERANDS.iter().find(|operand| operand.operator == operator)
     }
 
-    /// The write that makes its namespace.
+    /// The write that creates its namespace.
     pub(super) fn namespace(&self) -> Write {
         let labels =
             json!({ "openshift.io/run-level": "0", "pod-security.kubernetes.io/enforce": "privileged" });
@@ -144,8 +142,8 @@ impl Operand {
         }
     }
 
-    /// Goes on with a rollout that began at `start` and takes `takes`: each node gets its pod when the one before it is ready,
-    /// and not before its part of the time has come.
+    /// Continues a rollout that started at `start` and takes at least `takes`. Each node gets its pod when
+    /// the pod of the previous node is ready, and not before its share of the time has passed.
     pub(super) fn roll_out(
         &self,
         release: &Release,
@@ -170,7 +168,7 @@ impl Operand {
                 return Rollout { look_again: Some(turn), ..Rollout::default() };
             }
             let pod = self.pod(release, revision);
-            // An installer is a pod: it cannot run where none can.
+            // The installer is a pod too, so it needs a ready node.
             let effect = condition::is_true(node, "Ready")
                 .then(|| Effect::WriteStaticPod { node: node.name().to_owned(), pod });
             return Rollout { effect, look_again: Some(after(now, AGAIN)), ..Rollout::default() };
@@ -182,7 +180,7 @@ impl Operand {
         view.get(&PODS, self.namespace, &format!("{}-{}", self.name, node.name()))
     }
 
-    /// The revision of a release: the last one if that is of the release, else another.
+    /// The revision for a release: the last one if it has that release, or else a new one.
     fn next_revision(&self, release: &Release, nodes: &[&Object], view: &View) -> u32 {
         let pods = nodes.iter().filter_map(|node| self.pod_on(node, view));
         let revision = |pod: &Object| pod.label(REVISION).and_then(|text| text.parse().ok()).unwrap_or(0);

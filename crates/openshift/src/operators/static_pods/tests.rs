@@ -1,4 +1,4 @@
-//! An operator whose program runs on two nodes.
+//! Tests of an operator with static pods on two nodes.
 
 use semver::Version;
 use serde_json::json;
@@ -19,7 +19,7 @@ fn deployment(version: &str) -> Value {
     json!({ "spec": { "template": { "spec": { "containers": [{ "name": "operator", "env": env }] } } } })
 }
 
-/// Nodes `m0` and `m1` with pods of the old release, and the operator, which has reported that.
+/// Nodes `m0` and `m1` with pods of the old release, and the operator, which has reported it.
 fn rig() -> Rig {
     let mut rig = Rig::new();
     for name in ["m0", "m1"] {
@@ -48,7 +48,7 @@ fn rig() -> Rig {
     rig
 }
 
-/// The mirror of a pod that is ready.
+/// Writes the mirror pod of a ready static pod.
 fn run_pod(rig: &mut Rig, node: &str, release: &Release, revision: u32) {
     let operand = Operand::of("kube-scheduler").unwrap();
     let mut pod = (*operand.pod(release, revision).manifest).clone();
@@ -68,7 +68,7 @@ fn update(rig: &mut Rig, version: &str) {
     rig.write(&write);
 }
 
-/// The files that were written since the log was cleared.
+/// The static pod manifests written since the log was cleared.
 fn written(rig: &Rig) -> Vec<&str> {
     let lines = rig.log.iter().filter_map(|line| line.split_once(" static pod "));
     lines.map(|(_, what)| what).collect()
@@ -79,11 +79,11 @@ fn is_done(rig: &Rig) -> bool {
 }
 
 #[test]
-fn one_node_after_the_other_gets_the_next_revision() {
+fn installs_the_next_revision_node_by_node() {
     let mut rig = rig();
     update(&mut rig, "4.18.7");
     rig.run(200);
-    // Nobody runs it there, so the file is written again.
+    // No pod starts on the node, so the manifest is written again.
     assert_eq!(written(&rig)[0], "\"openshift-kube-scheduler\" on m0");
     assert!(written(&rig).iter().all(|line| line.ends_with("m0")));
     run_pod(&mut rig, "m0", &release("4.18.7"), 7);
@@ -97,7 +97,7 @@ fn one_node_after_the_other_gets_the_next_revision() {
 }
 
 #[test]
-fn who_turns_back_goes_on_to_a_further_revision() {
+fn returning_to_the_old_release_is_another_revision() {
     let mut rig = rig();
     update(&mut rig, "4.18.7");
     rig.run(200);
@@ -112,7 +112,7 @@ fn who_turns_back_goes_on_to_a_further_revision() {
 }
 
 #[test]
-fn a_node_that_is_not_ready_is_waited_for() {
+fn waits_for_a_node_that_is_not_ready() {
     let mut rig = rig();
     let not_ready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] } });
     rig.write(&Write::merge_patch_status(&NODES, "", "m0", not_ready));

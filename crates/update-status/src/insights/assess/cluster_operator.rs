@@ -1,4 +1,4 @@
-//! The status insight of a cluster operator: is it updated, is it well.
+//! Assesses a cluster operator for its status insight: whether it is updated and healthy.
 //!
 //! The rules, their order and their texts are those of the update status controller that was part of the
 //! cluster-version operator until April 2025 (`pkg/updatestatus`, `assessClusterOperator`).
@@ -9,28 +9,29 @@ use windtunnel_core::clock::Time;
 use super::dated::Dated;
 use crate::insight::{ClusterOperatorStatusInsight, InsightCondition, ResourceRef};
 
-/// The operator whose image counts beside its version: it tells of it last, when all nodes of the control plane have it.
+/// The operator whose image counts besides its version. It reports a new version last, when all control plane
+/// nodes have it.
 pub const MACHINE_CONFIG: &str = "machine-config";
-/// The Deployment, and its container, that tell that image.
+/// The Deployment and the container that define that image.
 pub const MACHINE_CONFIG_OPERATOR: &str = "machine-config-operator";
 
 const NOT_FOUND: &str = "The cluster operator is unavailable because the available condition is not found in the cluster \
                          operator's status";
 
-/// What counts of a cluster operator.
+/// The relevant fields of a ClusterOperator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operator {
-    /// Its name.
+    /// The operator's name.
     pub name: String,
-    /// Whether it came with a release payload.
+    /// Whether it is part of a release payload.
     pub is_of_payload: bool,
-    /// Name and version of all that it tells the version of.
+    /// Name and version of each entry of `status.versions`.
     versions: Vec<(String, String)>,
-    /// Its conditions, the last of each type.
+    /// `Available`; like the others, the last one of its type.
     pub available: Option<Dated>,
-    /// Whether it rolls something out.
+    /// `Progressing`.
     pub progressing: Option<Dated>,
-    /// Whether it does not come where it should.
+    /// `Degraded`.
     pub degraded: Option<Dated>,
 }
 
@@ -57,7 +58,7 @@ impl Operator {
         }
     }
 
-    /// Whether it tells the version `target` and, where it tells of an image, the image too.
+    /// Returns whether it reports the version `target` and, if it reports an image, that image.
     pub fn is_updated(&self, target: &str, image: &str) -> bool {
         let told = |name: &'static str| {
             self.versions.iter().filter(move |(of, _)| of == name).map(|(_, version)| version.as_str())
@@ -68,15 +69,15 @@ impl Operator {
     }
 }
 
-/// The image of the machine-config operator's Deployment; `None` where that has no such container.
+/// Returns the image of the machine-config operator in its Deployment; `None` without such a container.
 pub fn image_of(deployment: &Value) -> Option<String> {
     let containers = deployment.pointer("/spec/template/spec/containers")?.as_array()?;
     let container = containers.iter().find(|container| container["name"] == MACHINE_CONFIG_OPERATOR)?;
     container["image"].as_str().map(str::to_owned)
 }
 
-/// Assesses an operator on its way to the version `target`, and to `image` where that counts, at the moment `now`, which
-/// becomes the transition time of its conditions.
+/// Assesses an operator whose target version is `target`, and whose target image is `image` if it has one.
+/// The transition time of its conditions becomes `now`.
 pub fn assess(operator: &Operator, target: &str, image: &str, now: Time) -> ClusterOperatorStatusInsight {
     let updating = updating(operator, operator.is_updated(target, image));
     let condition = |kind: &str, (status, reason, message): (&str, &str, &str)| InsightCondition {
@@ -121,7 +122,8 @@ mod tests {
 
     use super::*;
 
-    /// `Updating` and `Healthy` of an operator with these versions and conditions, on its way to 4.14.8.
+    /// Checks `Updating` and `Healthy` of an operator with these versions and conditions; the target version
+    /// is 4.14.8.
     fn check(versions: &Value, conditions: &[(&str, &str)], image: &str, wanted: [&str; 2]) {
         let conditions: Vec<Value> = conditions
             .iter()
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_is_updated_when_it_tells_the_version_and_the_image_where_one_counts() {
+    fn an_operator_is_updated_when_it_reports_the_target_version_and_image() {
         const WELL: &str = "True AsExpected ";
         let at = |version: &str| json!([{"name": "operator", "version": version}]);
         let conditions = [("Available", "True"), ("Progressing", "True")];
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_that_is_not_available_or_degraded_is_not_healthy() {
+    fn an_unavailable_or_degraded_operator_is_not_healthy() {
         const UNKNOWN: &str = "Unknown CannotDetermine ";
         check(&json!([]), &[("Available", "Unknown")], "", [UNKNOWN, "False Unavailable mAvailable"]);
         check(
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_image_is_that_of_the_container_of_its_name() {
+    fn reads_the_image_of_the_container_with_the_operator_name() {
         let deployment = |name: &str| json!({"spec": {"template": {"spec": {"containers": [{"name": name, "image": "i"}]}}}});
         assert_eq!(image_of(&deployment(MACHINE_CONFIG_OPERATOR)).as_deref(), Some("i"));
         assert_eq!([image_of(&deployment("other")), image_of(&json!(null))], [None, None]);

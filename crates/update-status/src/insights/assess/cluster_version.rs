@@ -1,8 +1,9 @@
-//! The status insight of a ClusterVersion: is the control plane updating, from where to where, since when.
+//! Assesses a ClusterVersion for its status insight: whether the control plane is updating, its versions and
+//! its start.
 //!
-//! The rules of [`upstream`], their order and their texts are those of the update status controller that was part of the
-//! cluster-version operator until April 2025 (`pkg/updatestatus`, `assessClusterVersion`). [`assess`] says more where that
-//! one says the same of every update.
+//! The rules of [`upstream`], their order and their texts are those of the update status controller that was
+//! part of the cluster-version operator until April 2025 (`pkg/updatestatus`, `assessClusterVersion`).
+//! [`assess`] refines what upstream reports the same for every update.
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -17,13 +18,13 @@ use crate::insight::{
 };
 use crate::status::history::History;
 
-/// How long any update is thought to take.
+/// The assumed duration of any update.
 const UPDATE_ESTIMATE: SignedDuration = SignedDuration::from_mins(60);
 
 /// The zero time of `metav1.Time`, 0001-01-01T00:00:00Z, in seconds since 1970.
 const ZERO_TIME_SECONDS: i64 = -62_135_596_800;
 
-/// Whether the control plane is updating, and since and until when.
+/// Whether the control plane is updating, with start and end.
 struct Updating {
     status: String,
     reason: &'static str,
@@ -32,11 +33,11 @@ struct Updating {
     completed_at: Option<Time>,
 }
 
-/// Assesses a ClusterVersion whose operators are at `progress`: as [`upstream`], but
+/// Assesses a ClusterVersion whose operators are at `progress`, like [`upstream`], except that
 ///
-/// * `completion` is the share of operators that are updated, and the estimate follows from it as that of `oc adm upgrade
-///   status` does; there is none once the update is complete,
-/// * an update that fails, or is stalled, is `Degraded`.
+/// * `completion` is the percentage of updated operators, and the estimate follows from it as in
+///   `oc adm upgrade status`; there is no estimate once the update is complete,
+/// * an update that fails or is stalled is `Degraded`.
 pub fn assess(
     cluster_version: &Value,
     progress: Option<&Progress>,
@@ -48,7 +49,7 @@ pub fn assess(
         return insight;
     }
     if let Some(progress) = progress.filter(|progress| progress.total > 0) {
-        // Operators are through before the operator that waits for them has said so.
+        // All operators can be updated before the cluster-version operator reports completion.
         insight.completion = progress.completion().min(99);
         insight.estimated_completed_at = Some(after(now, progress.remaining));
     }
@@ -58,17 +59,18 @@ pub fn assess(
     insight
 }
 
-/// Whether the control plane updates, by its own word (`Progressing=True`), as `oc adm upgrade status` asks for it.
+/// Returns whether the control plane is updating according to `Progressing=True`, as `oc adm upgrade status`
+/// checks it.
 pub fn is_updating(cluster_version: &Value) -> bool {
     is_true(cluster_version, "Progressing")
 }
 
-/// Since when the update goes on that is on its way, or was the last.
+/// Returns the start of the current or last update.
 pub fn started(cluster_version: &Value) -> Option<Time> {
     time(&cluster_version["status"]["history"][0]["startedTime"])
 }
 
-/// The same for alerts: where there is no history, since `Progressing` is what it is.
+/// Returns the start for judging alerts; without a history, the last transition of `Progressing`.
 pub fn alerts_count_since(cluster_version: &Value) -> Option<Time> {
     let has_history = cluster_version["status"]["history"][0].is_object();
     let progressing =
@@ -76,8 +78,8 @@ pub fn alerts_count_since(cluster_version: &Value) -> Option<Time> {
     if has_history { started(cluster_version) } else { progressing() }
 }
 
-/// Assesses a ClusterVersion at the moment `now`, which becomes the transition time of its one condition, `Updating`, as
-/// the upstream controller did.
+/// Assesses a ClusterVersion like the upstream controller. The transition time of its one condition,
+/// `Updating`, becomes `now`.
 pub fn upstream(cluster_version: &Value, now: Time) -> ClusterVersionStatusInsight {
     let history = cluster_version["status"]["history"].as_array().map_or(&[][..], Vec::as_slice);
     let updating = updating(of(cluster_version, "Progressing").map(Condition::read), history.first());
@@ -104,23 +106,23 @@ pub fn upstream(cluster_version: &Value, now: Time) -> ClusterVersionStatusInsig
     }
 }
 
-/// The version that the cluster is at, or is on its way to; empty where the history tells none.
+/// Returns the version that the cluster runs or is updating to; empty without a history.
 pub fn newest(cluster_version: &Value) -> &str {
     text(&cluster_version["status"]["history"][0], "version")
 }
 
-/// Whether only the architecture changes on the way, with which the version does not tell who is there.
+/// Returns whether the update changes only the architecture, not the version.
 pub fn migrates(cluster_version: &Object) -> bool {
     is_updating(cluster_version) && History::of(cluster_version).is_multi_arch_migration()
 }
 
-/// The version that operators are to reach; empty where the status tells none.
+/// Returns the target version of the operators; empty if the status has none.
 pub fn desired(cluster_version: &Value) -> &str {
     text(&cluster_version["status"]["desired"], "version")
 }
 
-/// Whether the control plane is updating, by its own `Progressing` condition and the newest item of the history.
-/// Where the two contradict each other it cannot be told.
+/// Determines whether the control plane is updating from the condition `Progressing` and the newest history
+/// item; unknown if the two contradict each other.
 fn updating(progressing: Option<Condition>, newest: Option<&Value>) -> Updating {
     let undetermined = |message: &str| Updating {
         status: "Unknown".to_owned(),
@@ -134,7 +136,7 @@ fn updating(progressing: Option<Condition>, newest: Option<&Value>) -> Updating 
     };
     let Some(newest) = newest else { return undetermined("Empty history in ClusterVersion") };
     let (state, started_at) = (text(newest, "state"), time(&newest["startedTime"]));
-    // A completion time that cannot be read is still one that is there.
+    // An unreadable completion time still counts as present.
     let is_complete = newest["completionTime"].is_string();
     let completed_at = time(&newest["completionTime"]);
     let message = format!(
@@ -167,7 +169,7 @@ fn updating(progressing: Option<Condition>, newest: Option<&Value>) -> Updating 
     }
 }
 
-/// The versions that the history tells. An installation is the history's only item, and its target is marked as one.
+/// Returns the versions from the history. If an installation is the only item, its target is marked as such.
 fn versions(history: &[Value]) -> ControlPlaneUpdateVersions {
     let marked = |item: &Value, mark: Option<VersionMetadataKey>| Version {
         version: text(item, "version").to_owned(),
@@ -186,7 +188,7 @@ fn versions(history: &[Value]) -> ControlPlaneUpdateVersions {
     }
 }
 
-/// A fixed time after the start; also after the zero time, where the start is not known.
+/// Returns a fixed time after the start; after the zero time if the start is unknown.
 fn estimate(started_at: Option<Time>) -> Option<Time> {
     let start = started_at.or_else(|| Time::from_second(ZERO_TIME_SECONDS).ok())?;
     start.checked_add(UPDATE_ESTIMATE).ok()
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_on_its_way_names_both_versions_and_its_start() {
+    fn an_update_in_progress_has_both_versions_and_its_start() {
         check(
             &json!({
                 "conditions": [{"type": "Progressing", "status": "True", "message": "Working towards 4.14.1"}],
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_that_is_done_is_complete() {
+    fn a_finished_update_is_completed() {
         check(
             &json!({
                 "conditions": [{"type": "Progressing", "status": "False"}],
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_that_is_no_cluster_version_is_unknown() {
+    fn malformed_cluster_versions_are_unknown() {
         let odd = [json!(null), json!([1]), json!("x"), json!({"history": {}, "conditions": 3})];
         for status in odd {
             check(&status, &json!({"assessment": "Unknown", "startedAt": null, "completion": 0}));
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_at_the_end_of_time_has_no_estimate() {
+    fn a_start_at_the_maximum_time_has_no_estimate() {
         let last = Time::MAX.to_string();
         let history = json!([{"state": "Partial", "startedTime": last}]);
         let conditions = json!([{"type": "Progressing", "status": "True"}]);

@@ -1,10 +1,10 @@
-//! A condition with its time.
+//! A condition with its last transition time.
 
 use serde_json::Value;
 use windtunnel_core::clock::{Time, parse_rfc3339};
 use windtunnel_core::condition::Condition;
 
-/// A condition, and since when its status is what it is.
+/// A condition with its last transition time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dated {
     /// `True`, `False` or `Unknown`.
@@ -13,7 +13,7 @@ pub struct Dated {
     pub reason: String,
     /// A sentence; may be empty.
     pub message: String,
-    /// `lastTransitionTime`, where it is there and can be read.
+    /// `lastTransitionTime`; `None` if missing or unreadable.
     pub since: Option<Time>,
 }
 
@@ -25,7 +25,7 @@ impl Dated {
         Self { status, reason, message, since }
     }
 
-    /// Whether it has this status.
+    /// Returns whether it has this status.
     pub fn is(&self, status: &str) -> bool {
         self.status == status
     }

@@ -1,4 +1,5 @@
-//! What objects say, as insights. Pure and total: any JSON in, never a panic; what is missing is unknown.
+//! Derives insights from objects. Pure and total: accepts any JSON without a panic; missing fields are
+//! unknown.
 
 pub mod cluster_operator;
 pub mod cluster_version;

@@ -1,7 +1,7 @@
-//! The status insight of a pool: how many of its nodes are where.
+//! Assesses a pool for its status insight: node counts by category.
 //!
-//! What is counted, and the one word that comes of it, are those of `oc adm upgrade status` (`workerpool.go`); the update
-//! status controller of the cluster-version operator had the type and never made such an insight. The reasons of
+//! The counts and the assessment follow `oc adm upgrade status` (`workerpool.go`). The update status
+//! controller of the cluster-version operator had the type but never created such an insight. The reasons of
 //! conditions are those of the last revision of its API (openshift/api PR #2233).
 
 use windtunnel_core::clock::Time;
@@ -14,15 +14,15 @@ use crate::insight::{
 };
 use crate::node_phase::Phase;
 
-/// How many nodes of a pool are where. A node that comes, goes or moves changes it at the cost of one node.
+/// Node counts of a pool, updated node by node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     total: usize,
     available: usize,
     draining: usize,
-    /// On their way, whether their daemon failed or not.
+    /// Nodes whose update is in progress, failed or not.
     on_their_way: usize,
-    /// The same, of those whose daemon did not fail.
+    /// Those of them whose daemon did not fail.
     progressing: usize,
     pending: usize,
     paused: usize,
@@ -31,12 +31,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// A node stands here now.
+    /// Counts a node in this state.
     pub fn add(&mut self, standing: Standing) {
         self.count(standing, |number| *number += 1);
     }
 
-    /// A node that was added stands here no more.
+    /// Removes a node that was counted in this state.
     pub fn remove(&mut self, standing: Standing) {
         self.count(standing, |number| *number = number.saturating_sub(1));
     }
@@ -61,22 +61,22 @@ impl Counts {
         flags.into_iter().filter(|(counts, _)| *counts).for_each(|(_, number)| step(number));
     }
 
-    /// How many nodes the pool has.
+    /// Returns the number of nodes.
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// How many are left out, since the pool is paused.
+    /// Returns the number of nodes excluded by a paused pool.
     pub fn excluded(&self) -> usize {
         self.paused
     }
 
-    /// How many are not updated.
+    /// Returns the number of nodes that are not updated.
     pub fn outdated(&self) -> usize {
         self.total - self.updated
     }
 
-    /// The pool in one word; the first that fits.
+    /// Returns the assessment of the pool; the first match counts.
     fn assessment(&self) -> PoolAssessment {
         if self.updated == self.total {
             PoolAssessment::Completed
@@ -91,7 +91,7 @@ impl Counts {
         }
     }
 
-    /// Percentage of nodes that are updated. A pool without nodes has nothing to update.
+    /// Returns the percentage of updated nodes, 100 for a pool without nodes.
     fn completion(&self) -> i32 {
         percent(self.updated, self.total)
     }
@@ -112,13 +112,13 @@ impl Counts {
         counts.map(|(kind, count)| PoolNodesUpdateSummary { kind, count: number(count) }).into()
     }
 
-    /// Whether the pool is on its way: a node is, or some are there and others still wait.
+    /// Returns whether the pool is updating: a node is, or some nodes are updated while others wait.
     fn is_updating(&self) -> bool {
         self.on_their_way > 0 || (self.updated > 0 && self.pending > 0)
     }
 }
 
-/// Assesses a pool by what its nodes come to at the moment `now`, which becomes the transition time of its conditions.
+/// Assesses a pool from the counts of its nodes. The transition time of its conditions becomes `now`.
 pub fn assess(pool: &Pool, counts: &Counts, now: Time) -> MachineConfigPoolStatusInsight {
     let condition = |kind: &str, (status, reason, message): (&str, &str, String)| InsightCondition {
         kind: kind.to_owned(),
@@ -170,13 +170,14 @@ mod tests {
 
     use super::*;
 
-    /// A node that is so far, of which nothing else is known.
+    /// A node in this phase, without problems.
     fn at(phase: Phase) -> Standing {
         let is_updating = phase.is_on_its_way();
         Standing { phase, is_updating, rollout: phase, is_available: true, is_degraded: false }
     }
 
-    /// A pool of nodes in these phases: assessment, completion, `Updating`, `Healthy`, and the summaries that are not 0.
+    /// Assessment, completion, `Updating`, `Healthy` and the nonzero summaries of a pool with nodes in these
+    /// phases.
     fn told(phases: &[Phase], degraded: usize) -> Vec<String> {
         let mut counts = Counts::default();
         for (index, phase) in phases.iter().enumerate() {
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_goes_from_pending_to_completed_with_its_nodes() {
+    fn a_pool_moves_from_pending_to_completed_with_its_nodes() {
         use Phase::{Draining, Paused, Pending, Rebooting, Updated, Updating};
         const WELL: &str = "True AsExpected";
         let cases: [(&[Phase], usize, [&str; 4]); 9] = [
@@ -253,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn only_a_pool_of_updated_nodes_is_complete() {
+    fn completion_is_below_100_percent_until_all_nodes_are_updated() {
         let mut phases = vec![Phase::Updated; 199];
         phases.push(Phase::Pending);
         assert_eq!(told(&phases, 0)[0], "Progressing 99%");
     }
 
     #[test]
-    fn a_node_that_leaves_takes_all_that_it_counted_for_with_it() {
+    fn removing_a_node_undoes_all_of_its_counts() {
         let standing = Standing { is_degraded: true, ..at(Phase::Draining) };
         let mut counts = Counts::default();
         counts.add(standing);
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_keep_to_the_limit_of_the_api() {
+    fn summaries_are_limited_to_the_maximum_of_the_api() {
         let mut counts = Counts::default();
         (0..5000).for_each(|_| counts.add(at(Phase::Updated)));
         let summaries: Value = serde_json::to_value(counts.summaries()).unwrap();

@@ -1,5 +1,5 @@
-//! How far the operators are, and how long the update of the control plane may still take, as `oc adm upgrade status`
-//! computes it.
+//! The progress of the operators and the estimated remaining time of the control plane's update, computed
+//! like `oc adm upgrade status`.
 
 use jiff::SignedDuration;
 use windtunnel_core::Object;
@@ -10,29 +10,30 @@ use super::cluster_version::{desired, started};
 use crate::status::estimate::{TEN_MINUTES, remaining};
 use crate::status::history::History;
 
-/// By what the client divides what an update is late: it is stalled when this much of it is over ten minutes.
+/// The real delay at which an update becomes stalled. The client divides a delay by 1.2, and its limit is ten
+/// minutes.
 const LATE: SignedDuration = SignedDuration::from_mins(12);
 
-/// How far the operators of the payload are.
+/// The progress of the operators of the payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// How many there are.
+    /// The number of operators.
     pub total: usize,
-    /// How many are updated.
+    /// The number of updated operators.
     pub updated: usize,
-    /// The names of the others.
+    /// The names of the outdated operators.
     pub waiting: Vec<String>,
-    /// How long the update goes on.
+    /// The duration of the update so far.
     pub updating_for: SignedDuration,
-    /// How long it may still take; negative when it should have been over.
+    /// The estimated remaining time; negative if the update is late.
     pub remaining: SignedDuration,
-    /// When it will be stalled if nothing else happens; `None`: it is.
+    /// When the update becomes stalled without progress; `None` if it is.
     pub stalls_at: Option<Time>,
 }
 
 impl Progress {
-    /// By the history of the ClusterVersion and its operators; `image` is the one that the machine-config operator's
-    /// Deployment has. `None` where nothing is known of an update.
+    /// Computes the progress from a ClusterVersion and its operators. `image` is the image in the
+    /// machine-config operator's Deployment. Returns `None` if the start of the update is unknown.
     pub fn of<'a>(
         cluster_version: &Object,
         operators: impl Iterator<Item = &'a Operator>,
@@ -64,18 +65,19 @@ impl Progress {
         })
     }
 
-    /// Whether it is over its estimate by more than ten minutes.
+    /// Returns whether the estimated delay exceeds ten minutes.
     pub fn is_stalled(&self) -> bool {
         self.stalls_at.is_none()
     }
 
-    /// The part of the operators that is updated, in percent.
+    /// Returns the percentage of updated operators.
     pub fn completion(&self) -> i32 {
         percent(self.updated, self.total)
     }
 }
 
-/// The last time that an operator was seen to move. If only the machine-config operator is left and at work, its own.
+/// The latest `Progressing` transition; that of the machine-config operator if only it is outdated and
+/// progressing.
 fn last_progress(operators: &[&Operator], waiting: &[&Operator]) -> Option<Time> {
     let transition = |operator: &&Operator| operator.progressing.as_ref()?.since;
     let is_at_work =
@@ -91,14 +93,14 @@ fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { number(part) / number(whole) }
 }
 
-/// The client stretches what remains and shrinks what is late, each by a fifth.
+/// Undoes the client's scaling, which multiplies remaining time by 1.2 and divides delay by 1.2.
 fn stalls_at(remaining: SignedDuration, now: Time) -> Time {
     let rest = if remaining.is_negative() { remaining * 6 / 5 } else { remaining * 5 / 6 };
     after(now, rest + LATE + SignedDuration::from_secs(1))
 }
 
-/// A part of a whole in percent, halves to the even one as C's `%.0f` has it, but 100 for the whole alone. All of nothing
-/// is 100.
+/// Returns a percentage, rounding halves to even like C's `%.0f`, but 100 only for the whole. Zero of zero is
+/// 100.
 pub(super) fn percent(part: usize, whole: usize) -> i32 {
     if part >= whole {
         return 100;
@@ -118,7 +120,8 @@ mod tests {
 
     use super::*;
 
-    /// Operators `(name, version, minute of the last transition)` on their way to `2` since minute 0, `at` minutes later.
+    /// Progress of operators `(name, version, minute of the last transition)` updating to `2`, `at` minutes
+    /// after the start.
     fn progress(operators: &[(&str, &str, u32)], at: u32) -> Progress {
         let minute = |minute: u32| format!("2024-01-01T{:02}:{:02}:00Z", minute / 60, minute % 60);
         let operators: Vec<Operator> = operators
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_is_estimated_as_the_client_estimates_it() {
+    fn estimates_an_update_like_the_client() {
         let operators = [("a", "2", 30), ("b", "1", 0), ("c", "1", 0), ("d", "1", 0), ("e", "1", 0)];
         let told = progress(&operators, 30);
         assert_eq!((told.completion(), told.waiting.len(), told.updating_for.as_mins()), (20, 4, 30));
@@ -148,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_is_stalled_when_it_is_over_its_estimate_by_more_than_ten_minutes() {
+    fn an_update_is_stalled_when_its_estimated_delay_exceeds_ten_minutes() {
         let operators = [("a", "1", 0), ("b", "1", 0)];
         let early = progress(&operators, 10);
         assert!(!early.is_stalled());
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_whole_is_a_hundred_percent() {
+    fn only_the_whole_is_100_percent() {
         let told = [(0, 0), (0, 3), (1, 8), (3, 8), (1, 3), (2, 3), (199, 200), (200, 200)];
         let told = told.map(|(part, whole)| percent(part, whole));
         assert_eq!(told, [100, 0, 12, 38, 33, 67, 99, 100]);

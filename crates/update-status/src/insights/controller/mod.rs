@@ -1,7 +1,7 @@
-//! The controller itself: watches feed the state, and the state's patch goes to the API server.
+//! The controller: feeds events of watches into the state, and sends the state's patch to the API server.
 //!
-//! One task, one loop, one event at a time, so that under a paused clock the same events give the same requests. Not
-//! on `kube::runtime::Controller`, which reconciles in random order.
+//! One task, one loop, one event at a time, so that under a paused clock the same events lead to the same
+//! requests. It does not use `kube::runtime::Controller`, which reconciles in random order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,38 +20,38 @@ use super::publisher::Publisher;
 use super::state::State;
 use super::watches::{ALERTS, Alerts, Failure, Told, Watches};
 
-/// The pause after the first of a row of failures; it doubles with each further one.
+/// The pause after a first failure; it doubles with each further one in a row.
 const RETRY_FIRST: Duration = Duration::from_secs(1);
-/// The longest pause.
+/// The longest pause after a failure.
 const RETRY_MAX: Duration = Duration::from_secs(60);
 
-/// How long the requests of one round may take. Without it one answer that never comes would be the end.
+/// Time limit for one round. Without it, a request without a response would block the controller forever.
 const ROUND_MAX: Duration = Duration::from_secs(30);
 
-/// How often the server's version is read while it matters. A kube-apiserver that is replaced gives no event, and a
-/// status that nobody can write gives none either.
+/// How often the server's version is read while an insight depends on it. Replacing a kube-apiserver causes
+/// no event, and neither does a status that nobody can write.
 const VERSION_PERIOD: Duration = Duration::from_secs(60);
 
-/// Why the controller ended. Where it is to run on, it does not end for anything that an API server can answer.
+/// Why the controller ended. In continuous operation, no response of an API server ends it.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
-    /// The watches came to their end, which watches of kube-rs do not.
+    /// The streams of the watches ended, which those of kube-rs never do.
     #[error("watches ended")]
     WatchesEnded,
-    /// One look at the cluster shows too little of it.
+    /// A single run could not read a required resource.
     #[error("{resource}: {why}")]
     NotSeen {
         /// The plural of the resource.
         resource: String,
-        /// Why it cannot be seen.
+        /// Why it cannot be read.
         why: String,
     },
-    /// One look at the cluster did not come to an end.
+    /// A single run did not finish.
     #[error("{0}")]
     GivenUp(String),
 }
 
-/// What stands in the way of one round; the next may do better.
+/// The error of one round; the next round retries.
 #[derive(Debug, thiserror::Error)]
 enum RoundError {
     #[error("{}", words(.0))]
@@ -62,22 +62,22 @@ enum RoundError {
     Yaml(#[from] YamlError),
 }
 
-/// What the controller is given.
+/// The dependencies of the controller.
 pub struct Parts {
-    /// How it reaches the cluster, as whoever it is.
+    /// Connects to the cluster. Its user is the controller's identity.
     pub client: Client,
-    /// Tells all its times; its pauses are those of the tokio runtime.
+    /// The source of all times. Pauses use the tokio runtime instead.
     pub clock: Arc<dyn Clock>,
-    /// Tells of alerts, which are not in the API; without it there are no insights on them.
+    /// The source of alerts, which are not in the API; without it there are no insights on alerts.
     pub alerts: Option<Alerts>,
-    /// Is told what it does.
+    /// Is notified of the controller's actions.
     pub observer: Arc<dyn Observer>,
 }
 
 /// Runs the update status controller until its future is dropped.
 ///
 /// # Errors
-/// [`ControllerError`]; failing requests are retried for ever and are no error.
+/// [`ControllerError`]. Failed requests are retried forever and are no error.
 pub async fn run(parts: Parts) -> Result<(), ControllerError> {
     let mut watches = Watches::new(&parts.client, parts.alerts, &parts.observer);
     let mut controller = Controller::new(parts.client, parts.clock, parts.observer);
@@ -86,32 +86,32 @@ pub async fn run(parts: Parts) -> Result<(), ControllerError> {
     }
 }
 
-/// The one who acts on what the state concludes.
+/// Executes what the state requires.
 struct Controller {
     client: Client,
     publisher: Publisher,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
     state: State,
-    /// Whether insights are written anywhere.
+    /// Whether insights are written to the cluster.
     publishes: bool,
-    /// Why watches fail that will not work by themselves, by resource; also why alerts are not known.
+    /// Errors of watches that need a change of the cluster to recover, by resource, and of alerts.
     missing: BTreeMap<String, String>,
-    /// Why the API server does not take what is to be written, by kind.
+    /// Messages of the API server that rejected a write, by kind.
     hindered: BTreeMap<String, String>,
-    /// Why the last of the rounds failed that did.
+    /// The error of the last failed round.
     last_failure: Option<String>,
-    /// What the observer was told of how many insights there are.
+    /// The insight counts last reported to the observer.
     counted: BTreeMap<(&'static str, &'static str), usize>,
-    /// Rounds that failed in a row.
+    /// Failed rounds in a row.
     failures: u32,
-    /// When the pause after a failure is over.
+    /// The end of the pause after a failure.
     due: Option<Instant>,
-    /// When to look at the version again.
+    /// When to read the server's version again.
     version_due: Option<Instant>,
-    /// Before this the UpdateStatus is not written again.
+    /// The UpdateStatus is not written before this time.
     paced_until: Option<Instant>,
-    /// Before this the ConfigMap is not written again.
+    /// The ConfigMap is not written before this time.
     config_map_due: Option<Instant>,
 }
 
@@ -136,7 +136,7 @@ impl Controller {
         }
     }
 
-    /// Waits for something to happen, or for something to be due, and does what follows from it.
+    /// Waits for an event or a due time, and runs a round.
     async fn turn(&mut self, watches: &mut Watches) -> Result<(), ControllerError> {
         let told = match self.next() {
             Some(due) => timeout_at(due, watches.next()).await.ok(),
@@ -145,7 +145,7 @@ impl Controller {
         match told {
             Some(event) => {
                 self.take(event.ok_or(ControllerError::WatchesEnded)?);
-                // What happens at one moment is published at once.
+                // Simultaneous events are published in one write.
                 while let Some(event) = watches.next().now_or_never() {
                     self.take(event.ok_or(ControllerError::WatchesEnded)?);
                 }
@@ -189,8 +189,8 @@ impl Controller {
         }
     }
 
-    /// When to wake without an event: to retry, to look at the version again, or because time makes something else of what
-    /// is known.
+    /// Returns when to wake up without an event: to retry, to read the version again, or to reassess because
+    /// of the passage of time.
     fn next(&self) -> Option<Instant> {
         if self.failures > 0 {
             return self.due;
@@ -208,7 +208,8 @@ impl Controller {
         }
     }
 
-    /// A round, and when to make the next one after a failure. While that pause lasts, events only add to what is known.
+    /// Runs a round, and schedules the next one after a failure. During the pause after a failure, events
+    /// only update the state.
     async fn round_unless_paused(&mut self) {
         if self.failures > 0 && self.due.is_some() {
             return;
@@ -230,12 +231,12 @@ impl Controller {
         self.failures = 0;
         self.due = None;
         let matters = self.state.version_matters();
-        // However much else happens meanwhile.
+        // Keeps a time already set, however many events come.
         let due = self.version_due.unwrap_or_else(|| Instant::now() + VERSION_PERIOD);
         self.version_due = matters.then_some(due);
     }
 
-    /// Tells the observer what came of a round.
+    /// Reports the result of a round to the observer.
     fn tell(&mut self, failure: Option<&str>) {
         for informer in self.state.informers() {
             for (kind, count) in informer.counts() {
@@ -268,13 +269,13 @@ impl Controller {
         if !self.publishes {
             return Ok(());
         }
-        // What hinders the one does not hinder the other.
+        // A rejected write of one object does not prevent that of the other.
         let config_map = self.publish_config_map().await;
         self.publish_update_status().await?;
         config_map
     }
 
-    /// The minor of the Kubernetes that answers, by `GET /version`.
+    /// Reads the minor version of the server's Kubernetes with `GET /version`.
     async fn kubernetes_minor(&self) -> Result<u32, RoundError> {
         let request = http::Request::get("/version").body(Vec::new()).map_err(kube::Error::HttpError)?;
         let version: Value = self.client.request(request).await?;
@@ -283,7 +284,7 @@ impl Controller {
     }
 }
 
-/// The number that a text such as `27+` begins with.
+/// Returns the number at the start of a text such as `27+`.
 fn leading_number(text: &str) -> Option<u32> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     text.get(..digits)?.parse().ok()

@@ -1,4 +1,4 @@
-//! The controller for one look at a cluster.
+//! A single run of the controller.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,30 +9,29 @@ use super::{Controller, ControllerError, Parts};
 use crate::insight::Insight;
 use crate::insights::watches::{ALERTS, Watches};
 
-/// How long to wait for a cluster that does not show what it has.
+/// Time limit for reading the cluster.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// So many rounds may fail in a row.
+/// Maximum number of failed rounds in a row.
 const FAILURES: u32 = 3;
 
-/// What insights on nodes are made from, the resource that publishing can do without, and alerts: a cluster may have none of
-/// it.
+/// Resources that a cluster may lack: those of insights on nodes, the UpdateStatus, and alerts.
 const DISPENSABLE: [&str; 5] = ["machineconfigpools", "machineconfigs", "nodes", "updatestatuses", ALERTS];
 
-/// What one look at a cluster comes to.
+/// The result of a single run.
 #[derive(Debug)]
 pub struct Look {
     /// All insights by their data keys in the ConfigMap.
     pub insights: BTreeMap<String, Insight>,
-    /// What could not be seen, with why: resources by their plurals, and `alerts`. Where that is anything about nodes, there
-    /// are no insights on them.
+    /// Errors of resources that could not be read, by plural, and of `alerts`. If a resource of nodes is
+    /// among them, there are no insights on nodes.
     pub missing: BTreeMap<String, String>,
 }
 
-/// Looks at the cluster once, and publishes what it comes to if asked to, as [`run`](super::run) does.
+/// Assesses the cluster once. If `publishes` is set, publishes the insights like [`run`](super::run).
 ///
 /// # Errors
-/// The control plane cannot be seen, or insights cannot be published.
+/// The control plane cannot be read, or insights cannot be published.
 pub async fn once(parts: Parts, publishes: bool) -> Result<Look, ControllerError> {
     let asks_for_alerts = parts.alerts.is_some();
     let mut watches = Watches::new(&parts.client, parts.alerts, &parts.observer);
@@ -49,7 +48,7 @@ pub async fn once(parts: Parts, publishes: bool) -> Result<Look, ControllerError
 }
 
 impl Controller {
-    /// Whether everything that can be seen is assessed, and published where that is wanted.
+    /// Returns whether everything readable is assessed and, if requested, published.
     fn is_through(&mut self, asks_for_alerts: bool) -> bool {
         let is_published =
             !self.publishes || self.state.patch().is_none() && !self.state.wants_update_status();
@@ -61,7 +60,7 @@ impl Controller {
     }
 
     /// # Errors
-    /// It will never be through, or takes too long.
+    /// The run can never finish, or takes too long.
     fn check(&self, deadline: Instant) -> Result<(), ControllerError> {
         let is_needed = |resource: &str| !DISPENSABLE.contains(&resource);
         if !self.state.is_synced()

@@ -1,4 +1,4 @@
-//! How the controller writes what it concludes, and what it does where that is not taken.
+//! How the controller writes insights to the cluster, and how it handles rejected writes.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::insights::singleton::StatusWrite;
 
 /// The pause between two writes of the UpdateStatus, which may be large.
 const PACE: Duration = Duration::from_secs(1);
-/// For each so many insights the pause is as long again, and there is one between writes of the ConfigMap: whatever changed, a
-/// write costs the API server and etcd the whole object.
+/// The pause grows by [`PACE`] per this many insights. From twice as many on, writes of the ConfigMap pause
+/// as well: each write costs the API server and etcd the whole object.
 const MANY: usize = 128;
-/// So many times as long it is at most.
+/// The longest pause, in multiples of [`PACE`].
 const SLOWER_MAX: u32 = 8;
 
 impl Controller {
-    /// The API server does not take an object of this kind, and may not do so soon.
+    /// Notes that the API server rejects an object of this kind, probably for some time.
     fn hindered(&mut self, resource: &Resource, refusal: &Status) {
         self.observer.note(Note::Failed { why: &refusal.message });
         self.hindered.insert(resource.kind.to_string(), refusal.message.clone());
@@ -45,7 +45,7 @@ impl Controller {
                     .map(|slower| Instant::now() + PACE * slower);
                 self.hindered.remove(&*resources::CONFIG_MAPS.kind);
             }
-            // Deleted a moment ago: its watch will tell, and there is nobody to publish for.
+            // Just deleted. Its watch will report it, and there is nothing to publish to.
             Err(kube::Error::Api(status)) if status.code == 404 => self.state.config_map_read(None),
             Err(kube::Error::Api(status)) if matches!(status.code, 400 | 413 | 422) => {
                 self.state.patch_refused();
@@ -65,7 +65,7 @@ impl Controller {
         Ok(())
     }
 
-    /// How many times as long the pause between writes is as with few insights.
+    /// Returns the pause between writes in multiples of [`PACE`].
     fn slower(&self) -> u32 {
         let known: usize = self.state.informers().into_iter().map(|informer| informer.by_key().count()).sum();
         u32::try_from(known / MANY).unwrap_or(SLOWER_MAX).clamp(1, SLOWER_MAX)
@@ -75,7 +75,7 @@ impl Controller {
         if self.state.singleton.wants_reading() {
             match self.publisher.update_status().await {
                 Ok(found) => self.state.singleton.read(found),
-                // Whoever may not look does not see a thing.
+                // Without permission, act as if there were none.
                 Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => {
                     self.state.singleton.failed();
                 }
@@ -85,7 +85,8 @@ impl Controller {
         Ok(())
     }
 
-    /// Writes the UpdateStatus, if it is due. What it cannot hold is left out rather than tried for ever.
+    /// Writes the UpdateStatus if it is due. Insights that do not fit are left out instead of retried
+    /// forever.
     pub(super) async fn publish_update_status(&mut self) -> Result<(), RoundError> {
         if self.paced_until.is_some_and(|until| until > Instant::now()) {
             return Ok(());
@@ -108,7 +109,7 @@ impl Controller {
                     self.hindered(&resources::UPDATE_STATUSES, &status);
                     return Ok(());
                 }
-                // Deleted a moment ago, alone or with its definition.
+                // The UpdateStatus has just been deleted, alone or with its CRD.
                 Err(kube::Error::Api(status)) if status.code == 404 => {
                     self.state.singleton.read(None);
                     return Ok(());
@@ -143,7 +144,7 @@ impl Controller {
     }
 }
 
-/// Whether an object is another than the one that was to be written.
+/// Returns whether the object was changed or created by somebody else.
 fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 409)
 }

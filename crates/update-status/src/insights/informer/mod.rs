@@ -1,5 +1,5 @@
-//! The insights of one informer: how they stay as they were, how they leave, and what must be written so that the
-//! ConfigMap has them.
+//! The insights of one informer: keeps their times stable, expires them, and computes the changes of the
+//! ConfigMap that publish them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -15,8 +15,8 @@ use super::uid;
 use super::update_status::Fitting;
 use crate::insight::{Detail, ImpactLevel, Insight};
 
-/// How long a health insight stays after its cause is gone: one that is back within this time goes on as if it had never
-/// gone (`unknownInsightGracePeriod` of the upstream controller).
+/// How long a health insight stays after its cause is gone. If the cause returns by then, the insight
+/// continues unchanged (`unknownInsightGracePeriod` of the upstream controller).
 pub(super) const GRACE_PERIOD: SignedDuration = SignedDuration::from_secs(60);
 
 /// An insight and its text in the ConfigMap.
@@ -24,9 +24,9 @@ pub(super) const GRACE_PERIOD: SignedDuration = SignedDuration::from_secs(60);
 struct Known {
     insight: Insight,
     text: String,
-    /// The insight as the UpdateStatus takes it, once that was asked.
+    /// The insight in the form of the UpdateStatus; computed on demand.
     fitting: OnceLock<Option<Fitting>>,
-    /// When it leaves, if its cause is gone.
+    /// When it expires, if its cause is gone.
     leaves_at: Option<Time>,
 }
 
@@ -36,48 +36,46 @@ impl Known {
     }
 }
 
-/// The insights of one informer, under the data keys that they are published as.
+/// The insights of one informer by data key.
 #[derive(Debug)]
 pub(super) struct Informer {
-    /// Its name, as the API has it.
+    /// Its name in the API.
     pub(super) name: &'static str,
-    /// What its keys begin with. Every such key belongs to it.
+    /// The prefix of its data keys. Every key with this prefix belongs to it.
     prefix: String,
     /// `None` before the first assessment.
     known: Option<BTreeMap<String, Known>>,
-    /// Keys in the order in which insights are told where room is short.
+    /// Keys ordered by importance, for when space is limited.
     order: BTreeSet<(Rank, String)>,
-    /// How many bytes all texts take.
+    /// The size of all texts in bytes.
     size: usize,
-    /// How many insights there are of each type that there ever was.
+    /// The number of insights by type, for all types that ever had one.
     counts: BTreeMap<&'static str, usize>,
-    /// Insights that leave, by when.
+    /// Insights to be removed, by time.
     leaving: BTreeSet<(Time, String)>,
-    /// Whether the ConfigMap was seen to have all that is known.
+    /// Whether the ConfigMap is known to have all insights.
     published: bool,
-    /// How many bytes it was last told to do with.
+    /// The size limit of the last publication, in bytes.
     room: usize,
-    /// How often what is known changed.
+    /// The number of changes of the insights.
     revision: u64,
 }
 
-/// How much an insight matters where room is short; the first matters most.
+/// The importance of an insight when space is limited, the most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
-    /// It tells of the control plane or of a pool as a whole: without it there is no telling where the update is.
+    /// On the control plane or a whole pool. Without it, the progress of the update is unknown.
     Whole,
-    /// It tells of an operator, of which there are a few dozen.
+    /// On an operator. There are a few dozen of them.
     Operator,
-    /// It tells of harm that is done.
+    /// A health insight of level `Error` or higher.
     Harm,
-    /// It tells of more than that something waits or is done.
+    /// Any other insight on more than a node that waits or is updated.
     Remarkable,
-    /// The other ones.
     Quiet,
 }
 
 impl Informer {
-    /// The informer of this name.
     pub(super) fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -93,12 +91,11 @@ impl Informer {
         }
     }
 
-    /// How often what it knows changed.
     pub(super) fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Takes over, once, what an earlier process left in the ConfigMap's data: its times go on.
+    /// Adopts, once, the insights that an earlier process left in the ConfigMap's data, with their times.
     pub(super) fn begin(&mut self, data: Option<&BTreeMap<String, String>>) {
         if self.known.is_some() {
             return;
@@ -114,29 +111,29 @@ impl Informer {
         }
     }
 
-    /// Takes over, once, what an earlier process left in the UpdateStatus, where there is no ConfigMap.
+    /// Adopts, once, the insights that an earlier process left in the UpdateStatus, for clusters without the
+    /// ConfigMap.
     pub(super) fn adopt(&mut self, insights: Vec<Insight>) {
         if self.known.is_none() {
             self.published = false;
             self.known = Some(BTreeMap::new());
             for insight in insights {
-                // One that cannot be written will not be published either.
+                // An insight that cannot be serialized will not be published either.
                 let _ = self.put(insight);
             }
         }
     }
 
-    /// Whether it has assessed anything, or taken over what an earlier process left.
+    /// Returns whether it has assessed anything or adopted an earlier process's insights.
     pub(super) fn has_begun(&self) -> bool {
         self.known.is_some()
     }
 
-    /// The insight of this uid.
     pub(super) fn get(&self, uid: &str) -> Option<&Insight> {
         self.known.as_ref()?.get(&self.key(uid)).map(|known| &known.insight)
     }
 
-    /// Since when the health insight of this uid has been so.
+    /// Returns the start of the health insight with this uid.
     pub(super) fn started(&self, uid: &str) -> Option<Time> {
         match &self.get(uid)?.detail {
             Detail::Health(health) => Some(health.started_at),
@@ -144,7 +141,7 @@ impl Informer {
         }
     }
 
-    /// The insights by how much they matter, and by name; each with what the UpdateStatus takes of it.
+    /// Returns the insights ordered by importance and key, each with its form in the UpdateStatus.
     pub(super) fn fitting(&self) -> impl Iterator<Item = (Rank, &Insight, Option<&Fitting>)> {
         let known = self.known.as_ref();
         self.order.iter().filter_map(move |(rank, key)| {
@@ -154,7 +151,8 @@ impl Informer {
         })
     }
 
-    /// The uids of its health insights, each with that of the status insight on what it is about.
+    /// Returns the uids of its health insights, each with the uid of the status insight on the affected
+    /// object.
     pub(super) fn health(&self) -> Vec<(String, String)> {
         let about = |insight: &Insight| match &insight.detail {
             Detail::Health(health) => health.scope.resources.first().and_then(uid::of_resource),
@@ -164,10 +162,11 @@ impl Informer {
         all.filter_map(|insight| Some((insight.uid.clone(), about(insight)?))).collect()
     }
 
-    /// Makes `fresh` all that it knows. Health insights that are not among them leave after a while, others at once.
+    /// Replaces all insights by `fresh`. Missing health insights expire after a while, others are removed at
+    /// once.
     ///
     /// # Errors
-    /// An insight that cannot be written as YAML; the others are known all the same.
+    /// An insight cannot be serialized as YAML; the others are kept nevertheless.
     pub(super) fn replace(
         &mut self,
         fresh: impl IntoIterator<Item = Insight>,
@@ -176,10 +175,10 @@ impl Informer {
         self.replace_those(|_| true, fresh, now)
     }
 
-    /// Makes `fresh` all that it knows of those insights that `are_meant`, and of them as [`Informer::replace`] does.
+    /// Replaces the insights that match `are_meant` by `fresh`, like [`Informer::replace`].
     ///
     /// # Errors
-    /// An insight that cannot be written as YAML; the others are known all the same.
+    /// An insight cannot be serialized as YAML; the others are kept nevertheless.
     pub(super) fn replace_those(
         &mut self,
         are_meant: impl Fn(&Detail) -> bool,
@@ -200,10 +199,10 @@ impl Informer {
         outcome
     }
 
-    /// Learns what `fresh` says.
+    /// Adds or updates an insight.
     ///
     /// # Errors
-    /// It cannot be written as YAML.
+    /// It cannot be serialized as YAML.
     pub(super) fn put(&mut self, fresh: Insight) -> Result<(), YamlError> {
         let key = self.key(&fresh.uid);
         let before = self.known.as_ref().and_then(|known| known.get(&key));
@@ -220,53 +219,50 @@ impl Informer {
         Ok(())
     }
 
-    /// The cause of the insight of this uid is gone.
+    /// Schedules the removal of this insight, whose cause is gone.
     pub(super) fn withdraw(&mut self, uid: &str, now: Time) {
         self.withdraw_key(self.key(uid), now);
     }
 
-    /// Forgets the insight of this uid.
     pub(super) fn remove(&mut self, uid: &str) {
         self.take(&self.key(uid));
     }
 
-    /// Forgets what has been gone for long enough.
+    /// Removes the insights whose time has come.
     pub(super) fn expire(&mut self, now: Time) {
         while let Some((_, key)) = self.leaving.first().filter(|(at, _)| *at <= now).cloned() {
             self.take(&key);
         }
     }
 
-    /// When the next insight leaves.
     pub(super) fn next_expiry(&self) -> Option<Time> {
         self.leaving.first().map(|(at, _)| *at)
     }
 
-    /// Whether the ConfigMap was seen to have all that is known, and nothing changed since.
     pub(super) fn is_published(&self) -> bool {
         self.published
     }
 
-    /// The ConfigMap was written as [`Informer::changes`] asked for.
+    /// Notes that the ConfigMap was written with [`Informer::changes`].
     pub(super) fn published(&mut self) {
         self.published = true;
     }
 
-    /// Doubts that the ConfigMap has what is known.
+    /// Notes that the ConfigMap may differ from the insights.
     pub(super) fn doubt(&mut self) {
         self.published = false;
     }
 
-    /// Adds what must change in the ConfigMap's data so that it has what is known, as far as `room` bytes suffice for that.
-    /// Keys of others are nobody's business here, and before the first assessment nothing is. The work is bounded by what
-    /// the ConfigMap holds, not by how much is known.
+    /// Adds the changes of the ConfigMap's data that publish the insights in at most `room` bytes. Foreign
+    /// keys stay, and nothing changes before the first assessment. The cost depends on the size of the
+    /// ConfigMap, not on the number of insights.
     pub(super) fn changes(
         &mut self,
         data: &BTreeMap<String, String>,
         room: usize,
         changes: &mut Map<String, Value>,
     ) {
-        // What did not fit may do so now, and the other way round.
+        // A changed limit can add insights or remove them.
         let before = std::mem::replace(&mut self.room, room);
         if before != room && self.size > room.min(before) {
             self.published = false;
@@ -290,7 +286,7 @@ impl Informer {
         self.published = changes.len() == before;
     }
 
-    /// What is told where there is so much room, by key.
+    /// Returns the insights that fit into `room` bytes, by key.
     fn told(&self, room: usize) -> Vec<(&String, &Known)> {
         let Some(all) = &self.known else { return Vec::new() };
         if self.size <= room {
@@ -306,22 +302,19 @@ impl Informer {
         told
     }
 
-    /// How many bytes all texts take.
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// How many insights it knows of each type that it ever knew one of.
     pub(super) fn counts(&self) -> &BTreeMap<&'static str, usize> {
         &self.counts
     }
 
-    /// All insights by their data keys.
     pub(super) fn by_key(&self) -> impl Iterator<Item = (&String, &Insight)> {
         self.known.iter().flatten().map(|(key, known)| (key, &known.insight))
     }
 
-    /// Whether a data key is one of its own.
+    /// Returns whether a data key belongs to this informer.
     pub(super) fn owns(&self, key: &str) -> bool {
         key.starts_with(&self.prefix)
     }

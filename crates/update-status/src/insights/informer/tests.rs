@@ -1,4 +1,4 @@
-//! What of the known becomes a patch.
+//! The changes that an informer makes to the ConfigMap.
 
 use windtunnel_core::clock::Time;
 
@@ -15,7 +15,7 @@ fn insight(name: &str) -> Insight {
     Insight { uid: format!("cv-{name}"), acquired_at: now, detail }
 }
 
-/// The changes that an informer wants, with texts cut to the insight's name.
+/// The informer's changes, with each text replaced by the insight's name.
 fn changes(informer: &mut Informer, data: &[(&str, &str)]) -> Value {
     let data = data.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect();
     let mut changes = Map::new();
@@ -28,7 +28,7 @@ fn changes(informer: &mut Informer, data: &[(&str, &str)]) -> Value {
 }
 
 #[test]
-fn a_patch_names_only_the_own_keys_that_change() {
+fn a_patch_has_only_changed_keys_of_the_informer() {
     let mut informer = Informer::new("cpi");
     assert_eq!(changes(&mut informer, &[("usc.cpi.old", "x")]), json!({}), "before the first assessment");
     informer.replace([insight("a"), insight("b")], NOW.parse().unwrap()).unwrap();
@@ -48,7 +48,7 @@ fn a_patch_names_only_the_own_keys_that_change() {
 }
 
 #[test]
-fn what_is_published_is_not_compared_again_until_it_is_in_doubt() {
+fn published_data_is_compared_again_only_after_a_doubt() {
     let mut informer = Informer::new("cpi");
     informer.replace([], NOW.parse().unwrap()).unwrap();
     let stray = [("usc.cpi.stray", "x")];

@@ -1,8 +1,8 @@
-//! What decides about the insights of nodes and pools, and which of them are out of date.
+//! The objects that insights on nodes and pools depend on, and which insights are out of date.
 //!
-//! Caches hold what assessments read and nothing else, so what changes in a cache is what insights depend on: no change
-//! can be overlooked, and heartbeats cost nothing. A node that changes costs the work of one node: pools are counted, not
-//! looked through.
+//! The caches hold exactly the fields that assessments read, so every relevant change is a change in a cache,
+//! and heartbeats cost nothing. A changed node costs the assessment of one node: the counts of its pool are
+//! updated, not recomputed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,43 +19,43 @@ use super::informer::Informer;
 use super::uid;
 use crate::insight::{Detail, Insight, NodeStatusInsight};
 
-/// The pool of a node, and what it comes to there.
+/// The pool of a node, and its assessment.
 type Judgement = (String, NodeStatusInsight, Standing, Outcome);
 
-/// Nodes and pools, and what else their insights depend on.
+/// Nodes and pools, and everything else that their insights depend on.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     known: Cache<Node>,
     pools: Cache<Pool>,
-    /// Of which releases MachineConfigs are.
+    /// The release versions of MachineConfigs.
     releases: Cache<Option<String>>,
-    /// The release that the cluster is at, or is on its way to; `None` without a ClusterVersion.
+    /// The version that the cluster runs or is updating to; `None` without a ClusterVersion.
     newest: Option<String>,
-    /// Whether it is on its way to another architecture of that release.
+    /// Whether the cluster is changing only its architecture.
     migrates: bool,
     /// Whether the control plane updates.
     control_plane_updates: bool,
-    /// Nodes to look at again.
+    /// Nodes to reassess.
     stale: BTreeSet<String>,
-    /// Pools to look at again.
+    /// Pools to reassess.
     stale_pools: BTreeSet<String>,
-    /// Whether that is all of them.
+    /// Whether to reassess all nodes and pools.
     all_stale: bool,
-    /// When to look at nodes again though nothing changed.
+    /// When to reassess nodes even if nothing changes.
     alarms: Alarms,
-    /// Since when nodes were seen to reboot.
+    /// When nodes were first seen to reboot.
     rebooting: BTreeMap<String, Time>,
-    /// Where each node was counted.
+    /// The pool and state that each node is counted in.
     counted: BTreeMap<String, (String, Standing)>,
-    /// The nodes of each pool.
+    /// The node counts of each pool.
     counts: BTreeMap<String, Counts>,
-    /// The health insights that each object ever had, also those that are about to leave: of nodes and pools, by the uid
-    /// of their status insight.
+    /// All health insights that each node or pool has had, including those about to expire, by the uid of its
+    /// status insight.
     ailments: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Nodes {
-    /// Takes in what the watch of nodes tells.
+    /// Applies an event of the watch of nodes.
     pub(super) fn node(&mut self, event: Event<(String, Node)>) {
         match self.known.take(event) {
             Change::Nothing => {}
@@ -64,7 +64,7 @@ impl Nodes {
         }
     }
 
-    /// Takes in what the watch of MachineConfigPools tells.
+    /// Applies an event of the watch of MachineConfigPools.
     pub(super) fn pool(&mut self, event: Event<(String, Pool)>) {
         let before = match &event {
             Event::Apply((name, _)) => self.pools.get(name).cloned(),
@@ -82,12 +82,12 @@ impl Nodes {
         }
     }
 
-    /// Takes in what the watch of MachineConfigs tells.
+    /// Applies an event of the watch of MachineConfigs.
     pub(super) fn machine_config(&mut self, event: Event<(String, Option<String>)>) {
         self.all_stale |= self.releases.take(event) != Change::Nothing;
     }
 
-    /// Takes in which release the cluster is at, or is on its way to, and whether only to another architecture of it.
+    /// Sets the version that the cluster runs or is updating to, and whether only the architecture changes.
     pub(super) fn goal(&mut self, newest: Option<&str>, migrates: bool) {
         if self.newest.as_deref() != newest || self.migrates != migrates {
             self.newest = newest.map(str::to_owned);
@@ -96,7 +96,7 @@ impl Nodes {
         }
     }
 
-    /// Takes in whether the control plane updates.
+    /// Sets whether the control plane updates.
     pub(super) fn control_plane_updates(&mut self, updates: bool) {
         if self.control_plane_updates != updates {
             self.control_plane_updates = updates;
@@ -104,26 +104,26 @@ impl Nodes {
         }
     }
 
-    /// Whether all objects are known, so that what is not there is not there.
+    /// Returns whether all objects are known, so that a missing object does not exist.
     pub(super) fn is_synced(&self) -> bool {
         self.known.is_synced() && self.pools.is_synced() && self.releases.is_synced()
     }
 
-    /// Whether a pool other than that of the control plane has nodes that are not updated.
+    /// Returns whether a worker pool has nodes that are not updated.
     pub(super) fn workers_lag(&self) -> bool {
         let is_of_workers = |name: &str| self.pools.get(name).is_some_and(|pool| !pool.is_control_plane());
         self.counts.iter().any(|(name, counts)| is_of_workers(name) && counts.outdated() > 0)
     }
 
-    /// When to look again though nothing changed.
+    /// Returns when to reassess even if nothing changes.
     pub(super) fn look_again(&self) -> Option<Time> {
         self.alarms.next()
     }
 
-    /// Tells `informer` what became of the nodes and pools that are out of date.
+    /// Updates the insights in `informer` on nodes and pools that are out of date.
     ///
     /// # Errors
-    /// An insight that cannot be written as YAML.
+    /// An insight cannot be serialized as YAML.
     pub(super) fn assess(&mut self, informer: &mut Informer, now: Time) -> Result<(), YamlError> {
         self.stale.extend(self.alarms.due(now));
         if std::mem::take(&mut self.all_stale) {
@@ -163,7 +163,7 @@ impl Nodes {
         outcome
     }
 
-    /// Remembers which health insights are about which object; those on objects that are gone leave with them.
+    /// Records which health insights belong to which object, and removes those of deleted objects.
     fn note_all_ailments(&mut self, informer: &mut Informer) {
         self.ailments.clear();
         for (ailment, object) in informer.health() {
@@ -175,8 +175,8 @@ impl Nodes {
         }
     }
 
-    /// Tells what an object comes to: its status insight and what it suffers from. Nothing: it is gone, and all that was
-    /// told of it goes with it.
+    /// Updates the insights on one object. Without `insights`, the object is gone, and all insights on it are
+    /// removed.
     fn tell(
         &mut self,
         informer: &mut Informer,
@@ -207,8 +207,8 @@ impl Nodes {
         outcome
     }
 
-    /// The insights of a node; none where it is not there, or belongs to no pool. It is counted, and looked at again when
-    /// time makes something else of it.
+    /// Returns the insights on a node; none if it does not exist or belongs to no pool. Also counts the node
+    /// and schedules its reassessment.
     fn of_node(&mut self, name: &str, informer: &Informer, now: Time) -> Vec<Insight> {
         if let Some((pool, standing)) = self.counted.remove(name) {
             if let Some(counts) = self.counts.get_mut(&pool) {
@@ -234,7 +234,6 @@ impl Nodes {
         std::iter::once(status).chain(findings.insights).collect()
     }
 
-    /// The pool of a node, and what it comes to there.
     fn judge(&self, name: &str, informer: &Informer, now: Time) -> Option<Judgement> {
         let (node, newest) = (self.known.get(name)?, self.newest.as_deref()?);
         let pool = node::pool_of(node, self.pools.objects().values())?;
@@ -247,7 +246,7 @@ impl Nodes {
         Some((pool.name.clone(), status, standing, findings.done()))
     }
 
-    /// The insights of a pool; none where it is not there, or nobody knows where its nodes should go.
+    /// Returns the insights on a pool; none if it does not exist or there is no ClusterVersion.
     fn of_pool(&self, name: &str, informer: &Informer, now: Time) -> Vec<Insight> {
         let (Some(pool), Some(_)) = (self.pools.get(name), &self.newest) else { return Vec::new() };
         let none = Counts::default();

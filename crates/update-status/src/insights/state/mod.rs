@@ -1,4 +1,4 @@
-//! What the controller knows: events of watches in, the patch that it wants made out. No IO.
+//! The state of the controller: takes events of watches, and derives the pending writes. No IO.
 
 use std::collections::BTreeMap;
 
@@ -23,39 +23,39 @@ use super::uid;
 use crate::insight::published::CONFIG_MAP;
 use crate::insight::{Detail, Insight};
 
-/// The ClusterVersion of a cluster; what others are called is not acted on by anybody.
+/// The name of a cluster's ClusterVersion; the cluster-version operator ignores any other one.
 const CLUSTER_VERSION: &str = "version";
 
-/// The CustomResourceDefinition that decides what a ClusterVersion may hold.
+/// The CustomResourceDefinition that ClusterVersions are validated against.
 pub(super) const CLUSTER_VERSION_CRD: &str = "clusterversions.config.openshift.io";
 
-/// Everything that the controller has seen and concluded.
+/// Everything that the controller has observed and derived.
 #[derive(Debug)]
 pub(super) struct State {
     cluster_versions: Cache<Object>,
     crds: Cache<Value>,
     operators: Operators,
-    /// The machine-config operator's image, by its Deployment.
+    /// The machine-config operator's image, from its Deployment.
     operator_images: Cache<Option<String>>,
-    /// What the pods that fetch payloads suffer from; `None`: nothing.
+    /// The problems of the pods that fetch payloads; `None` for a pod without one.
     version_pods: Cache<Option<String>>,
-    /// The alerts that are pending or fire; `None` before anybody told.
+    /// The pending and firing alerts; `None` before the first report.
     alerts: Option<Vec<ActiveAlert>>,
     config_map: Mirror<Data>,
-    /// The version of the ConfigMap, and the state of the informers, with which a patch was refused.
+    /// The ConfigMap's resource version and the informers' revisions at which a patch was rejected.
     refused: Option<(String, [u64; 2])>,
-    /// The UpdateStatus, where the cluster has such a thing.
+    /// The UpdateStatus, if the cluster serves that kind.
     pub(super) singleton: Singleton,
     nodes: Nodes,
-    /// Minor of the Kubernetes 1.x that answers.
+    /// Minor version of the API server's Kubernetes 1.x.
     kubernetes_minor: Option<u32>,
-    /// Whether that may have changed since it was asked.
+    /// Whether the minor version may have changed since it was read.
     version_in_doubt: bool,
     /// Whether the insights on the control plane may be out of date.
     stale: bool,
-    /// Whether workers were seen that are not updated.
+    /// Whether a worker pool has nodes that are not updated.
     workers_lag: bool,
-    /// When to look at the control plane again though nothing changed.
+    /// When to reassess the control plane even if nothing changes.
     look_again: Option<Time>,
     control_plane_informer: Informer,
     node_informer: Informer,
@@ -86,7 +86,6 @@ impl Default for State {
 }
 
 impl State {
-    /// Takes in what the watch of ClusterVersions tells.
     pub(super) fn cluster_version(&mut self, event: Event<(String, Object)>) {
         let listed = matches!(event, Event::InitDone);
         if self.cluster_versions.take(event) != Change::Nothing {
@@ -95,32 +94,30 @@ impl State {
             let newest = cluster_version.map(|one| assess::cluster_version::newest(one));
             self.nodes.goal(newest, cluster_version.is_some_and(assess::cluster_version::migrates));
         }
-        // Only a status with foreign values makes it matter which server answers.
+        // The server's version matters only if the status has values that the CRD does not allow.
         self.version_in_doubt |= listed || self.version_matters();
     }
 
-    /// Takes in what the watch of the CRD tells.
     pub(super) fn crd(&mut self, event: Event<(String, Value)>) {
         self.version_in_doubt |= !matches!(event, Event::Init | Event::InitApply(_));
         self.stale |= self.crds.take(event) != Change::Nothing;
     }
 
-    /// Takes in what the watch of ClusterOperators tells.
     pub(super) fn operator(&mut self, event: Event<(String, Operator)>) {
         self.stale |= self.operators.take(event);
     }
 
-    /// Takes in what the watch of the machine-config operator's Deployment tells: its image.
+    /// Applies an event of the watch of the machine-config operator's Deployment: its image.
     pub(super) fn operator_image(&mut self, event: Event<(String, Option<String>)>) {
         self.stale |= self.operator_images.take(event) != Change::Nothing;
     }
 
-    /// Takes in what the watch of pods tells that fetch payloads: what they suffer from.
+    /// Applies an event of the watch of pods that fetch payloads: their problems.
     pub(super) fn version_pod(&mut self, event: Event<(String, Option<String>)>) {
         self.stale |= self.version_pods.take(event) != Change::Nothing;
     }
 
-    /// Takes in which alerts are pending or fire.
+    /// Sets the pending and firing alerts.
     pub(super) fn alerts(&mut self, alerts: Vec<ActiveAlert>) {
         if self.alerts.as_ref() != Some(&alerts) {
             self.alerts = Some(alerts);
@@ -128,39 +125,37 @@ impl State {
         }
     }
 
-    /// Whether anybody told of alerts.
+    /// Returns whether alerts were ever reported.
     pub(super) fn has_alerts(&self) -> bool {
         self.alerts.is_some()
     }
 
-    /// Takes in what the watch of nodes tells.
     pub(super) fn node(&mut self, event: Event<(String, Node)>) {
         self.nodes.node(event);
     }
 
-    /// Takes in what the watch of MachineConfigPools tells.
     pub(super) fn pool(&mut self, event: Event<(String, Pool)>) {
         self.nodes.pool(event);
     }
 
-    /// Takes in what the watch of MachineConfigs tells: the releases that they are of.
+    /// Applies an event of the watch of MachineConfigs: their release versions.
     pub(super) fn machine_config(&mut self, event: Event<(String, Option<String>)>) {
         self.nodes.machine_config(event);
     }
 
-    /// Takes in which Kubernetes 1.x answers.
+    /// Sets the minor version of the API server's Kubernetes 1.x.
     pub(super) fn kubernetes_minor(&mut self, minor: u32) {
         self.stale |= self.kubernetes_minor != Some(minor);
         self.kubernetes_minor = Some(minor);
         self.version_in_doubt = false;
     }
 
-    /// Doubts which Kubernetes answers: servers are replaced without a word.
+    /// Notes that the API server's version may have changed: replacing a server causes no event.
     pub(super) fn doubt_version(&mut self) {
         self.version_in_doubt = true;
     }
 
-    /// Whether any insight depends on which Kubernetes answers.
+    /// Returns whether any insight depends on the API server's version.
     pub(super) fn version_matters(&self) -> bool {
         let crd = self.crds.get(CLUSTER_VERSION_CRD);
         let foreign = |object: &Object| {
@@ -169,8 +164,8 @@ impl State {
         self.cluster_versions.objects().values().any(foreign)
     }
 
-    /// Whether all objects of the control plane are known, so that what is not there is not there. Nodes have to wait for
-    /// it, and it does not wait for them: a cluster may have no MachineConfigs.
+    /// Returns whether all objects of the control plane are known, so that a missing one does not exist.
+    /// Nodes need this first. It does not need the nodes, since a cluster may have no MachineConfigs.
     pub(super) fn is_synced(&self) -> bool {
         let operators = self.operators.is_synced() && self.operator_images.is_synced();
         self.cluster_versions.is_synced()
@@ -181,15 +176,15 @@ impl State {
             && self.singleton.is_synced()
     }
 
-    /// Whether `GET /version` is due.
+    /// Returns whether `GET /version` is due.
     pub(super) fn wants_version(&self) -> bool {
         self.is_synced() && self.version_in_doubt
     }
 
-    /// Draws conclusions from what changed. Does nothing before everything is known.
+    /// Updates the insights that changed objects affect. Does nothing before the control plane is known.
     ///
     /// # Errors
-    /// An insight that cannot be written as YAML.
+    /// An insight cannot be serialized as YAML.
     pub(super) fn assess(&mut self, now: Time) -> Result<(), YamlError> {
         if !self.can_assess() {
             return Ok(());
@@ -201,7 +196,7 @@ impl State {
             self.nodes.control_plane_updates(updates);
             begin(&mut self.node_informer, &self.config_map, &self.singleton);
             outcome = self.nodes.assess(&mut self.node_informer, now);
-            // What is told of an update is told until the last worker is through.
+            // Insights on an update stay until the last worker is updated.
             let lag = self.nodes.workers_lag();
             self.stale |= std::mem::replace(&mut self.workers_lag, lag) != lag;
         }
@@ -214,7 +209,7 @@ impl State {
         outcome
     }
 
-    /// Assesses the ClusterVersion, what the control plane suffers from, and the operators that are out of date.
+    /// Assesses the ClusterVersion, the health of the control plane, and the operators that are out of date.
     fn assess_control_plane(&mut self, now: Time) -> Result<(), YamlError> {
         let insights = self.insights(now);
         let informer = &mut self.control_plane_informer;
@@ -225,13 +220,13 @@ impl State {
         outcome.and(self.operators.assess(informer, now))
     }
 
-    /// Whether everything is known that conclusions are drawn from.
+    /// Returns whether all inputs of an assessment are known.
     fn can_assess(&self) -> bool {
         self.is_synced() && self.kubernetes_minor.is_some()
     }
 
-    /// When to assess again though nothing changed: a condition has lasted for long enough then, or an insight leaves. `None`
-    /// as long as that would change nothing.
+    /// Returns when to reassess even if nothing changes: a condition has lasted long enough then, or an
+    /// insight expires. `None` while a reassessment would do nothing.
     pub(super) fn due(&self) -> Option<Time> {
         if !self.can_assess() {
             return None;
@@ -240,12 +235,12 @@ impl State {
         expiries.into_iter().chain([self.look_again, self.nodes.look_again()]).flatten().min()
     }
 
-    /// Whether the UpdateStatus may not be as it should be.
+    /// Returns whether the UpdateStatus may be out of date.
     pub(super) fn wants_update_status(&self) -> bool {
         self.control_plane_informer.has_begun() && self.singleton.is_stale(self.revisions())
     }
 
-    /// What has to be written for the UpdateStatus to be as it should be.
+    /// Returns the write that brings the UpdateStatus up to date.
     pub(super) fn update_status(&mut self, now: Time) -> Option<StatusWrite> {
         if !self.wants_update_status() {
             return None;
@@ -255,24 +250,22 @@ impl State {
         self.singleton.write(informers, revisions, now)
     }
 
-    /// These operations were done with the UpdateStatus: it is of this resource version now.
+    /// Notes that these operations were applied to the UpdateStatus, which has this resource version now.
     pub(super) fn update_status_written(&mut self, version: String, operations: Vec<Value>) {
         let revisions = self.revisions();
         self.singleton.written(version, operations, revisions);
     }
 
-    /// The API server refused what was to be written into the UpdateStatus.
+    /// Notes that the API server rejected the write of the UpdateStatus.
     pub(super) fn update_status_refused(&mut self) {
         let revisions = self.revisions();
         self.singleton.refused(revisions);
     }
 
-    /// What both informers know.
     pub(super) fn informers(&self) -> [&Informer; 2] {
         [&self.control_plane_informer, &self.node_informer]
     }
 
-    /// All insights by their data keys.
     pub(super) fn insights_by_key(&self) -> BTreeMap<String, Insight> {
         let known = self.informers().into_iter().flat_map(Informer::by_key);
         known.map(|(key, insight)| (key.clone(), insight.clone())).collect()
@@ -282,7 +275,7 @@ impl State {
         [self.control_plane_informer.revision(), self.node_informer.revision()]
     }
 
-    /// All insights on the control plane at this moment, but for those on operators.
+    /// Returns all insights on the control plane at this time, except those on operators.
     fn insights(&mut self, now: Time) -> Vec<Insight> {
         let earlier = |uid: &str| self.control_plane_informer.started(uid);
         let mut findings = health::Findings::new(health::Sight { now, earlier: &earlier });
@@ -317,7 +310,7 @@ impl State {
         insights
     }
 
-    /// How far the operators are, if it is them that this ClusterVersion tells of.
+    /// Returns the progress of the operators, which only the ClusterVersion named `version` has.
     fn progress(&self, cluster_version: &Object, now: Time) -> Option<Progress> {
         let is_it = cluster_version.name() == CLUSTER_VERSION;
         let image = image(&self.operator_images).unwrap_or_default();
@@ -325,12 +318,12 @@ impl State {
     }
 }
 
-/// The image of the machine-config operator, by its Deployment.
+/// Returns the image of the machine-config operator, from its Deployment.
 fn image(deployments: &Cache<Option<String>>) -> Option<&str> {
     deployments.get(MACHINE_CONFIG_OPERATOR).and_then(Option::as_deref)
 }
 
-/// Has an informer take over what an earlier process left.
+/// Lets an informer adopt the insights of an earlier process.
 fn begin(informer: &mut Informer, config_map: &Mirror<Data>, singleton: &Singleton) {
     if informer.has_begun() {
         return;

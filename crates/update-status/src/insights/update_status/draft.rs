@@ -1,18 +1,19 @@
-//! A status that is made of what is there, and what changes from one status to another, as operations of a JSON patch: it is
-//! large, and mostly one insight is another. What stays as it was is neither copied nor written.
+//! A new status built from references to existing values, and its difference from the old status as a JSON
+//! patch. The status is large, and usually only one insight changes. Unchanged parts are neither copied nor
+//! written.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// What elements of a list may be told apart by; the first that one has.
+/// The fields that identify elements of a list; the first one present counts.
 const KEYS: [&str; 3] = ["uid", "name", "type"];
 
 /// The members of a map.
 pub(in crate::insights) type Members<'a> = BTreeMap<&'a str, Draft<'a>>;
 
-/// A value that is to be.
+/// A new value.
 #[derive(Debug, Clone)]
 pub(in crate::insights) enum Draft<'a> {
     Value(Cow<'a, Value>),
@@ -33,14 +34,14 @@ impl From<Value> for Draft<'_> {
 }
 
 impl Draft<'_> {
-    /// The operations of a JSON patch that make `old` at a path this.
+    /// Returns the JSON patch that turns `old` at this path into this value.
     pub(in crate::insights) fn changes(&self, path: &str, old: &Value) -> Vec<Value> {
         let mut operations = Vec::new();
         self.add_changes_at(|| path.to_owned(), old, &mut operations);
         operations
     }
 
-    /// A text that it has.
+    /// Returns a member that is a text.
     fn text(&self, name: &str) -> Option<&str> {
         match self {
             Self::Value(value) => value.get(name)?.as_str(),
@@ -52,7 +53,7 @@ impl Draft<'_> {
         }
     }
 
-    /// It as a value of its own.
+    /// Returns a copy as JSON.
     pub(in crate::insights) fn value(&self) -> Value {
         match self {
             Self::Value(value) => value.clone().into_owned(),
@@ -85,7 +86,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The same, unless it is as it was: then nobody needs its path.
+    /// Like [`Self::add_changes`], but without building the path if nothing changed.
     fn add_changes_at(&self, path: impl FnOnce() -> String, old: &Value, operations: &mut Vec<Value>) {
         if !matches!(self, Self::Value(new) if **new == *old) {
             self.add_changes(&path(), old, operations);
@@ -97,7 +98,7 @@ impl Draft<'_> {
     }
 }
 
-/// A map or a list as that of its parts.
+/// Returns a map or a list as a draft of its parts.
 fn opened(value: &Value) -> Option<Draft<'_>> {
     match value {
         Value::Object(map) => {
@@ -118,7 +119,7 @@ fn of_members(path: &str, old: &Map<String, Value>, new: &Members<'_>, operation
     }
 }
 
-/// Takes out what is gone, then goes along the new list.
+/// Removes deleted items first, then walks along the new list.
 fn of_items(path: &str, old: &[Value], new: &[Draft<'_>], operations: &mut Vec<Value>) {
     let keys: BTreeSet<Option<&str>> = new.iter().map(Draft::key).collect();
     let mut left: Vec<&Value> = Vec::new();
@@ -140,13 +141,13 @@ fn key_of(item: &Value) -> Option<&str> {
     KEYS.iter().find_map(|name| item.get(name)?.as_str())
 }
 
-/// Whether each item of a list has the key that stood in its place, which is how most lists are.
+/// Returns whether each item has the same key as the old item at its place. This is the usual case.
 fn in_place(old: &[Value], new: &[Draft<'_>]) -> bool {
     let mut pairs = old.iter().zip(new);
     old.len() == new.len() && pairs.all(|(was, is)| key_of(was).is_some_and(|key| is.key() == Some(key)))
 }
 
-/// Whether the items of both lists have keys, and those that stay follow each other as they did.
+/// Returns whether all items of both lists have unique keys, and the common ones are in the same order.
 fn in_order(old: &[Value], new: &[Draft<'_>]) -> bool {
     let were = old.iter().map(key_of).collect::<Option<BTreeSet<&str>>>();
     let are = new.iter().map(Draft::key).collect::<Option<BTreeSet<&str>>>();
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_is_not_written() {
+    fn writes_only_changes() {
         let insight = |uid: &str, text: &str| json!({"uid": uid, "health": {"text": text}});
         let status = |insights: &[Value]| json!({"informers": [{"name": "ni", "insights": insights}]});
         let (a, b, c) = (insight("a", "1"), insight("b", "1"), insight("c", "1"));
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn members_come_and_go() {
+    fn adds_replaces_and_removes_members() {
         let before = json!({"a/b": 1, "c~": {"d": [1]}, "e": 1});
         let after = json!({"a/b": 2, "c~": {"d": [2]}, "f": []});
         let operations =

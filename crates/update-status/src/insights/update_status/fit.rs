@@ -1,5 +1,5 @@
-//! An insight as the API takes it. The upstream controller wrote texts that its own API would have refused: reasons that are
-//! sentences, uids with dots or of base64, versions that are empty.
+//! Converts insights to the limits of the API. The upstream controller wrote values that its own API would
+//! have rejected: reasons that are sentences, uids with dots or in base64, empty versions.
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
@@ -8,39 +8,39 @@ use windtunnel_core::text::truncate;
 use crate::insight::{Detail, Insight};
 use crate::insights::uid;
 
-/// Go's zero time, for times that must be there and are not known.
+/// Go's zero time, for required times that are unknown.
 const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
-/// What stands for a version before there was any.
+/// Placeholder for the version before an installation.
 const NO_VERSION: &str = "<none>";
-/// What stands for a version that nobody knows.
+/// Placeholder for an unknown version.
 const UNKNOWN_VERSION: &str = "unknown";
-/// Most characters of what is remarkable about a node.
+/// Maximum length of a node's message.
 const MESSAGE_MAX: usize = 100;
-/// Most characters of a condition's message.
+/// Maximum length of a condition's message.
 const CONDITION_MESSAGE_MAX: usize = 32768;
-/// Most characters of a version.
+/// Maximum length of a version.
 const VERSION_MAX: usize = 64;
-/// Most characters of a reason that is made of a sentence.
+/// Maximum length of a reason that is made from a sentence.
 const REASON_MAX: usize = 64;
 
-/// What the API takes of an insight.
+/// An insight in the form of the API.
 #[derive(Debug)]
 pub(in crate::insights) struct Fitting {
     /// The insight.
     pub(super) value: Value,
-    /// How many bytes it takes.
+    /// Its size in bytes.
     pub(super) size: usize,
 }
 
 impl Fitting {
-    /// `None` where the insight is about an object whose name the API does not take.
+    /// Converts an insight; `None` if the API does not accept the name of its object.
     pub(in crate::insights) fn of(insight: &Insight) -> Option<Self> {
         let value = fit(insight)?;
         Some(Self { size: value.to_string().len(), value })
     }
 }
 
-/// The member of the envelope that holds what the insight says.
+/// Returns the member of the envelope with the content of the insight.
 pub(super) fn member(insight: &Insight) -> &'static str {
     match insight.detail {
         Detail::ClusterVersion(_) => "clusterVersion",
@@ -80,7 +80,7 @@ fn fit(insight: &Insight) -> Option<Value> {
     Some(value)
 }
 
-/// An insight back from the API, under the uid that it has here.
+/// Parses an insight of the API, and restores its original uid.
 pub(in crate::insights) fn read(value: &Value) -> Option<Insight> {
     let mut insight: Insight = serde_json::from_value(value.clone()).ok()?;
     let named = |prefix: &str, name: &str| uid::of_object(prefix, name);
@@ -108,8 +108,8 @@ fn fit_condition(condition: &mut Value, acquired_at: &str) {
     condition["message"] = json!(truncate(&message, CONDITION_MESSAGE_MAX));
 }
 
-/// A reason in one word: `Not ready | Disk pressure` becomes `NotReady,DiskPressure`. What is no word then, or too long for
-/// one, is told by the message, and the condition's type stands in its place.
+/// Makes a reason one word: `Not ready | Disk pressure` becomes `NotReady,DiskPressure`. If the result is no
+/// word or is too long, returns the condition's type; the message has the details.
 fn reason(text: &str, kind: &str) -> String {
     let word = |part: &str| -> String {
         let words =
@@ -122,7 +122,8 @@ fn reason(text: &str, kind: &str) -> String {
     if is_word { reason } else { kind.to_owned() }
 }
 
-/// By the API an installation is marked at the version before it, which is none; upstream marks the target.
+/// Moves the mark of an installation from the target, where upstream has it, to the previous version, as the
+/// API requires.
 fn fit_versions(content: &mut Value) {
     let versions = &mut content["versions"];
     let is_installation = versions["target"]["metadata"][0]["key"] == "Installation";
@@ -135,7 +136,7 @@ fn fit_versions(content: &mut Value) {
     }
     for version in ["previous", "target"] {
         let text = versions[version]["version"].as_str().unwrap_or_default();
-        // The API wants five characters at least.
+        // The API requires at least five characters.
         let fitting = if text.len() < 5 { UNKNOWN_VERSION.to_owned() } else { truncate(text, VERSION_MAX) };
         versions[version]["version"] = json!(fitting);
     }
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_that_are_sentences_become_words() {
+    fn converts_sentences_to_one_word_reasons() {
         for (text, wanted) in [
             ("Completed", "Completed"),
             ("Not ready | Disk pressure", "NotReady,DiskPressure"),

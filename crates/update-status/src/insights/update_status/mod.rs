@@ -1,4 +1,5 @@
-//! The singleton `UpdateStatus`: all insights grouped by what they are about and who tells them, in the limits of its API.
+//! The singleton `UpdateStatus`: all insights, grouped by part of the cluster and informer, within the limits
+//! of its API.
 
 mod draft;
 mod fit;
@@ -15,31 +16,32 @@ use crate::insight::{Detail, Insight, ResourceRef, published};
 pub(in crate::insights) use draft::{Draft, Members};
 pub(in crate::insights) use fit::read;
 
-/// Most bytes of its status. etcd takes 1.5 MiB in a request, and the object is stored with who wrote which field.
+/// Maximum size of the status in bytes. etcd accepts 1.5 MiB per request, and the stored object includes the
+/// owners of its fields.
 pub(super) const ROOM: usize = 640 * 1024;
 
-/// Most insights of one informer, by the API.
+/// Maximum number of insights of one informer, by the API.
 const CONTROL_PLANE_MAX: usize = 128;
 const WORKER_POOL_MAX: usize = 1024;
-/// Most worker pools, by the API.
+/// Maximum number of worker pools, by the API.
 const POOLS_MAX: usize = 32;
 
 /// The pool of the control plane.
 const MASTER: &str = "master";
 
-/// Less room than any insight takes.
+/// Less than the size of any insight, in bytes.
 const SMALLEST: usize = 256;
 
-/// A part of the cluster: the control plane, or a pool of workers.
+/// A part of the cluster: the control plane, or a worker pool.
 #[derive(Default)]
 struct Part<'a> {
-    /// What is told, by informer.
+    /// The insights by informer.
     informers: BTreeMap<&'a str, Vec<&'a Value>>,
-    /// Whether and why it updates.
+    /// The condition `Updating`.
     updating: Option<&'a Value>,
 }
 
-/// Where insights go, and how much room is left.
+/// Distributes insights to the parts of the cluster.
 struct Builder<'a> {
     control_plane: Part<'a>,
     resource: Option<&'a ResourceRef>,
@@ -47,12 +49,13 @@ struct Builder<'a> {
     pools: BTreeMap<&'a str, Part<'a>>,
     room: usize,
     left_out: usize,
-    /// Whether all informers of ours have begun. Until then what the others told stays, and what stands beside it.
+    /// Whether both of our informers have begun. Until then, keeps what an earlier process wrote for the
+    /// other one.
     is_whole: bool,
 }
 
-/// The status that tells what `informers` know, as far as `room` bytes suffice. What other informers told in `before` stays.
-/// `None` where there is no ClusterVersion: without one there is no status, by the API.
+/// Builds the status from the insights of `informers`, in at most `room` bytes. Keeps the insights of other
+/// informers in `before`. Returns `None` without a ClusterVersion, since the API requires one.
 pub(super) fn status<'a>(
     informers: [&'a Informer; 2],
     before: &'a Value,
@@ -71,7 +74,7 @@ pub(super) fn status<'a>(
     let begun = informers.iter().filter(|informer| informer.has_begun());
     let own: Vec<&str> = begun.map(|informer| informer.name).collect();
     builder.keep_foreign(before, &own);
-    // What one informer tells of the whole comes before all that the other tells of parts.
+    // Insights on the control plane or a whole pool take precedence over all others, of both informers.
     for is_of_whole in [true, false] {
         for informer in informers {
             for (_, insight, fitting) in
@@ -84,7 +87,7 @@ pub(super) fn status<'a>(
     builder.build(before, now)
 }
 
-/// The insights that an UpdateStatus has of an informer, to go on with their times.
+/// Returns the insights of an informer in an UpdateStatus, so that a new process keeps their times.
 pub(super) fn insights(status: &Value, informer: &str) -> Vec<Insight> {
     let own = published::in_status(status)
         .filter(|(key, _)| key.strip_prefix(informer).is_some_and(|rest| rest.starts_with('.')));
@@ -92,7 +95,7 @@ pub(super) fn insights(status: &Value, informer: &str) -> Vec<Insight> {
 }
 
 impl<'a> Builder<'a> {
-    /// Takes over what informers told that are not ours.
+    /// Keeps the insights of foreign informers.
     fn keep_foreign(&mut self, before: &'a Value, own: &[&str]) {
         self.control_plane.informers = foreign(&before["controlPlane"], own);
         for pool in before["workerPools"].as_array().into_iter().flatten() {
@@ -135,7 +138,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Notes which objects the control plane is.
+    /// Records the objects that represent the control plane.
     fn refer_to(&mut self, insight: &'a Insight) {
         match &insight.detail {
             Detail::ClusterVersion(found) => self.resource = Some(&found.resource),
@@ -192,14 +195,14 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Takes over the members that are not told here, but for one.
+/// Keeps the members that are not in `told`, except `but`.
 fn keep_members<'a>(told: &mut Members<'a>, before: &'a Value, but: &str) {
     for (name, value) in before.as_object().into_iter().flatten().filter(|(name, _)| *name != but) {
         told.entry(name).or_insert_with(|| value.into());
     }
 }
 
-/// What informers tell of a part that are not ours.
+/// Returns the insights of foreign informers on a part of the cluster.
 fn foreign<'a>(part: &'a Value, own: &[&str]) -> BTreeMap<&'a str, Vec<&'a Value>> {
     let informers = part["informers"].as_array().into_iter().flatten();
     let foreign = informers.filter_map(|informer| {
@@ -209,13 +212,13 @@ fn foreign<'a>(part: &'a Value, own: &[&str]) -> BTreeMap<&'a str, Vec<&'a Value
     foreign.collect()
 }
 
-/// The conditions of a list that are of none of these types: others wrote them.
+/// Returns the conditions whose type is not in `own`: others wrote them.
 fn conditions<'a>(before: &'a Value, own: &[&str]) -> Vec<Draft<'a>> {
     let list = before.as_array().into_iter().flatten();
     list.filter(|condition| !own.iter().any(|own| condition["type"] == *own)).map(Draft::from).collect()
 }
 
-/// How the controller itself is: it works, and tells all that it knows, or why not.
+/// Returns the conditions of the controller: whether it works, and whether the status is complete.
 fn operational(left_out: usize, before: &Value, now: Time) -> [Value; 2] {
     let condition = |kind: &str, is_so: bool, reason: &str, message: String| {
         let status = if is_so { "True" } else { "False" };
@@ -237,7 +240,7 @@ fn operational(left_out: usize, before: &Value, now: Time) -> [Value; 2] {
     [condition("Available", true, "AsExpected", String::new()), complete]
 }
 
-/// The worker pool that an insight belongs to; `None`: the control plane.
+/// Returns the worker pool that an insight belongs to; `None` for the control plane.
 fn pool_of(insight: &Insight) -> Option<&str> {
     let name = match &insight.detail {
         Detail::ClusterVersion(_) | Detail::ClusterOperator(_) => return None,
@@ -251,8 +254,8 @@ fn pool_of(insight: &Insight) -> Option<&str> {
     (name != MASTER).then_some(name)
 }
 
-/// The condition of an insight that tells of the whole part of the cluster: of the ClusterVersion for the control plane, of
-/// the pool for workers.
+/// Returns the condition `Updating` of an insight that describes a whole part of the cluster: of the
+/// ClusterVersion for the control plane, of the pool for workers.
 fn updating<'a>(insight: &Insight, fit: &'a Value) -> Option<&'a Value> {
     let tells = match &insight.detail {
         Detail::ClusterVersion(_) => true,

@@ -58,7 +58,7 @@ fn told(control_plane: Vec<Insight>, nodes: Vec<Insight>) -> Value {
 }
 
 #[test]
-fn however_many_alerts_fire_the_whole_is_told() {
+fn insights_on_whole_parts_fit_however_many_alerts_fire() {
     for size in [0, 4000] {
         let control_plane = [vec![cluster_version("True")], alerts(300, size)].concat();
         let status = told(control_plane, vec![pool("master"), pool("worker")]);
@@ -72,7 +72,7 @@ fn however_many_alerts_fire_the_whole_is_told() {
 }
 
 #[test]
-fn pools_of_names_that_the_api_does_not_take_are_counted_and_left_out() {
+fn pools_with_invalid_names_are_left_out_and_counted() {
     let long = "x".repeat(64);
     let status = told(vec![cluster_version("True")], vec![pool("worker"), pool("infra.gpu"), pool(&long)]);
     let pools: Vec<&Value> =
@@ -84,7 +84,7 @@ fn pools_of_names_that_the_api_does_not_take_are_counted_and_left_out() {
 }
 
 #[test]
-fn a_status_that_is_no_status_is_unknown() {
+fn converts_an_invalid_condition_status_to_unknown() {
     let status = told(vec![cluster_version("Maybe")], Vec::new());
     let insight = &status["controlPlane"]["informers"][0]["insights"][0]["clusterVersion"];
     assert_eq!(insight["conditions"][0]["status"], "Unknown");
@@ -92,7 +92,7 @@ fn a_status_that_is_no_status_is_unknown() {
 }
 
 #[test]
-fn what_was_told_of_nodes_stays_until_they_are_known() {
+fn published_insights_on_nodes_stay_until_nodes_are_known() {
     let nodes = vec![pool("master"), pool("worker")];
     let before = told(vec![cluster_version("True")], nodes);
     let mut begun = Informer::new("cpi");

@@ -1,4 +1,4 @@
-//! Alerts that may have to do with the update.
+//! Alerts that may be related to the update.
 
 use serde_json::Value;
 use windtunnel_core::clock::Time;
@@ -6,10 +6,10 @@ use windtunnel_core::clock::Time;
 use super::{Impact, Insight, Level};
 use crate::status::go_time::moment;
 
-/// Alerts that slow updates down, whenever they began to fire.
+/// Alerts known to slow updates down, whenever they started firing.
 const KNOWN: [&str; 2] = ["PodDisruptionBudgetLimit", "PodDisruptionBudgetAtLimit"];
 
-/// The insight on an alert; `None` where it is nothing to tell.
+/// Returns the insight on an alert; `None` if the alert is not reported.
 pub(super) fn of_alert(alert: &Value, update_started: Time) -> Option<Insight> {
     let label = |name: &str| alert["labels"][name].as_str().unwrap_or_default();
     let annotation = |name: &str| alert["annotations"][name].as_str().filter(|text| !text.is_empty());

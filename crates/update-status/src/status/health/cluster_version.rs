@@ -1,4 +1,4 @@
-//! What the ClusterVersion tells against the update: that it fails, or that it began in the middle of another.
+//! Problems that the ClusterVersion reports: the update fails, or it interrupted an earlier update.
 
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Object, condition};
@@ -9,7 +9,7 @@ use crate::status::history::History;
 
 const HISTORY: &str = "https://docs.openshift.com/container-platform/latest/updating/troubleshooting_updates/gathering-data-cluster-update.html#gathering-clusterversion-history-cli_troubleshooting_updates";
 
-/// That the operator of the cluster version fails, may fail, or does not say.
+/// The insight that the cluster-version operator fails, may fail, or does not report it.
 pub(super) fn failing(cluster_version: &Object, now: Time) -> Option<Insight> {
     let name = cluster_version.name();
     let insight = |started: Time, summary: String, description: &str| Insight {
@@ -39,7 +39,7 @@ pub(super) fn failing(cluster_version: &Object, now: Time) -> Option<Insight> {
     Some(insight(moment(failing, "lastTransitionTime"), summary, text("message")))
 }
 
-/// That the update began before the one before it was completed.
+/// The insight that the update interrupted another one.
 pub(super) fn interrupted(cluster_version: &Object) -> Option<Insight> {
     let history = History::of(cluster_version);
     let previous = history.interrupted()?;

@@ -1,4 +1,4 @@
-//! The section `= Update Health =`: what stands in the way of the update, worst first.
+//! The section `= Update Health =`: problems that affect the update, the worst first.
 
 mod alerts;
 mod cluster_version;
@@ -19,10 +19,9 @@ use super::history::History;
 use super::nodes::Pool;
 use super::{Details, Inputs, Moment, TABLE};
 
-/// Where runbooks for cluster operators lie.
+/// Base URL of the runbooks for cluster operators.
 const RUNBOOKS: &str = "https://github.com/openshift/runbooks/blob/master/alerts/cluster-monitoring-operator";
 
-/// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Info,
@@ -31,7 +30,7 @@ enum Level {
     Critical,
 }
 
-/// What it does to the update or the cluster.
+/// The effect on the update or the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Impact {
     None,
@@ -53,25 +52,25 @@ impl Impact {
     }
 }
 
-/// One thing to know about the update.
+/// One health message.
 #[derive(Debug)]
 struct Insight {
-    /// Since when; [`ZERO_TIME`] where that is not known.
+    /// The start; [`ZERO_TIME`] if unknown.
     started: Time,
     level: Level,
     impact: Impact,
-    /// In one line.
+    /// One line.
     summary: String,
-    /// In full.
+    /// The full text.
     description: String,
-    /// A page that helps.
+    /// URL of a page with instructions.
     reference: String,
-    /// What it is about: `<resource>: <name>`.
+    /// The affected object: `<resource>: <name>`.
     resource: String,
 }
 
 impl Insight {
-    /// Others are not shown.
+    /// `oc` hides insights without all three texts.
     fn is_complete(&self) -> bool {
         !self.summary.is_empty() && !self.description.is_empty() && !self.reference.is_empty()
     }
@@ -98,14 +97,14 @@ impl Insight {
         line("Impact:", self.impact.as_str());
         line("Reference:", &self.reference);
         let _ = writeln!(text, "  Resources:\n    {}", self.resource);
-        // The comma is the client's.
+        // The comma is a quirk of the client.
         let description = self.description.replace('\n', "\n               , ");
         let _ = writeln!(text, "  {:<13}{description}", "Description:");
         text
     }
 }
 
-/// The section, from its title on.
+/// Renders the section with its title.
 pub(super) fn section(
     inputs: &Inputs,
     pools: &[Pool<'_>],
@@ -133,7 +132,7 @@ pub(super) fn section(
     text
 }
 
-/// When the update began; without a history, when the ClusterVersion's `Progressing` last changed.
+/// Returns the start of the update; without a history, the last transition of `Progressing`.
 fn update_started(inputs: &Inputs) -> Time {
     let cluster_version = &inputs.cluster_version;
     let progressing = || condition::of(cluster_version, "Progressing");
@@ -143,7 +142,7 @@ fn update_started(inputs: &Inputs) -> Time {
         .unwrap_or(ZERO_TIME)
 }
 
-/// All insights. Their order shows where two began at the same time and weigh the same.
+/// Collects all insights. Their order is visible where two have the same start and level.
 fn collect(
     inputs: &Inputs,
     pools: &[Pool<'_>],
@@ -167,14 +166,14 @@ fn collect(
     insights
 }
 
-/// Worst first, among these newest first.
+/// Sorts the worst first, then the newest first.
 fn sorted(mut insights: Vec<Insight>) -> Vec<Insight> {
     go_sort::unstable(&mut insights, |one, other| one.started > other.started);
     insights.sort_by_key(|insight| std::cmp::Reverse(insight.level));
     insights
 }
 
-/// What is said when there is nothing to say.
+/// Returns the message for an update without problems.
 fn all_is_well(update_started: Time, now: Time) -> Insight {
     Insight {
         started: after(now, -round(since(now, update_started), SECOND)),

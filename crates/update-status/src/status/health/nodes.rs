@@ -1,4 +1,4 @@
-//! What the nodes of a pool, and the pool itself, have against the update.
+//! Problems of a pool and its nodes that affect the update.
 
 use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
@@ -29,7 +29,7 @@ pub(super) fn of_pool(Pool { pool, nodes }: &Pool<'_>, wall: Time, insights: &mu
     }
 }
 
-/// That pods cannot run on a node, and not for a reason that passes.
+/// The insight on an unavailable node, unless all problems are temporary.
 fn unavailable(node: &Object, pool: &Object, status: &NodeStatus, wall: Time) -> Option<Insight> {
     let lacks = lacks(node, pool);
     if !lacks.iter().any(|lack| lack.is_serious(wall)) {
@@ -52,7 +52,7 @@ fn unavailable(node: &Object, pool: &Object, status: &NodeStatus, wall: Time) ->
     })
 }
 
-/// That the daemon of a node gave up.
+/// The insight that a node's daemon failed.
 fn degraded(node: &Object) -> Insight {
     Insight {
         started: ZERO_TIME,
@@ -65,7 +65,7 @@ fn degraded(node: &Object) -> Insight {
     }
 }
 
-/// That nodes wait for their pool.
+/// The insight on outdated nodes in a paused pool.
 fn paused(pool: &str) -> Insight {
     Insight {
         started: ZERO_TIME,

@@ -1,4 +1,4 @@
-//! Cluster operators that are unavailable or degraded for longer than an update explains.
+//! Cluster operators that have been unavailable or degraded for too long.
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -9,14 +9,14 @@ use super::{Impact, Insight, Level, RUNBOOKS};
 use crate::status::go_time::moment;
 use crate::status::operators::condition;
 
-/// One kind of trouble, as an operator's condition tells it.
+/// A problem that a condition of an operator reports.
 struct Trouble {
     condition: &'static str,
     status: &'static str,
     word: &'static str,
-    /// It is told once it lasts longer than this.
+    /// Reported as a warning after longer than this.
     warning: SignedDuration,
-    /// It is an error once it lasts longer than this.
+    /// Reported as an error after longer than this.
     error: SignedDuration,
     runbook: &'static str,
 }
@@ -40,7 +40,6 @@ const TROUBLES: [Trouble; 2] = [
     },
 ];
 
-/// Adds the insights on an operator.
 pub(super) fn of_operator(operator: &Object, now: Time, insights: &mut Vec<Insight>) {
     for trouble in &TROUBLES {
         let found = condition(operator, trouble.condition).filter(|found| found["status"] == trouble.status);

@@ -9,7 +9,7 @@ use crate::status::{Alerts, render};
 
 const NOW: &str = "2024-01-01T01:00:00Z";
 
-/// An update from 4.16.1 to 4.16.2 since an hour before [`NOW`], with this condition `Failing`.
+/// An update from 4.16.1 to 4.16.2 that started an hour before [`NOW`], with this condition `Failing`.
 fn updating(failing: &str) -> Inputs {
     let version = format!(
         "
@@ -48,7 +48,7 @@ fn health(inputs: &Inputs, details: Details) -> String {
     text.split_once("= Update Health =\n").unwrap().1.to_owned()
 }
 
-/// The rows of the table, below its title.
+/// The rows of the table without its header.
 fn rows(inputs: &Inputs) -> Vec<String> {
     let text = health(inputs, Details::None);
     let (table, _) = text.split_once("\n\n").unwrap_or((&text, ""));
@@ -63,7 +63,7 @@ fn check(inputs: &Inputs, expected: &[&str]) {
 }
 
 #[test]
-fn when_nothing_stands_in_the_way_it_proceeds_well() {
+fn reports_that_the_update_proceeds_well_if_there_are_no_problems() {
     let well = "SINCE   LEVEL   IMPACT   MESSAGE\n1h      Info    None     Update is proceeding well\n";
     for details in [Details::None, Details::All, Details::Health] {
         assert_eq!(health(&updating(WELL), details), well);
@@ -71,7 +71,7 @@ fn when_nothing_stands_in_the_way_it_proceeds_well() {
 }
 
 #[test]
-fn a_cluster_version_that_fails_or_does_not_say_is_told() {
+fn reports_a_failing_cluster_version_or_a_missing_failing_condition() {
     check(
         &updating(
             "- {type: Failing, status: 'True', reason: R, message: m, lastTransitionTime: '2024-01-01T00:59:30Z'}",
@@ -97,7 +97,7 @@ fn a_cluster_version_that_fails_or_does_not_say_is_told() {
 }
 
 #[test]
-fn operators_are_told_after_five_minutes_and_weigh_more_after_a_while() {
+fn operator_problems_are_warnings_after_five_minutes_and_errors_later() {
     let at = |kind: &str, status: &str, minute: &str| {
         let mut inputs = updating(WELL);
         inputs.cluster_operators.push(operator(
@@ -129,7 +129,7 @@ fn operators_are_told_after_five_minutes_and_weigh_more_after_a_while() {
 }
 
 #[test]
-fn in_detail_a_description_of_several_lines_is_indented_with_a_comma() {
+fn details_indent_continuation_lines_with_a_comma() {
     let mut inputs = updating(WELL);
     inputs.cluster_operators = vec![operator(
         "etcd",
@@ -161,7 +161,7 @@ fn alert(name: &str, severity: &str, state: &str, active_at: &str) -> Value {
 }
 
 #[test]
-fn alerts_count_that_began_during_the_update_or_are_known_to_slow_it_down() {
+fn reports_alerts_that_started_during_the_update_or_affect_updates() {
     let (before, during) = ("2023-12-31T23:59:59Z", "2024-01-01T00:30:00.5Z");
     let mut inputs = updating(WELL);
     inputs.alerts = Alerts::Answer(json!({ "data": { "alerts": [
@@ -198,7 +198,8 @@ fn alerts_count_that_began_during_the_update_or_are_known_to_slow_it_down() {
     );
 }
 
-/// A cluster with one master of these annotations, of which each begins with the prefix of the machine-config operator.
+/// A cluster with one master node with these annotations; the prefix of the machine-config operator is added
+/// to each name.
 fn with_node(annotations: &[(&str, &str)], rest: &str) -> Inputs {
     let mut node = object(rest).to_value();
     node["metadata"] = json!({ "name": "machine-0", "labels": { "role": "master" }, "annotations": {} });
@@ -217,7 +218,7 @@ fn with_node(annotations: &[(&str, &str)], rest: &str) -> Inputs {
 const DONE: [(&str, &str); 3] = [("currentConfig", "a"), ("desiredConfig", "a"), ("state", "Done")];
 
 #[test]
-fn a_node_is_told_once_its_trouble_lasts() {
+fn reports_a_node_once_its_problem_lasts() {
     let unready = |since: &str, more: &str| {
         with_node(
             &DONE,
@@ -245,7 +246,7 @@ fn a_node_is_told_once_its_trouble_lasts() {
 }
 
 #[test]
-fn a_degraded_node_is_told_with_the_words_of_its_daemon_if_there_are_any() {
+fn reports_a_degraded_node_only_with_the_reason_of_its_daemon() {
     let degraded = [("desiredConfig", "b"), ("state", "Degraded"), ("reason", "machine-0 does not drain")];
     let inputs = with_node(&degraded, "{}");
     check(&inputs, &["- | Error | Update Stalled | Node machine-0 is degraded"]);
@@ -254,7 +255,7 @@ fn a_degraded_node_is_told_with_the_words_of_its_daemon_if_there_are_any() {
 }
 
 #[test]
-fn an_update_in_the_middle_of_another_is_told_until_the_control_plane_is_through() {
+fn reports_an_interrupted_update_until_the_control_plane_is_updated() {
     let mut inputs = updating(WELL);
     let mut version = inputs.cluster_version.to_value();
     version["status"]["history"][1]["state"] = json!("Partial");

@@ -1,7 +1,8 @@
-//! The lines on nodes and pools made from published insights alone, without a look at the objects that they tell of.
+//! Renders the sections on nodes and pools from published insights alone.
 //!
-//! Insights of an upstream controller carry its rules. Where these are not those of `oc`, `oc`'s are applied to what insights
-//! tell: a node of the target's version is updated whatever it is to become. Ours carry those of `oc`.
+//! Insights of the upstream controller follow its own rules. Where these differ from `oc`'s, `oc`'s apply: a
+//! node at the target version is updated, whatever its desired MachineConfig. Our insights follow `oc`'s
+//! rules already.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +15,15 @@ use crate::insight::{
 };
 use crate::node_phase::Phase;
 
-/// What insights say of a lack, and what `oc` says.
+/// Availability messages of insights, and `oc`'s short forms.
 const LACKS: [(&str, &str); 3] = [
     ("Node is not ready", "Not ready"),
     ("Node has disk pressure", "Disk pressure"),
     ("Node has unavailable network", "Network unavailable"),
 ];
 
-/// The sections on nodes: those of the control plane, worker pools, and the nodes of each of these; only a line where the
-/// cluster is not updating.
+/// Renders the sections on nodes: the control plane, the worker pools, and the nodes of each pool. If the
+/// cluster is not updating, this is a single line saying so.
 pub fn sections_on_nodes<'a>(insights: impl IntoIterator<Item = &'a Insight>, details: Details) -> String {
     let (mut is_updating, mut target, mut pools) = (false, Target::default(), BTreeMap::new());
     let mut nodes: BTreeMap<&str, Vec<&NodeStatusInsight>> = BTreeMap::new();
@@ -61,7 +62,8 @@ fn group(pool: &MachineConfigPoolStatusInsight, nodes: Vec<NodeStatus>) -> Group
     });
     let on_their_way = nodes.iter().filter(|node| node.phase.is_on_its_way()).count();
     let left = total.saturating_sub(through + on_their_way);
-    // A summary ends at a limit. Beyond it, those that wait wait for the same, and who is away is known by name.
+    // A summary count ends at the API's limit. At the limit, assumes the same state for all waiting nodes,
+    // and counts unavailable nodes by their insights.
     let beyond = |kind, all: usize| Some(count(kind)).filter(|count| *count < Summary::MOST).unwrap_or(all);
     let excluded = beyond(Sort::Excluded, left);
     let away = nodes.iter().filter(|node| node.is_unavailable).count();
@@ -79,16 +81,16 @@ fn group(pool: &MachineConfigPoolStatusInsight, nodes: Vec<NodeStatus>) -> Group
     Group::told(pool.name.clone(), tally, nodes)
 }
 
-/// Whether the ClusterVersion says that it is progressing, also where its history contradicts.
+/// Returns whether the ClusterVersion has `Progressing=True`, even where its history contradicts that.
 fn is_progressing(conditions: &[InsightCondition]) -> bool {
     is(conditions, "Updating", "True") || message(conditions, "Updating").starts_with("Progressing=True ")
 }
 
-/// What nodes are measured by.
+/// The update target that nodes are compared with.
 #[derive(Clone, Copy, Default)]
 struct Target<'a> {
     version: &'a str,
-    /// Whether the version stays as it is on the way, so that it does not tell.
+    /// Whether only the architecture changes, not the version.
     migrates: bool,
 }
 
@@ -96,7 +98,7 @@ fn node_status(node: &NodeStatusInsight, target: Target<'_>) -> NodeStatus {
     let is_of_target = !target.version.is_empty() && node.version == target.version;
     let told = phase(node);
     let is_updated = is_of_target && (!target.migrates || told == Phase::Updated);
-    // A daemon that has just ended its work has not told of the new version yet.
+    // A daemon that has just finished may not have updated the node's version yet.
     let is_updating = !is_updated && (told.is_on_its_way() || told == Phase::Updated);
     let phase = if is_updated { Phase::Updated } else { told };
     let (is_degraded, is_unavailable) =
@@ -125,7 +127,7 @@ fn node_status(node: &NodeStatusInsight, target: Target<'_>) -> NodeStatus {
     without_name(status)
 }
 
-/// The phase by the reason of the condition `Updating`.
+/// Returns the phase from the reason of the condition `Updating`.
 fn phase(node: &NodeStatusInsight) -> Phase {
     match of(&node.conditions, "Updating").map_or("", |updating| updating.reason.as_str()) {
         "Completed" => Phase::Updated,
@@ -133,7 +135,7 @@ fn phase(node: &NodeStatusInsight) -> Phase {
     }
 }
 
-/// What a node lacks, in the words of `oc`.
+/// Returns the availability message in `oc`'s short form.
 fn in_short(lacks: &str) -> String {
     let short = |lack: &str| {
         let known = LACKS.iter().find(|(long, _)| *long == lack);

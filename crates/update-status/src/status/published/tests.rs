@@ -1,4 +1,4 @@
-//! Insights in, lines out: what no recorded cluster tells.
+//! Insights in, lines out, for cases that no recorded cluster covers.
 
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn node(name: &str, version: &str, reason: &str) -> Insight {
 }
 
 #[test]
-fn a_node_of_the_target_is_updated_whatever_it_is_to_become_unless_the_version_does_not_tell() {
+fn a_node_at_the_target_version_is_updated_except_in_an_architecture_migration() {
     let told = |cluster_version| {
         let insights = [cluster_version, pool(1, "0 of 1 nodes are updated"), node("w0", "4.18.7", MOVING)];
         sections_on_nodes(&insights, Details::None)
@@ -60,7 +60,7 @@ fn a_node_of_the_target_is_updated_whatever_it_is_to_become_unless_the_version_d
 }
 
 #[test]
-fn a_pool_beyond_the_limit_of_summaries_is_told_whole() {
+fn counts_a_pool_beyond_the_limit_of_summaries_correctly() {
     let mut pool = pool(4096, "900 of 5000 nodes are updated");
     let Detail::MachineConfigPool(found) = &mut pool.detail else { panic!("{pool:?}") };
     found.summaries.push(PoolNodesUpdateSummary { kind: Sort::Excluded, count: 4096 });

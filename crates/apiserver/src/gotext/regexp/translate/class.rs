@@ -1,16 +1,16 @@
-//! Classes in brackets.
+//! Character classes in brackets.
 
 use super::Reader;
 
-/// Classes that have a name.
+/// Names of classes.
 const CLASSES: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
     "upper", "word", "xdigit",
 ];
 
 impl Reader<'_> {
-    /// A class in brackets, member by member as Go's `parseClass` reads it. A `]` at its start is one of its members, and
-    /// so are the signs that mean operations on sets elsewhere.
+    /// Translates a class in brackets, member by member like Go's `parseClass`. A `]` at its start is a
+    /// member, and so are the characters that the `regex` crate uses for set operations.
     pub(super) fn class(&mut self, from: usize) -> Result<(), String> {
         self.out.push('[');
         if self.rest.next_if(|(_, c)| *c == '^').is_some() {
@@ -38,7 +38,7 @@ impl Reader<'_> {
         Err(format!("missing closing ]: `{}`", self.tail(from)))
     }
 
-    /// A class by its name, such as `[:alpha:]`.
+    /// Translates a named class, such as `[:alpha:]`.
     fn named(&mut self, at: usize) -> Result<(), String> {
         let tail = self.tail(at);
         let end = tail[2..].find(":]").map_or(tail.len(), |end| end + 4);
@@ -54,7 +54,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What follows `\\p`: a letter, or a name in braces. What is no name the library refuses.
+    /// Copies the rest of `\\p`: a letter, or a name in braces. The `regex` crate rejects unknown names.
     pub(super) fn property_name(&mut self) {
         if !(self.out.ends_with("\\p") || self.out.ends_with("\\P")) {
             return;
@@ -71,7 +71,8 @@ impl Reader<'_> {
         }
     }
 
-    /// One character, or a range of them. A dash is one of both only if something stands after it.
+    /// Translates one character or a range. A dash forms a range only if a character other than `]` follows
+    /// it.
     fn range(&mut self, at: usize) -> Result<(), String> {
         let low = self.member()?;
         let dash = self.rest.peek().is_some_and(|(at, _)| {
@@ -92,7 +93,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A character, escaped or not.
+    /// Parses a character, escaped or not.
     fn member(&mut self) -> Result<char, String> {
         match self.rest.next() {
             None => Err("missing closing ]: ``".to_owned()),
@@ -102,12 +103,12 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a text begins with an escape that stands for several characters.
+/// Whether a text begins with an escape that represents several characters.
 fn is_class_escape(text: &str) -> bool {
     text.strip_prefix('\\').is_some_and(|rest| rest.starts_with(['d', 'w', 's', 'D', 'W', 'S', 'p', 'P']))
 }
 
-/// Writes a character so that the library takes it as nothing but itself.
+/// Writes a character so that the `regex` crate takes it literally.
 fn push_member(out: &mut String, member: char) {
     if member.is_ascii_alphanumeric() || !member.is_ascii() {
         out.push(member);

@@ -1,14 +1,14 @@
-//! A pattern of Go in the words of the library in use.
+//! Translates patterns of Go to the syntax of the `regex` crate.
 
 mod class;
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// The most repetitions that Go's parser takes.
+/// Maximum repeat count in Go.
 const MOST_REPEATS: u32 = 1000;
 
-/// Rewrites what the two languages write differently, and refuses what Go does not know.
+/// Rewrites syntax that differs between the two, and rejects syntax that Go lacks.
 pub(super) fn translate(pattern: &str) -> Result<String, String> {
     let rest = pattern.char_indices().peekable();
     let mut reader =
@@ -21,15 +21,15 @@ struct Reader<'a> {
     pattern: &'a str,
     rest: Peekable<CharIndices<'a>>,
     out: String,
-    /// Groups that are open.
+    /// Number of open groups.
     open: usize,
-    /// Where the operator begins that was read last, if nothing came after it.
+    /// Position of the last repetition operator, if nothing follows it.
     repeated: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
     fn whole(&mut self) -> Result<(), String> {
-        // Whether there is something that an operator could repeat.
+        // Whether there is an operand that an operator could repeat.
         let mut operand = false;
         while let Some((at, c)) = self.rest.next() {
             if self.repetition(at, c, operand)? {
@@ -64,7 +64,8 @@ impl<'a> Reader<'a> {
         if self.open > 0 { Err(format!("missing closing ): `{}`", self.pattern)) } else { Ok(()) }
     }
 
-    /// Reads an operator of repetition, with the `?` that may make it lazy. Braces without numbers are text.
+    /// Translates a repetition operator, with the `?` that may make it lazy. Braces without numbers are
+    /// literal.
     fn repetition(&mut self, at: usize, c: char, operand: bool) -> Result<bool, String> {
         let from = self.tail(at);
         let length = match c {
@@ -102,7 +103,7 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    /// The head of a group, with its name or flags. Nothing in it can be repeated.
+    /// Translates the head of a group, with its name or flags. It cannot be repeated.
     fn open(&mut self, at: usize) -> Result<(), String> {
         self.open += 1;
         let tail = self.tail(at);
@@ -132,7 +133,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What a backslash says; whether it stands for something that can be repeated.
+    /// Translates an escape. Returns whether an operator can repeat it.
     fn escape(&mut self, at: usize, class: bool) -> Result<bool, String> {
         let Some((_, escaped)) = self.rest.next() else {
             return Err("trailing backslash at end of expression: ``".to_owned());
@@ -159,7 +160,7 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    /// An escaped character: punctuation is itself, letters are few.
+    /// Translates an escaped character: any punctuation, or one of a few letters.
     fn literal(&mut self, at: usize, escaped: char, class: bool) -> Result<(), String> {
         match escaped {
             'A' | 'z' if !class => {}
@@ -183,7 +184,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The character that an escape of one stands for (`parseEscape`).
+    /// Parses an escape that represents one character (`parseEscape`).
     fn escaped_char(&mut self, at: usize) -> Result<char, String> {
         let Some((_, escaped)) = self.rest.next() else {
             return Err("trailing backslash at end of expression: ``".to_owned());
@@ -209,7 +210,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What follows `\x`: two digits, or some in braces.
+    /// Parses the rest of `\x`: two digits, or digits in braces.
     fn hexadecimal(&mut self) -> Option<char> {
         let (at, first) = self.rest.next()?;
         let digits = if first == '{' {
@@ -226,7 +227,7 @@ impl<'a> Reader<'a> {
         plain.then(|| u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)).flatten()
     }
 
-    /// Up to three octal digits.
+    /// Parses up to three octal digits.
     fn octal(&mut self, first: char) -> u32 {
         let mut value = first.to_digit(8).unwrap_or(0);
         for _ in 0..2 {
@@ -236,7 +237,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// All that stands between `\Q` and `\E`, as it is.
+    /// Copies everything between `\Q` and `\E` literally.
     fn quoted(&mut self) {
         while let Some((at, c)) = self.rest.next() {
             if self.tail(at).starts_with("\\E") {

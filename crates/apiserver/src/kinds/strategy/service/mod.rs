@@ -1,7 +1,7 @@
 //! Addresses and ports of services.
 //!
-//! The cluster has one family of addresses, IPv4. Addresses are given out in order from the service network; node ports
-//! from the usual range.
+//! The cluster has one address family, IPv4. Addresses are allocated in order from the service network, node
+//! ports in order from the usual range.
 
 mod taken;
 
@@ -15,19 +15,19 @@ pub(crate) use taken::Taken;
 use crate::field::{FieldError, Shown};
 use crate::metadata;
 
-/// The service network's first address and how many there are: that of OpenShift, 172.30.0.0/16.
+/// First address and size of the service network: that of OpenShift, 172.30.0.0/16.
 const NETWORK: (Ipv4Addr, u32) = (Ipv4Addr::new(172, 30, 0, 0), 1 << 16);
-/// The first addresses of the network are kept for those who ask for a certain one.
+/// Size of the band of addresses for services that request a certain address. Other services get these last.
 const STATIC_BAND: u32 = 256;
 /// Ports that a node may listen on for services.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 
-/// The address of the server itself: the first of the network.
+/// The address of the API server itself: the first of the network.
 pub(crate) fn first_address() -> Ipv4Addr {
     Ipv4Addr::from(u32::from(NETWORK.0) + 1)
 }
 
-/// The families of a service that has addresses.
+/// Sets the initial status and the address families.
 pub(super) fn prepare_create(service: &mut Value) {
     service["status"] = json!({ "loadBalancer": {} });
     families(service);
@@ -55,7 +55,7 @@ fn families(service: &mut Value) {
     {
         service["spec"]["clusterIPs"] = json!([address]);
     }
-    // Whoever has no selector and no address may have backends of any family.
+    // A headless service without selector may have backends of any family.
     let any = headless && service["spec"]["selector"].is_null();
     let (policy, list) =
         if any { ("RequireDualStack", json!(["IPv4", "IPv6"])) } else { ("SingleStack", json!(["IPv4"])) };
@@ -67,7 +67,7 @@ fn families(service: &mut Value) {
     }
 }
 
-/// What was given out stays where an update does not mention it (`patchAllocatedValues`).
+/// Keeps allocated values that an update does not mention (`patchAllocatedValues`).
 fn keep_allocated(service: &mut Value, old: &Value) {
     if has_address(service) && has_address(old) && service["spec"]["clusterIP"].is_null() {
         for field in ["clusterIP", "clusterIPs"] {
@@ -99,7 +99,7 @@ fn needs_node_ports(service: &Value) -> bool {
     }
 }
 
-/// What only the former type had goes with it, if it is as it was (`dropTypeDependentFields`).
+/// Removes unchanged fields that the new type does not have (`dropTypeDependentFields`).
 fn drop_what_the_type_lacks(service: &mut Value, old: &Value) {
     let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return };
     let kind = spec.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -132,10 +132,9 @@ fn drop_what_the_type_lacks(service: &mut Value, old: &Value) {
     }
 }
 
-/// Gives a service the addresses and node ports that it needs. `taken` is what services have by now.
+/// Allocates the addresses and node ports that a service needs. `taken` holds those of the existing services.
 ///
-/// # Errors
-/// What it asks for is taken, or not the cluster's to give.
+/// # Errors A requested address or port is taken or out of range, or the range is full.
 pub(crate) fn allocate(service: &mut Value, taken: &mut Taken) -> Result<(), FieldError> {
     let of = |field: &str| metadata::text(service, field).to_owned();
     taken.without(&of("namespace"), &of("name"), |taken| {
@@ -153,7 +152,7 @@ fn allocate_address(service: &mut Value, taken: &BTreeSet<Ipv4Addr>) -> Result<(
     let first = u32::from(NETWORK.0);
     let asked = service["spec"]["clusterIP"].as_str().map(str::to_owned);
     let Some(asked) = asked else {
-        // The upper band first, as a real server does.
+        // The upper band first, like a real server.
         let places = (STATIC_BAND..NETWORK.1 - 1).chain(1..STATIC_BAND);
         let free = places.map(|place| Ipv4Addr::from(first + place)).find(|one| !taken.contains(one));
         let Some(free) = free else {

@@ -1,5 +1,5 @@
-//! Which addresses and node ports services have. It follows the history of services, so that nobody has to look at all
-//! of them for every new one.
+//! The addresses and node ports of services. The index follows their history, so that creating a service does
+//! not scan all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::store::{EventKind, Table};
 
-/// What all services have, up to some revision.
+/// The addresses and ports of all services, up to some revision.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Taken {
     seen: Option<u64>,
@@ -17,7 +17,7 @@ pub(crate) struct Taken {
     pub(super) ports: BTreeSet<i64>,
 }
 
-/// What one service has.
+/// The address and ports of one service.
 #[derive(Debug, Clone, Default)]
 struct Own {
     address: Option<Ipv4Addr>,
@@ -35,7 +35,7 @@ impl Own {
 }
 
 impl Taken {
-    /// Learns what happened to services since the last time.
+    /// Applies the changes of services since the last call.
     pub(crate) fn follow(&mut self, services: &Table) {
         if let Some(Ok(events)) = self.seen.map(|seen| services.history.since(seen)) {
             for event in events {
@@ -53,7 +53,7 @@ impl Taken {
         self.seen = Some(services.history.latest());
     }
 
-    /// Calls `work` while what a service itself has is nobody's.
+    /// Calls `work` with an index that lacks the address and ports of one service.
     pub(super) fn without<T>(&mut self, namespace: &str, name: &str, work: impl FnOnce(&Self) -> T) -> T {
         let key = (namespace.to_owned(), name.to_owned());
         let own = self.set(key.clone(), None);
@@ -62,7 +62,7 @@ impl Taken {
         result
     }
 
-    /// Notes what a service has now, and gives what it had.
+    /// Records the address and ports of a service, and returns its previous ones.
     fn set(&mut self, key: (String, String), own: Option<Own>) -> Option<Own> {
         let before = self.by.remove(&key);
         if let Some(before) = &before {

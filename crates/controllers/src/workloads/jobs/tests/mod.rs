@@ -1,4 +1,4 @@
-//! Jobs, seen through their status and pods.
+//! Jobs with their statuses and pods.
 
 mod parallel;
 
@@ -48,14 +48,14 @@ fn end_pods(rig: &mut Rig, phase: &str) {
     }
 }
 
-/// What was written, but for Events.
+/// Checks the log without the writes of Events.
 fn check(rig: &Rig, expected: &[&str]) {
     let log: Vec<&String> = rig.log.iter().filter(|line| !line.contains(" events/")).collect();
     assert_eq!(log, expected, "{log:#?}");
 }
 
 #[test]
-fn a_job_makes_its_pod_and_completes_with_it() {
+fn a_job_creates_a_pod_and_completes_with_it() {
     let mut rig = rig("1.27.8");
     rig.put(&JOBS, job());
     rig.run(5);
@@ -84,7 +84,7 @@ fn a_job_makes_its_pod_and_completes_with_it() {
 }
 
 #[test]
-fn the_deadline_removes_the_pod_and_fails_the_job() {
+fn the_deadline_deletes_the_pod_and_fails_the_job() {
     let mut rig = rig("1.27.8");
     rig.put(&JOBS, job());
     rig.run(200);
@@ -106,7 +106,7 @@ fn the_deadline_removes_the_pod_and_fails_the_job() {
 }
 
 #[test]
-fn newer_controllers_announce_the_failure_while_a_pod_still_ends() {
+fn newer_versions_announce_a_failure_while_a_pod_terminates() {
     let mut rig = rig("1.31.6");
     rig.put(&JOBS, job());
     rig.run(130);
@@ -131,7 +131,7 @@ fn newer_controllers_announce_the_failure_while_a_pod_still_ends() {
 }
 
 #[test]
-fn failed_pods_are_followed_by_others_until_the_limit() {
+fn replaces_failed_pods_up_to_the_backoff_limit() {
     let mut rig = rig("1.27.8");
     let mut job = job();
     job["spec"]["backoffLimit"] = json!(2);
@@ -164,7 +164,7 @@ fn failed_pods_are_followed_by_others_until_the_limit() {
 }
 
 #[test]
-fn the_pods_of_a_deleted_job_are_removed() {
+fn deletes_the_pods_of_a_deleted_job() {
     let mut rig = rig("1.27.8");
     rig.seat(|| Box::new(GarbageCollector::new()));
     rig.put(&JOBS, job());
@@ -176,7 +176,7 @@ fn the_pods_of_a_deleted_job_are_removed() {
 }
 
 #[test]
-fn the_pods_of_a_job_that_leaves_them_behind_are_free() {
+fn orphaned_pods_lose_finalizer_and_owner() {
     let mut rig = rig("1.27.8");
     rig.seat(|| Box::new(GarbageCollector::new()));
     rig.put(&JOBS, job());
@@ -192,7 +192,7 @@ fn the_pods_of_a_job_that_leaves_them_behind_are_free() {
 }
 
 #[test]
-fn a_restarted_controller_comes_to_the_same_end() {
+fn recovers_after_a_crash_at_each_write() {
     for kubernetes in ["1.27.8", "1.31.6"] {
         let story = |rig: &mut Rig| {
             prepare(rig, kubernetes);
@@ -213,7 +213,7 @@ fn a_restarted_controller_comes_to_the_same_end() {
 }
 
 #[test]
-fn a_job_of_a_payload_succeeds_without_pods_unless_a_program_stands_for_it() {
+fn a_payload_job_succeeds_without_pods_unless_it_has_a_simulated_program() {
     let mut rig = rig("1.31.1");
     let mut of_payload = job();
     of_payload["metadata"]["ownerReferences"] =
@@ -231,7 +231,7 @@ fn a_job_of_a_payload_succeeds_without_pods_unless_a_program_stands_for_it() {
 }
 
 #[test]
-fn without_operators_the_minor_says_whether_an_end_is_announced() {
+fn without_operators_the_configured_version_decides_about_announcements() {
     for (minor, announced) in [(27, false), (33, true)] {
         let mut rig = Rig::new();
         rig.seat(move || Box::new(JobController::of(minor)));

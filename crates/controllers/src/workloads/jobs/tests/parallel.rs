@@ -1,10 +1,10 @@
-//! Jobs of several pods, with indexes, suspended, and with a say in what a failure means.
+//! Jobs with several pods, indexes, suspension and pod failure policies.
 
 use windtunnel_core::resources::EVENTS;
 
 use super::*;
 
-/// What was told as Events.
+/// The recorded Events.
 fn told(rig: &Rig) -> Vec<String> {
     rig.view
         .list(&EVENTS)
@@ -12,7 +12,7 @@ fn told(rig: &Rig) -> Vec<String> {
         .collect()
 }
 
-/// A Job with these fields of its spec more, whose pods are not restarted.
+/// A Job with additional fields in its spec, whose pods are not restarted.
 fn with(more: &Value) -> Value {
     let mut job = job();
     job["metadata"]["name"] = json!("sum");
@@ -26,13 +26,13 @@ fn the_job(rig: &Rig) -> Object {
     rig.view.list(&JOBS).next().unwrap().clone()
 }
 
-/// How many pods there are that have not ended.
+/// The number of pods that have not ended.
 fn open(rig: &Rig) -> usize {
     let is_open = |pod: &&Object| !matches!(pod.text("/status/phase"), "Succeeded" | "Failed");
     rig.view.list(&PODS).filter(is_open).count()
 }
 
-/// Type and reason of each condition that holds.
+/// Type and reason of each true condition.
 fn conditions(rig: &Rig) -> Vec<String> {
     let job = the_job(rig);
     let held = job.list("/status/conditions").iter().filter(|told| told["status"] == "True");
@@ -49,7 +49,7 @@ fn end_pod(rig: &mut Rig, name: &str, status: &Value) {
 }
 
 #[test]
-fn so_many_pods_work_side_by_side_until_enough_have_succeeded() {
+fn runs_pods_in_parallel_until_enough_have_succeeded() {
     let mut rig = rig("1.33.1");
     rig.put(&JOBS, with(&json!({ "parallelism": 2, "completions": 3 })));
     rig.run(1);
@@ -58,7 +58,7 @@ fn so_many_pods_work_side_by_side_until_enough_have_succeeded() {
     end_pod(&mut rig, first.name(), &json!({ "phase": "Succeeded" }));
     rig.run(1);
     assert_eq!((open(&rig), the_job(&rig).number("/status/succeeded")), (2, Some(1)));
-    // One that is counted may go; it is not forgotten.
+    // A counted pod stays counted after its deletion.
     rig.write(&Write::delete_now(&PODS, "ns", first.name()));
     end_pods(&mut rig, "Succeeded");
     rig.run(1);
@@ -73,7 +73,7 @@ fn so_many_pods_work_side_by_side_until_enough_have_succeeded() {
 }
 
 #[test]
-fn without_a_number_of_completions_the_first_that_succeeds_lets_the_others_end() {
+fn without_completions_no_pods_are_created_after_the_first_success() {
     let mut rig = rig("1.27.8");
     rig.put(&JOBS, with(&json!({ "parallelism": 3 })));
     rig.run(1);
@@ -91,7 +91,7 @@ fn without_a_number_of_completions_the_first_that_succeeds_lets_the_others_end()
 }
 
 #[test]
-fn each_index_has_to_succeed_once() {
+fn each_index_has_to_succeed_once_including_retries() {
     for (minor, labelled) in [("1.27.8", false), ("1.33.1", true)] {
         let mut rig = rig(minor);
         rig.put(&JOBS, with(&json!({ "parallelism": 2, "completions": 3, "completionMode": "Indexed" })));
@@ -114,7 +114,7 @@ fn each_index_has_to_succeed_once() {
             (the_job(&rig).text("/status/completedIndexes"), indexes(&rig)),
             ("1", vec!["0".to_owned(), "2".to_owned()])
         );
-        // An index that fails is tried again.
+        // A failed index is retried.
         let first = pods(&rig.view)[0].name().to_owned();
         end_pod(&mut rig, &first, &json!({ "phase": "Failed" }));
         rig.run(11);
@@ -130,7 +130,7 @@ fn each_index_has_to_succeed_once() {
 }
 
 #[test]
-fn a_suspended_job_has_no_pods_and_its_deadline_begins_anew() {
+fn a_suspended_job_has_no_pods_and_resuming_restarts_its_deadline() {
     let mut rig = rig("1.33.1");
     rig.put(&JOBS, with(&json!({ "suspend": true, "activeDeadlineSeconds": 60 })));
     rig.run(100);
@@ -158,7 +158,7 @@ fn a_suspended_job_has_no_pods_and_its_deadline_begins_anew() {
 }
 
 #[test]
-fn containers_that_are_restarted_too_often_fail_the_job() {
+fn too_many_container_restarts_fail_the_job() {
     let mut rig = rig("1.27.8");
     let mut job = with(&json!({ "backoffLimit": 2 }));
     job["spec"]["template"]["spec"]["restartPolicy"] = json!("OnFailure");
@@ -175,7 +175,7 @@ fn containers_that_are_restarted_too_often_fail_the_job() {
 }
 
 #[test]
-fn the_policy_says_what_the_failure_of_a_pod_means() {
+fn applies_the_rules_of_the_pod_failure_policy() {
     let rules = json!([
         { "action": "Ignore", "onPodConditions": [{ "type": "DisruptionTarget", "status": "True" }] },
         { "action": "FailJob", "onExitCodes": { "containerName": "a", "operator": "In", "values": [42] } },
@@ -214,7 +214,7 @@ fn the_policy_says_what_the_failure_of_a_pod_means() {
 }
 
 #[test]
-fn a_restarted_controller_counts_every_pod_once() {
+fn counts_each_pod_once_despite_crashes() {
     let story = |rig: &mut Rig| {
         prepare(rig, "1.33.1");
         rig.put(&JOBS, with(&json!({ "parallelism": 2, "completions": 4, "completionMode": "Indexed" })));

@@ -1,8 +1,8 @@
-//! What becomes of passes when something changes.
+//! Tests of changes during and between passes.
 
 use super::*;
 
-/// An operator that updates, seen in a pass that failed for it and in which this was heard of.
+/// A cluster during a pass that fails for a ClusterOperator. If `notified`, the operator is healthy by now.
 fn updating(notified: bool) -> Cluster {
     let tasks = vec![operator("20", "dns"), config_map("20", "a", "a")];
     let mut cluster = Cluster::new(Mode::Updating, tasks);
@@ -17,10 +17,11 @@ fn updating(notified: bool) -> Cluster {
 }
 
 #[test]
-fn an_operator_that_changes_during_a_pass_ends_the_wait_after_it() {
+fn a_clusteroperator_change_during_a_pass_skips_the_wait_after_it() {
     for (notified, passes) in [(false, 1), (true, 2)] {
         let mut cluster = updating(notified);
-        // The manifest is tried for 23 seconds in each pass; the wait after the first failed one is longer.
+        // A pass retries the manifest for 23 seconds. The wait after the first failed pass is longer than
+        // that.
         cluster.run(24);
         let tries = cluster.log.iter().filter(|line| line.ends_with("create ConfigMap/a")).count();
         assert_eq!(tries, 2 + passes, "{:?}", cluster.log);
@@ -28,7 +29,7 @@ fn an_operator_that_changes_during_a_pass_ends_the_wait_after_it() {
 }
 
 #[test]
-fn what_changes_in_an_installed_cluster_is_applied_as_an_update() {
+fn changing_force_in_an_installed_cluster_starts_an_update_pass() {
     let mut cluster = Cluster::new(Mode::Reconciling, vec![config_map("20", "a", "a")]);
     cluster.run(1);
     assert_eq!((cluster.apply.mode, cluster.apply.progress.completed), (Mode::Reconciling, 1));
@@ -41,7 +42,7 @@ fn what_changes_in_an_installed_cluster_is_applied_as_an_update() {
 }
 
 #[test]
-fn a_pass_sees_the_generation_that_there_is_when_it_begins() {
+fn a_pass_sees_the_generation_at_its_start() {
     let mut cluster = Cluster::new(Mode::Reconciling, vec![config_map("20", "a", "a")]);
     cluster.run(1);
     cluster.apply.latest_generation = 4;
@@ -52,7 +53,7 @@ fn a_pass_sees_the_generation_that_there_is_when_it_begins() {
 }
 
 #[test]
-fn waits_go_on_growing_though_the_work_has_changed() {
+fn waits_after_failures_keep_growing_when_the_work_changes() {
     let mut cluster = Cluster::new(Mode::Updating, vec![operator("20", "dns")]);
     let mut wait = 0;
     for _ in 0..6 {

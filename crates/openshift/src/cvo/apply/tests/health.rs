@@ -1,4 +1,4 @@
-//! What becomes of a pass over what is not well.
+//! Tests of passes over unhealthy objects.
 
 use serde_json::json;
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
@@ -6,7 +6,7 @@ use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use super::*;
 
 #[test]
-fn an_installation_goes_on_past_degraded_operators_of_any_version_and_is_reconciled_from_then_on() {
+fn an_installation_continues_past_degraded_operators_and_then_reconciles() {
     let tasks = vec![operator("20", "dns"), config_map("20", "dns", "a")];
     let mut cluster = Cluster::new(Mode::Initializing, tasks);
     cluster.report("dns", "True", &[]);
@@ -50,7 +50,7 @@ fn a_deployment_that_cannot_roll_out_is_a_failure() {
         let mut there = wanted.clone();
         there["status"] = json!({ "conditions": conditions });
         cluster.put(&windtunnel_core::resources::DEPLOYMENTS, there);
-        // The first write makes it owned; what it is like is seen at the next pass.
+        // The first write adds the owner reference. The next pass checks the health.
         cluster.run(2 * R + 60);
         assert_eq!(cluster.failure(), (reason, message));
     }
@@ -78,7 +78,7 @@ fn a_definition_must_be_established() {
 }
 
 #[test]
-fn an_operator_must_be_told_which_versions_are_expected_of_it() {
+fn a_clusteroperator_without_expected_versions_fails_the_pass() {
     let without_versions = |name| {
         let mut task = operator("20", name);
         let What::ClusterOperator(operator) = &mut task.what else { panic!("{task:?} is no operator") };

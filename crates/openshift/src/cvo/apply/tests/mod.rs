@@ -1,4 +1,4 @@
-//! What passes over a payload do, seen through the writes that a small cluster gets.
+//! Tests of passes over a payload, by the writes that a small cluster receives.
 
 mod changes;
 mod health;
@@ -14,15 +14,15 @@ use crate::cvo::payload::testing::{counted, object, operator, payload};
 
 const R: i64 = 180;
 
-/// A cluster that stores what is written, and refuses what it is told to.
+/// A cluster that stores writes and rejects those of chosen objects.
 struct Cluster {
     apply: ApplyLoop,
     view: View,
     now: Time,
     start: Time,
-    /// Reasons to refuse writes of objects with these names.
+    /// Name of an object to the reason for which its writes are rejected.
     refuse: BTreeMap<&'static str, &'static str>,
-    /// `<second> <verb> <kind>/<name>`, and who reports a failure.
+    /// The writes as `<second> <verb> <kind>/<name>`.
     log: Vec<String>,
     version: u64,
 }
@@ -53,7 +53,7 @@ impl Cluster {
         object
     }
 
-    /// A ClusterOperator that reports these versions.
+    /// Writes a ClusterOperator that reports these versions.
     fn report(&mut self, name: &str, degraded: &str, versions: &[(&str, &str)]) {
         let conditions = [("Available", "True"), ("Degraded", degraded)];
         let conditions = conditions.iter().filter(|(_, status)| !status.is_empty());
@@ -89,7 +89,7 @@ impl Cluster {
         Answer { write, outcome: Ok(object) }
     }
 
-    /// Runs for this many seconds.
+    /// Runs the loop for this many seconds.
     fn run(&mut self, seconds: i64) -> &mut Self {
         let end = self.now + SignedDuration::from_secs(seconds);
         let capabilities = Capabilities::at_start(&self.apply.work.release.clone(), "", &json!({}));
@@ -130,7 +130,7 @@ fn job(run_level: &str, component: &str) -> Task {
 }
 
 #[test]
-fn operators_of_a_node_are_created_before_anything_else_of_it_and_then_waited_for() {
+fn creates_the_clusteroperators_of_a_task_node_first_and_waits_for_them_last() {
     let tasks = vec![config_map("50", "dns", "a"), operator("50", "dns"), config_map("70", "b", "b")];
     let mut cluster = Cluster::new(Mode::Updating, tasks);
     cluster.run(5);
@@ -158,7 +158,7 @@ fn operators_of_a_node_are_created_before_anything_else_of_it_and_then_waited_fo
 }
 
 #[test]
-fn an_error_stops_its_node_and_what_comes_after_but_not_its_siblings() {
+fn an_error_stops_its_task_node_and_later_run_levels_but_not_parallel_nodes() {
     let tasks = vec![
         operator("10", "first"),
         config_map("20", "a", "a"),
@@ -179,7 +179,7 @@ fn an_error_stops_its_node_and_what_comes_after_but_not_its_siblings() {
         ]
     );
     assert_eq!(cluster.failure().0, "ClusterOperatorNotAvailable");
-    // While reconciling nothing waits for anything.
+    // While reconciling, no task node waits for another.
     let mut cluster = Cluster::new(Mode::Reconciling, tasks);
     cluster.run(5);
     let created: Vec<&str> =
@@ -188,7 +188,7 @@ fn an_error_stops_its_node_and_what_comes_after_but_not_its_siblings() {
 }
 
 #[test]
-fn a_refused_manifest_is_tried_three_times_while_others_go_on() {
+fn tries_a_rejected_manifest_three_times_while_other_task_nodes_continue() {
     let mut cluster =
         Cluster::new(Mode::Updating, vec![config_map("20", "a", "a"), config_map("20", "b", "b")]);
     cluster.refuse.insert("a", "Forbidden");
@@ -213,7 +213,7 @@ fn a_refused_manifest_is_tried_three_times_while_others_go_on() {
 }
 
 #[test]
-fn a_kind_that_nobody_serves_is_told_as_such() {
+fn reports_a_manifest_of_a_kind_that_is_not_served() {
     let metadata = json!({ "name": "x" });
     let gadget =
         object("20", "a", json!({ "apiVersion": "e.com/v1", "kind": "Gadget", "metadata": metadata }));
@@ -232,7 +232,7 @@ fn a_kind_that_nobody_serves_is_told_as_such() {
 }
 
 #[test]
-fn a_job_is_waited_for_and_what_never_ends_is_given_up_in_time() {
+fn waits_for_a_job_and_gives_up_at_the_deadline() {
     let tasks =
         vec![config_map("20", "a", "a"), job("20", "a"), config_map("20", "a", "b"), counted("30", "c")];
     let mut cluster = Cluster::new(Mode::Updating, tasks);
@@ -252,7 +252,7 @@ fn a_job_is_waited_for_and_what_never_ends_is_given_up_in_time() {
 }
 
 #[test]
-fn what_is_only_created_stays_as_it_is_and_what_is_deleted_goes_in_updates_alone() {
+fn create_only_objects_are_not_updated_and_deletions_happen_only_in_updates() {
     let tasks = || {
         vec![
             annotated("20", "a", "kept", &json!({ "release.openshift.io/create-only": "true" })),
@@ -278,7 +278,7 @@ fn what_is_only_created_stays_as_it_is_and_what_is_deleted_goes_in_updates_alone
 }
 
 #[test]
-fn what_was_on_its_way_out_before_this_work_began_counts_as_well_and_is_told_in_order() {
+fn lists_objects_that_were_already_terminating_sorted() {
     let removed = |name| annotated("20", "a", name, &json!({ "release.openshift.io/delete": "true" }));
     let mut cluster = Cluster::new(Mode::Updating, vec![removed("z"), removed("a"), removed("gone")]);
     for name in ["z", "a"] {
@@ -291,7 +291,7 @@ fn what_was_on_its_way_out_before_this_work_began_counts_as_well_and_is_told_in_
 }
 
 #[test]
-fn what_is_overridden_is_neither_applied_nor_counted() {
+fn overridden_objects_are_neither_applied_nor_counted() {
     let overridden = json!({ "spec": { "overrides": [
         { "kind": "ConfigMap", "group": "", "namespace": "ns", "name": "a", "unmanaged": true },
         { "kind": "ClusterOperator", "group": "config.openshift.io", "name": "dns", "unmanaged": true },
@@ -305,7 +305,7 @@ fn what_is_overridden_is_neither_applied_nor_counted() {
     assert_eq!(cluster.log, ["0 create ConfigMap/b"]);
     let Progress { done, total, completed, .. } = cluster.apply.progress;
     assert_eq!((done, total, completed), (1, 3, 1));
-    // What comes back into the operator's hands is applied at once.
+    // An object without its override is applied at once.
     cluster.apply.set_overrides(Overrides::default());
     cluster.apply.restart(cluster.now);
     cluster.run(1);
@@ -313,7 +313,7 @@ fn what_is_overridden_is_neither_applied_nor_counted() {
 }
 
 #[test]
-fn a_pass_after_a_failed_one_is_not_reported_before_it_gets_as_far() {
+fn reports_a_new_pass_only_when_it_gets_as_far_as_the_failed_one() {
     let tasks = vec![counted("20", "a"), config_map("30", "b", "b")];
     let mut cluster = Cluster::new(Mode::Updating, tasks);
     cluster.refuse.insert("b", "Conflict");
@@ -343,7 +343,7 @@ fn waits_between_failed_passes_double_up_to_the_interval() {
 }
 
 #[test]
-fn an_operator_without_degraded_is_degraded_and_one_without_conditions_is_not_available() {
+fn a_missing_degraded_condition_means_degraded_and_no_conditions_mean_not_available() {
     for (conditions, reason) in [
         (json!([{ "type": "Available", "status": "True" }]), "ClusterOperatorDegraded"),
         (json!([]), "ClusterOperatorNotAvailable"),

@@ -1,4 +1,4 @@
-//! Workloads are told of the proxies that there are at each pass.
+//! Tests that each pass puts the current proxy settings into workloads.
 
 use windtunnel_core::resources::{DEPLOYMENTS, PROXIES};
 
@@ -21,7 +21,7 @@ fn tell(cluster: &mut Cluster, proxy: &str) {
     cluster.put(&PROXIES, json!({ "metadata": { "name": "cluster" }, "status": status }));
 }
 
-/// The names of the variables of the Deployment that there is.
+/// The names of the Deployment's environment variables.
 fn variables(cluster: &Cluster) -> String {
     let object = cluster.view.get(&DEPLOYMENTS, "b", "lamp").unwrap();
     let variables = object.list("/spec/template/spec/containers/0/env").iter();
@@ -29,7 +29,7 @@ fn variables(cluster: &Cluster) -> String {
 }
 
 #[test]
-fn a_proxy_that_comes_changes_or_goes_is_told_with_the_next_pass() {
+fn the_next_pass_applies_a_new_changed_or_removed_proxy() {
     let mut cluster = Cluster::new(Mode::Reconciling, vec![deployment("main")]);
     cluster.run(2 * R);
     assert_eq!(variables(&cluster), "A");
@@ -48,7 +48,7 @@ fn a_proxy_that_comes_changes_or_goes_is_told_with_the_next_pass() {
 }
 
 #[test]
-fn a_container_that_is_not_there_fails_the_manifest_once_there_is_a_proxy() {
+fn a_missing_container_fails_the_manifest_only_if_there_is_a_proxy() {
     let mut cluster = Cluster::new(Mode::Reconciling, vec![deployment("main,side")]);
     assert_eq!(cluster.run(R).failure(), ("", ""));
     tell(&mut cluster, "http://p");

@@ -1,4 +1,4 @@
-//! An alert that began to fire during the update, or that is known to stand in the way of updates.
+//! Alerts that started firing during the update, or that are known to affect updates.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use windtunnel_core::clock::Time;
 use super::cause::{Cause, Draft, Findings};
 use crate::insight::{ImpactLevel, ImpactType, ResourceRef};
 
-/// It fires.
+/// An alert fires.
 pub(super) const FIRING: Cause = Cause {
     name: "Alert is firing",
     levels: &[ImpactLevel::Warning, ImpactLevel::Critical],
@@ -16,18 +16,19 @@ pub(super) const FIRING: Cause = Cause {
     reference: "<alert does not have a runbook_url annotation>",
 };
 
-/// Alerts that stand in the way of updates whenever they began.
+/// Alerts known to affect updates, whenever they started.
 const KNOWN: [&str; 2] = ["PodDisruptionBudgetLimit", "PodDisruptionBudgetAtLimit"];
 
-/// Adds the alerts that `oc adm upgrade status` tells of, while an update goes on that began at `started`; `None`: nobody
-/// knows when, so that any may have to do with it.
+/// Adds the alerts that `oc adm upgrade status` reports. `started` is the start of the current update; if it
+/// is `None` (unknown), every alert with a start counts as part of the update.
 pub fn assess(alerts: &[ActiveAlert], started: Option<Time>, findings: &mut Findings<'_>) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for active in alerts {
         let labels: Vec<String> =
             active.alert.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let labels = labels.join("\n");
-        // Of two rules the alerts may have the same labels. Prometheus tells them in the order of the rules.
+        // Alerts of two rules can have equal labels, so they are numbered. Prometheus lists them in the order
+        // of the rules.
         let count = seen.entry(labels.clone()).or_default();
         let apart = if *count == 0 { labels } else { format!("{labels}\n#{count}") };
         *count += 1;

@@ -1,4 +1,4 @@
-//! What health insights can be about, and how one is made.
+//! The causes of health insights, and how an insight is built.
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
@@ -10,86 +10,86 @@ use crate::insight::{
 };
 use crate::insights::uid;
 
-/// Most characters of a summary, by the API.
+/// Maximum length of a summary, by the API.
 const SUMMARY_CHARACTERS_MAX: usize = 256;
-/// Most characters of a description, by the API.
+/// Maximum length of a description, by the API.
 const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
-/// Most characters of a reference, by the API.
+/// Maximum length of a reference, by the API.
 const REFERENCE_CHARACTERS_MAX: usize = 512;
 
-/// What stands for a description that nobody wrote, as `oc` has it.
+/// `oc`'s placeholder for an empty description.
 const NO_MESSAGE: &str = "<no message>";
 
-/// One thing that health insights are about. `docs/insights.md` has a row for each.
+/// A cause of health insights. The table in `docs/insights.md` has a row for each.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cause {
     /// Its name in that table.
     pub name: &'static str,
-    /// How bad it is, where time makes it worse the mildest first.
+    /// The possible levels. If the level rises over time, the mildest comes first.
     pub levels: &'static [ImpactLevel],
-    /// Bad for what.
+    /// The affected aspect of the cluster.
     pub impact: ImpactType,
-    /// The page that tells what to do.
+    /// URL of a page with instructions, or a placeholder.
     pub reference: &'static str,
 }
 
-/// When things were first seen, for causes that carry no time themselves.
+/// The times at which problems were first seen, for causes without a time of their own.
 #[derive(Clone, Copy)]
 pub struct Sight<'a> {
-    /// The current moment.
+    /// The current time.
     pub now: Time,
-    /// Since when the insight of this uid has been there, if it was there before.
+    /// Returns the start of the existing insight with this uid, if there is one.
     pub earlier: &'a dyn Fn(&str) -> Option<Time>,
 }
 
-/// One insight, what made it, and its uid.
+/// An insight with its cause and uid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// What made it.
+    /// The cause.
     pub cause: &'static Cause,
-    /// Unique among causes and what they are about; it stays while texts and levels change.
+    /// Derived from the cause and the affected object; it stays the same while texts and levels change.
     pub uid: String,
-    /// What is told.
+    /// The insight.
     pub insight: HealthInsight,
 }
 
-/// What came of a look: insights, and when to look again.
+/// The result of an assessment: insights, and when to reassess.
 #[derive(Debug)]
 pub struct Outcome {
     /// The insights in their envelopes.
     pub insights: Vec<Insight>,
-    /// The first moment at which the same facts come to something else.
+    /// The earliest time at which the same facts lead to a different result.
     pub look_again: Option<Time>,
 }
 
-/// What was found at one moment, and when to look again.
+/// Collects insights during an assessment, and when to reassess.
 pub struct Findings<'a> {
     sight: Sight<'a>,
     /// The insights, in the order in which they were found.
     pub found: Vec<Finding>,
-    /// The first moment at which the same facts come to something else.
+    /// The earliest time at which the same facts lead to a different result.
     pub look_again: Option<Time>,
 }
 
-/// A health insight that is about to be made.
+/// The parts of a health insight.
 pub(super) struct Draft<'a> {
     pub(super) cause: &'static Cause,
     pub(super) level: ImpactLevel,
     pub(super) scope: ScopeType,
-    /// What it is about; the first object and the cause make the uid.
+    /// The affected objects. The uid depends on the first one and the cause.
     pub(super) resources: Vec<ResourceRef>,
-    /// What else tells it from others of its cause about the same object.
+    /// Distinguishes insights with the same cause and object.
     pub(super) apart: &'a str,
-    /// Another page than that of the cause; empty: that one.
+    /// URL that replaces the cause's reference, unless empty.
     pub(super) reference: &'a str,
     pub(super) summary: String,
     pub(super) description: String,
-    /// Since when it is so; `None`: since it was first seen.
+    /// When the problem started; `None`: when it was first seen.
     pub(super) since: Option<Time>,
 }
 
 impl Draft<'_> {
-    /// A mild insight of `cause` on the control plane, about one object.
+    /// Creates a draft on one object of the control plane, at the mildest level of `cause`.
     pub(super) fn of(cause: &'static Cause, resource: ResourceRef) -> Self {
         let level = cause.levels.first().copied().unwrap_or(ImpactLevel::Unknown);
         Self {
@@ -111,12 +111,12 @@ impl Draft<'_> {
 }
 
 impl<'a> Findings<'a> {
-    /// Nothing found yet.
+    /// Creates an empty collection.
     pub fn new(sight: Sight<'a>) -> Self {
         Self { sight, found: Vec::new(), look_again: None }
     }
 
-    /// What came of it.
+    /// Finishes the collection.
     pub fn done(self) -> Outcome {
         let acquired_at = self.sight.now;
         let insights = self.found.into_iter().map(|Finding { uid, insight, .. }| Insight {
@@ -127,37 +127,39 @@ impl<'a> Findings<'a> {
         Outcome { insights: insights.collect(), look_again: self.look_again }
     }
 
-    /// Whether more than `span` has passed since then, or nobody knows since when. If not, it is to be looked at again.
+    /// Returns whether more than `span` has passed since `since`, or `since` is unknown. If not, schedules a
+    /// reassessment.
     pub(super) fn is_older(&mut self, since: Option<Time>, span: SignedDuration) -> bool {
         let Some(over) = since.map(|since| after(since, span)) else { return true };
         if self.sight.now > over {
             return true;
         }
-        // Times of the API are in whole seconds; the next one is the first that is later.
+        // Times of the API are in whole seconds, so the next second is the first later time.
         self.look_at(after(over, SignedDuration::from_secs(1)));
         false
     }
 
-    /// Whether `span` has passed since then, or nobody knows since when. If not, it is to be looked at again.
+    /// Returns whether at least `span` has passed since `since`, or `since` is unknown. If not, schedules a
+    /// reassessment.
     pub(super) fn lasts(&mut self, since: Option<Time>, span: SignedDuration) -> bool {
         let over = since.map_or(self.sight.now, |since| after(since, span));
         self.look_at(over);
         self.sight.now >= over
     }
 
-    /// Looks again at this moment, if not earlier.
+    /// Schedules a reassessment at this time, if none is due earlier.
     pub(super) fn look_at(&mut self, at: Time) {
         if at > self.sight.now {
             self.look_again = Some(self.look_again.map_or(at, |earlier| earlier.min(at)));
         }
     }
 
-    /// Since when this insight has been there; now, if it is new.
+    /// Returns the start of the existing insight with this uid; now, if there is none.
     pub(super) fn seen(&self, draft: &Draft<'_>) -> Time {
         (self.sight.earlier)(&draft.uid()).unwrap_or(self.sight.now)
     }
 
-    /// Makes the insight.
+    /// Builds the insight and adds it.
     pub(super) fn add(&mut self, draft: Draft<'_>) {
         let uid = draft.uid();
         let started_at = draft.since.unwrap_or_else(|| self.seen(&draft));

@@ -1,4 +1,4 @@
-//! What a ClusterVersion tells of its own update: that it fails, that it is unclear, and where it began.
+//! Problems of an update that the ClusterVersion reports: failing, unclear, or started during another update.
 
 use windtunnel_core::clock::parse_rfc3339;
 use windtunnel_core::condition::of;
@@ -17,7 +17,7 @@ pub(super) const FAILING: Cause = Cause {
     reference: RUNBOOK_DEGRADED,
 };
 
-/// Nobody says whether it does.
+/// There is no condition `Failing`.
 pub(super) const UNCLEAR: Cause = Cause {
     name: "Update is unclear",
     levels: &[ImpactLevel::Warning],
@@ -25,7 +25,7 @@ pub(super) const UNCLEAR: Cause = Cause {
     reference: RUNBOOK_DEGRADED,
 };
 
-/// It began in the middle of another update.
+/// The update started before the previous one was completed.
 pub(super) const PARTIAL: Cause = Cause {
     name: "Previous update is partial",
     levels: &[ImpactLevel::Warning],

@@ -1,11 +1,10 @@
-//! A health insight that is asked for, so that consumers can be tested.
+//! A health insight on request, for testing consumers.
 
 use crate::insight::{ImpactLevel, ImpactType, ResourceRef};
 
 use super::Facts;
 use super::cause::{Cause, Draft, Findings};
 
-/// Somebody asked for it.
 pub(super) const FORCED: Cause = Cause {
     name: "Forced health insight",
     levels: &[ImpactLevel::Info],
@@ -13,11 +12,11 @@ pub(super) const FORCED: Cause = Cause {
     reference: "https://issues.redhat.com/browse/OTA-1418",
 };
 
-/// The annotation that asks for it; its value does not matter.
+/// The annotation that requests the insight; its value does not matter.
 const ANNOTATION: &str = "usc.openshift.io/force-health-insight";
 
-/// The insight while the annotation is there. Texts are those of the update status controller that was part of the
-/// cluster-version operator until April 2025.
+/// Adds the insight while the annotation is present. The texts are those of the update status controller that
+/// was part of the cluster-version operator until April 2025.
 pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     if facts.cluster_version["metadata"]["annotations"].get(ANNOTATION).is_none() {
         return;

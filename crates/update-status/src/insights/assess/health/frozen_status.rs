@@ -1,8 +1,10 @@
-//! The status of a ClusterVersion is frozen: it holds what its own CRD no longer allows, so nobody can write it.
+//! The status of a ClusterVersion is frozen: it has values that its own CRD no longer allows, so every write
+//! fails.
 //!
-//! The trap of a rollback: the newer release enabled capabilities, the older release's CRD came back without them, and
-//! the cluster-version operator never disables a capability. An API server that checks a status as a whole refuses
-//! every update of it, and the ClusterVersion goes on telling of the moment when that began.
+//! This happens after a rollback: the newer release enabled capabilities, the older release's CRD does not
+//! know them, and the cluster-version operator never disables a capability. An API server that validates a
+//! status as a whole rejects every update of it, and the ClusterVersion keeps reporting the state from
+//! before.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +15,7 @@ use super::Facts;
 use super::cause::{Cause, Draft, Findings};
 use crate::insight::{ImpactLevel, ImpactType, ResourceRef};
 
-/// Nobody can write it.
+/// The status cannot be written.
 pub(super) const FROZEN: Cause = Cause {
     name: "Status is frozen",
     levels: &[ImpactLevel::Critical],
@@ -21,21 +23,22 @@ pub(super) const FROZEN: Cause = Cause {
     reference: "https://issues.redhat.com/browse/OTA-1223",
 };
 
-/// The first Kubernetes 1.x whose API server, as OpenShift ships it (4.18), lets a value that is not allowed stay in a
-/// status when it was there before (`CRDValidationRatcheting` on the status subresource).
+/// The first Kubernetes 1.x whose API server, as shipped with OpenShift (4.18), accepts an invalid value in a
+/// status if it was there before (`CRDValidationRatcheting` on the status subresource).
 const RATCHETING_MINOR: u32 = 31;
 
 /// The lists in `status.capabilities` whose items the CRD enumerates.
 const FIELDS: [&str; 2] = [ENABLED, "knownCapabilities"];
 const ENABLED: &str = "enabledCapabilities";
 
-/// The cluster-version operator takes over what was enabled before, so it can never write this list without them.
+/// The cluster-version operator keeps enabled capabilities, so it can never write this list without them.
 const REMEDY_ENABLED: &str =
     "Capabilities cannot be disabled again; apply the CustomResourceDefinition of a release that knows them.";
-/// It writes the capabilities that its own release knows.
+/// The operator writes the capabilities that its own release knows.
 const REMEDY_KNOWN: &str = "A cluster-version operator of the release that the CustomResourceDefinition is of puts this right when it starts.";
 
-/// Stored values that the CRD does not allow, by list, in their stored order; lists without any are left out.
+/// Returns the stored values that the CRD does not allow, by list, in stored order. Lists without such values
+/// are omitted.
 pub fn foreign_values<'a>(cluster_version: &'a Value, crd: &'a Value) -> Vec<(&'static str, Vec<&'a str>)> {
     let stored = &cluster_version["status"]["capabilities"];
     let Some(schema) = storage_schema(crd) else { return Vec::new() };
@@ -49,14 +52,14 @@ pub fn foreign_values<'a>(cluster_version: &'a Value, crd: &'a Value) -> Vec<(&'
     FIELDS.into_iter().filter_map(foreign).collect()
 }
 
-/// The schema that writes must fit: that of the version which is stored.
+/// Returns the schema that writes are validated against: that of the stored version.
 fn storage_schema(crd: &Value) -> Option<&Value> {
     let versions = crd["spec"]["versions"].as_array()?;
     let version = versions.iter().find(|version| version["storage"] == true && version["served"] == true)?;
     version["schema"].get("openAPIV3Schema")
 }
 
-/// The insight while the status holds foreign values and the API server does not let them stay.
+/// Adds the insight while the status has such values and the API server rejects them.
 pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     let Some(minor) = facts.kubernetes_minor.filter(|minor| *minor < RATCHETING_MINOR) else { return };
     let foreign = facts.crd.map(|crd| foreign_values(facts.cluster_version, crd)).unwrap_or_default();

@@ -1,6 +1,7 @@
-//! Health insights: what a cluster administrator may have to act on. One cause, one constant, one row of [`CAUSES`].
+//! Health insights: problems that a cluster administrator may have to act on. Each cause is one constant and
+//! one entry of [`CAUSES`].
 //!
-//! What `oc adm upgrade status` tells too is told at the same thresholds and in the same words.
+//! Problems that `oc adm upgrade status` reports too have the same thresholds and texts here.
 
 mod alert;
 mod cause;
@@ -47,25 +48,25 @@ pub const CAUSES: &[&Cause] = &[
     &node::AWAY,
 ];
 
-/// What the health of one ClusterVersion is judged by.
+/// The facts that determine the health of one ClusterVersion.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// The ClusterVersion.
     pub cluster_version: &'a Value,
     /// The CustomResourceDefinition of ClusterVersions, if there is one.
     pub crd: Option<&'a Value>,
-    /// Minor of the Kubernetes 1.x that the API server is; `None` while that is not known.
+    /// The minor version of the API server's Kubernetes 1.x; `None` while unknown.
     pub kubernetes_minor: Option<u32>,
-    /// How far the operators are, if that is known.
+    /// The progress of the operators, if known.
     pub progress: Option<&'a Progress>,
-    /// What the pods that fetch payloads suffer from.
+    /// The problems of the pods that fetch payloads.
     pub version_pods: &'a [String],
-    /// Whether a pool of workers has nodes that are not updated.
+    /// Whether a worker pool has outdated nodes.
     pub workers_lag: bool,
 }
 
 impl<'a> Facts<'a> {
-    /// Of this ClusterVersion, with nothing else known.
+    /// Creates facts with only the ClusterVersion known.
     pub fn of(cluster_version: &'a Value) -> Self {
         Self {
             cluster_version,
@@ -81,20 +82,19 @@ impl<'a> Facts<'a> {
         self.cluster_version["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// Whether the control plane updates.
     fn is_updating(&self) -> bool {
         super::cluster_version::is_updating(self.cluster_version)
     }
 
-    /// Whether the cluster updates: its control plane, or its workers after it. While it does, `oc adm upgrade status`
-    /// tells more than that the cluster is not updating.
+    /// Returns whether the cluster is updating: its control plane, or its workers afterwards. Otherwise,
+    /// `oc adm upgrade status` only reports that the cluster is not updating.
     pub fn is_of_update(&self) -> bool {
         let is_told = || of(self.cluster_version, "Progressing").is_some();
         self.is_updating() || self.workers_lag && is_told()
     }
 }
 
-/// Adds what one ClusterVersion suffers from.
+/// Adds the problems of one ClusterVersion.
 pub fn of_cluster_version(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     forced::assess(facts, findings);
     release::assess(facts, findings);

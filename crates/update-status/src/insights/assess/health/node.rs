@@ -1,5 +1,5 @@
-//! A node that is in the way of its update: pods cannot run on it, its daemon failed, its pods do not leave, or it does
-//! not come back.
+//! Problems of a node: it cannot run pods, its machine-config daemon failed, its drain takes too long, or it
+//! does not come back from its reboot.
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
@@ -13,7 +13,7 @@ use crate::node_phase::Phase;
 
 pub(super) const MACHINE_CONFIG_OPERATOR: &str = "https://docs.openshift.com/container-platform/latest/post_installation_configuration/machine-configuration-tasks.html#understanding-the-machine-config-operator";
 
-/// Pods cannot run on it, and it is not on its way.
+/// The node cannot run pods, although its update is not in progress.
 pub(super) const UNAVAILABLE: Cause = Cause {
     name: "Node is unavailable",
     levels: &[ImpactLevel::Warning],
@@ -21,7 +21,7 @@ pub(super) const UNAVAILABLE: Cause = Cause {
     reference: MACHINE_CONFIG_OPERATOR,
 };
 
-/// Its daemon failed.
+/// The machine-config daemon failed.
 pub(super) const DEGRADED: Cause = Cause {
     name: "Node is degraded",
     levels: &[ImpactLevel::Error],
@@ -29,7 +29,7 @@ pub(super) const DEGRADED: Cause = Cause {
     reference: MACHINE_CONFIG_OPERATOR,
 };
 
-/// Its pods do not leave.
+/// The drain takes too long.
 pub(super) const DRAINING: Cause = Cause {
     name: "Node drains for too long",
     levels: &[ImpactLevel::Warning, ImpactLevel::Error],
@@ -37,7 +37,7 @@ pub(super) const DRAINING: Cause = Cause {
     reference: "https://github.com/openshift/runbooks/blob/master/alerts/machine-config-operator/MachineConfigControllerDrainError.md",
 };
 
-/// It does not come back from its reboot.
+/// The node does not come back from its reboot.
 pub(super) const AWAY: Cause = Cause {
     name: "Node does not come back",
     levels: &[ImpactLevel::Warning, ImpactLevel::Error],
@@ -45,20 +45,22 @@ pub(super) const AWAY: Cause = Cause {
     reference: "https://github.com/openshift/runbooks/blob/master/alerts/machine-config-operator/MachineConfigDaemonRebootError.md",
 };
 
-/// For so long a node may be away that is not on its way, as `oc adm upgrade status` has it.
+/// Tolerated time that a node outside its update may be not ready, as in `oc adm upgrade status`.
 const NOT_READY_FOR: SignedDuration = SignedDuration::from_mins(5);
-/// For so long it may lack disk space or its network.
+/// Tolerated time of disk pressure or an unavailable network.
 const PRESSED_FOR: SignedDuration = SignedDuration::from_mins(1);
-/// When the machine-config controller begins to tell of a drain that fails.
+/// The time after which the machine-config controller starts to report a failing drain.
 const DRAINING_FOR: SignedDuration = SignedDuration::from_mins(10);
-/// When the machine-config daemon gives a drain up.
+/// The time after which the machine-config daemon gives up a drain.
 const DRAINING_ERROR: SignedDuration = SignedDuration::from_mins(60);
-/// What reboots take, with room for machines that check their memory first; also the time of alert KubeNodeNotReady.
+/// Tolerated time of a reboot, long enough for machines that check their memory first; also the time of the
+/// alert KubeNodeNotReady.
 const AWAY_FOR: SignedDuration = SignedDuration::from_mins(15);
-/// After this it is an error.
+/// The time after which that is an error.
 const AWAY_ERROR: SignedDuration = SignedDuration::from_mins(60);
 
-/// Adds what a node of `pool` suffers from, whose daemon was seen to let it reboot at `rebooting_since`.
+/// Adds the problems of a node of `pool`. `rebooting_since` is when its daemon was first seen to trigger a
+/// reboot.
 pub fn assess(
     node: &Node,
     pool: &Pool,
@@ -92,7 +94,7 @@ fn unavailable(node: &Node, pool: &Pool, standing: Standing, findings: &mut Find
         return;
     }
     let tolerated = |lack| if lack == Lack::Ready { NOT_READY_FOR } else { PRESSED_FOR };
-    // Each is asked, so that each is looked at again when it is due.
+    // Checks each condition, so that each one schedules its reassessment.
     let serious = node.lacks.iter().filter(|(lack, found)| findings.lasts(found.since, tolerated(*lack)));
     if serious.count() == 0 {
         return;
@@ -125,7 +127,7 @@ fn described(lack: Lack, found: &Dated) -> String {
     format!("Node has a {condition} condition with Reason \"{reason}\" and message {message}")
 }
 
-/// A drain goes on since pods are kept away from the node, which is the first thing that a drain does.
+/// Adds an insight on a long drain. The drain starts with the cordon of the node.
 fn draining(node: &Node, pool: &Pool, standing: Standing, findings: &mut Findings<'_>) {
     let is_draining = standing.rollout == Phase::Draining && node.asks_for_drain();
     let Some(since) = node.cordoned_since.filter(|_| is_draining) else { return };
@@ -146,8 +148,8 @@ fn draining(node: &Node, pool: &Pool, standing: Standing, findings: &mut Finding
     });
 }
 
-/// While it is on its way, that a node is not ready means that it reboots; and its daemon notes that it lets it do so, at
-/// `rebooting_since` by what was seen.
+/// Adds an insight on a missing node. A node that is not ready during its update reboots. Besides, its daemon
+/// records the reboot, first seen at `rebooting_since`.
 fn away(
     node: &Node,
     pool: &Pool,

@@ -1,4 +1,4 @@
-//! A cluster operator that is not available, or degraded, for longer than operators are in passing.
+//! A cluster operator that has been unavailable or degraded for too long.
 
 use jiff::SignedDuration;
 
@@ -26,14 +26,14 @@ pub(super) const DEGRADED: Cause = Cause {
     reference: RUNBOOK_DEGRADED,
 };
 
-/// For so long nothing is told.
+/// Tolerated time without an insight.
 const TOLERATED: SignedDuration = SignedDuration::from_mins(5);
-/// After this, being unavailable is an error.
+/// The time after which an unavailable operator is an error.
 const UNAVAILABLE_ERROR: SignedDuration = SignedDuration::from_mins(20);
-/// After this, being degraded is an error.
+/// The time after which a degraded operator is an error.
 const DEGRADED_ERROR: SignedDuration = SignedDuration::from_mins(40);
 
-/// Adds what an operator suffers from, at the thresholds of `oc adm upgrade status`.
+/// Adds the problems of an operator, at the thresholds of `oc adm upgrade status`.
 pub fn assess(operator: &Operator, findings: &mut Findings<'_>) {
     let cases = [
         (&UNAVAILABLE, "unavailable", operator.available.as_ref(), "False", UNAVAILABLE_ERROR),

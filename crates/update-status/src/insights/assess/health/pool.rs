@@ -1,4 +1,4 @@
-//! A pool that leaves its nodes behind, or that cannot come where it should.
+//! Problems of a pool: it is paused or degraded.
 
 use crate::insight::{ImpactLevel, ImpactType, ResourceRef, ScopeType};
 use crate::insights::assess::node::Pool;
@@ -8,7 +8,7 @@ use super::cause::{Cause, Draft, Findings};
 
 const PAUSING: &str = "https://docs.openshift.com/container-platform/latest/support/troubleshooting/troubleshooting-operator-issues.html#troubleshooting-disabling-autoreboot-mco_troubleshooting-operator-issues";
 
-/// It is paused, and nodes wait in vain.
+/// The pool is paused and has outdated nodes.
 pub(super) const OUTDATED: Cause = Cause {
     name: "Outdated nodes in a paused pool",
     levels: &[ImpactLevel::Warning],
@@ -16,7 +16,7 @@ pub(super) const OUTDATED: Cause = Cause {
     reference: PAUSING,
 };
 
-/// It is paused while the control plane updates.
+/// The pool is paused while the control plane updates.
 pub(super) const PAUSED: Cause = Cause {
     name: "Pool is paused",
     levels: &[ImpactLevel::Info],
@@ -24,7 +24,7 @@ pub(super) const PAUSED: Cause = Cause {
     reference: PAUSING,
 };
 
-/// It says that it is degraded.
+/// The pool has `Degraded=True`.
 pub(super) const DEGRADED: Cause = Cause {
     name: "Pool is degraded",
     levels: &[ImpactLevel::Error],
@@ -32,7 +32,7 @@ pub(super) const DEGRADED: Cause = Cause {
     reference: super::node::MACHINE_CONFIG_OPERATOR,
 };
 
-/// Adds what a pool suffers from; `is_updating`: while the control plane updates.
+/// Adds the problems of a pool. `is_updating` says whether the control plane updates.
 pub fn assess(pool: &Pool, counts: &Counts, is_updating: bool, findings: &mut Findings<'_>) {
     let name = &pool.name;
     let draft = |cause| Draft {

@@ -1,5 +1,5 @@
-//! The release that was asked for is not accepted: its payload cannot be had, nobody vouches for it, or the cluster is
-//! not fit for it.
+//! The requested release is not accepted: its payload cannot be retrieved, it has no trusted signature, or
+//! the cluster does not meet its preconditions.
 
 use windtunnel_core::condition::of;
 
@@ -18,7 +18,7 @@ pub(super) const UNRETRIEVABLE: Cause = Cause {
     reference: UPDATING_BY_CLI,
 };
 
-/// No signature that is trusted.
+/// The release has no trusted signature.
 pub(super) const UNVERIFIED: Cause = Cause {
     name: "Release cannot be verified",
     levels: &[ImpactLevel::Warning],
@@ -26,7 +26,7 @@ pub(super) const UNVERIFIED: Cause = Cause {
     reference: UPDATING_BY_CLI,
 };
 
-/// The cluster is not fit for it.
+/// The cluster does not meet the preconditions.
 pub(super) const PRECONDITIONS: Cause = Cause {
     name: "Preconditions are not met",
     levels: &[ImpactLevel::Warning],
@@ -34,7 +34,7 @@ pub(super) const PRECONDITIONS: Cause = Cause {
     reference: "https://docs.openshift.com/container-platform/latest/updating/preparing_for_updates/updating-cluster-prepare.html",
 };
 
-/// Anything else.
+/// Any other reason.
 pub(super) const REFUSED: Cause = Cause {
     name: "Release is not accepted",
     levels: &[ImpactLevel::Warning],
@@ -46,9 +46,9 @@ const STAYS: &str = "The cluster stays at the release it runs.";
 const RETRIES: &str = "Once the cause is mended the cluster-version operator retries by itself; `oc adm upgrade \
                        --clear` gives the update up.";
 
-/// The insight while the cluster-version operator reports `ReleaseAccepted=False`. The condition's message is its
-/// description; where a pod fetches the payload, it speaks there, and where the operator only tells of a deadline, the pod
-/// itself is quoted.
+/// Adds the insight while the cluster-version operator reports `ReleaseAccepted=False`. The description is
+/// the condition's message, which usually has the message of the pod that fetches the payload. If the
+/// operator only reports a deadline, the pod's problem is appended.
 pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     let Some(accepted) = of(facts.cluster_version, "ReleaseAccepted").map(Dated::read) else { return };
     if !accepted.is("False") {
@@ -81,7 +81,7 @@ pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     });
 }
 
-/// The release in question: as the message names it, else as it was asked for.
+/// Returns the release in question: as named in the message, else as requested.
 fn target<'a>(facts: &Facts<'a>, message: &'a str) -> &'a str {
     let desired = &facts.cluster_version["spec"]["desiredUpdate"];
     let asked = |field: &str| desired[field].as_str().unwrap_or_default();
@@ -91,7 +91,7 @@ fn target<'a>(facts: &Facts<'a>, message: &'a str) -> &'a str {
         .unwrap_or("requested")
 }
 
-/// What stands between `start` and the next quotation mark; empty where there is none.
+/// Returns the text between `start` and the next quotation mark; empty if there is none.
 fn quoted<'a>(message: &'a str, start: &str) -> &'a str {
     let rest = message.split_once(start).map_or("", |(_, rest)| rest);
     rest.split_once('"').map_or("", |(text, _)| text)

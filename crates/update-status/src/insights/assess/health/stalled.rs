@@ -1,4 +1,4 @@
-//! An update of the control plane that takes much longer than it should.
+//! An update of the control plane that takes much longer than estimated.
 
 use jiff::SignedDuration;
 
@@ -7,7 +7,6 @@ use crate::insight::{ImpactLevel, ImpactType, ResourceRef};
 use super::Facts;
 use super::cause::{Cause, Draft, Findings};
 
-/// It takes much longer than it should.
 pub(super) const STALLED: Cause = Cause {
     name: "Update is stalled",
     levels: &[ImpactLevel::Warning],
@@ -15,8 +14,8 @@ pub(super) const STALLED: Cause = Cause {
     reference: "https://docs.openshift.com/container-platform/latest/updating/troubleshooting_updates/gathering-data-cluster-update.html",
 };
 
-/// The insight while the control plane updates and is over its estimate by more than ten minutes, which `oc adm upgrade
-/// status` calls stalled.
+/// Adds the insight while the control plane updates and its estimated delay exceeds ten minutes.
+/// `oc adm upgrade status` calls this stalled.
 pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     let Some(progress) = facts.progress.filter(|_| facts.is_updating()) else { return };
     if !progress.is_stalled() {

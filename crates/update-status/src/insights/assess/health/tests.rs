@@ -1,4 +1,4 @@
-//! Each cause: when its insight comes, what it says, when it goes.
+//! When the insight of each cause appears, its text, and when it disappears.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::insight::HealthInsight;
 const NOW: &str = "2024-01-01T02:00:00Z";
 const BEFORE: &str = "2024-01-01T01:00:00Z";
 
-/// The insights as `level | type | startedAt | summary | description`, one a line.
+/// The insights as `level | type | startedAt | summary | description`, one per line.
 fn check(facts: &Facts<'_>, earlier: Option<&str>) -> String {
     let earlier = earlier.map(|text| text.parse().unwrap());
     let sight = Sight { now: NOW.parse().unwrap(), earlier: &|_| earlier };
@@ -34,7 +34,7 @@ fn conditions(conditions: &Value) -> Value {
 }
 
 #[test]
-fn a_payload_that_cannot_be_retrieved_is_told_in_the_words_of_its_pod() {
+fn reports_an_unretrievable_payload_with_the_message_of_its_pod() {
     let message = "Retrieving payload failed version=\"4.14.1\" image=\"quay.io/x\" failure=pod is waiting";
     let with = |status: &str, reason: &str| {
         conditions(&json!([{
@@ -50,7 +50,7 @@ fn a_payload_that_cannot_be_retrieved_is_told_in_the_words_of_its_pod() {
 }
 
 #[test]
-fn a_payload_without_a_name_is_named_as_it_was_asked_for() {
+fn names_a_payload_as_requested_if_the_message_has_no_name() {
     for (message, desired, name) in [
         ("version=\"\" image=\"quay.io/x\"", json!({"version": "4.14.1"}), "quay.io/x"),
         ("broken version=\"4", json!({"version": "4.14.1"}), "4.14.1"),
@@ -66,7 +66,7 @@ fn a_payload_without_a_name_is_named_as_it_was_asked_for() {
 }
 
 #[test]
-fn a_failing_update_is_told_only_while_it_updates() {
+fn reports_a_failing_update_only_during_the_update() {
     let with = |failing: &str, progressing: &str| {
         conditions(&json!([
             {"type": "Failing", "status": failing, "reason": "ClusterOperatorDegraded", "message": "m"},
@@ -105,7 +105,7 @@ fn crd(enumerated: &Value) -> Value {
 }
 
 #[test]
-fn a_status_is_frozen_while_it_holds_what_its_crd_does_not_know_and_the_server_minds() {
+fn a_status_is_frozen_while_the_server_rejects_values_unknown_to_the_crd() {
     let old = crd(&json!(["Console"]));
     let told = frozen(&old, Some(27), Some(BEFORE));
     let wanted = "Critical | Update Stalled | 2024-01-01T01:00:00Z | ClusterVersion version can no longer be \
@@ -124,7 +124,7 @@ fn a_status_is_frozen_while_it_holds_what_its_crd_does_not_know_and_the_server_m
 }
 
 #[test]
-fn long_texts_are_cut_to_the_limits_of_the_api() {
+fn truncates_long_texts_to_the_api_limits() {
     let long = "x".repeat(5000);
     let object =
         json!({"metadata": {"name": long, "annotations": {"usc.openshift.io/force-health-insight": ""}}});

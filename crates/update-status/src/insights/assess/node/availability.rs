@@ -1,15 +1,15 @@
-//! Whether a node can run pods, as the machine-config operator counts it.
+//! Whether a node can run pods, by the rules of the machine-config operator.
 
 use super::facts::{Lack, Node, Pool};
 use super::{condition, has_failed};
 use crate::insight::InsightCondition;
 
-/// That pods are kept away from it, in the words of the API and of `oc`.
+/// Message for a cordoned node, in both the API and `oc`.
 pub const CORDONED: &str = "Node is marked unschedulable";
 const IN_WORK: &str = "Machine Config Daemon is processing the node";
 
-/// The condition `Available` of a node that cannot run pods, since the first of what it lacks. A node whose image is not
-/// the one of its pool does not count.
+/// Returns the condition `Available` of a node that cannot run pods, since its first problem; `None` also for
+/// a node without the pool's image.
 pub(super) fn unavailable(node: &Node, pool: &Pool) -> Option<InsightCondition> {
     let mut reasons: Vec<(&str, &str)> = node.lacks.iter().map(|(lack, _)| in_words(*lack)).collect();
     if node.unschedulable {
@@ -37,7 +37,7 @@ fn in_words(lack: Lack) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether the daemon is through with what is desired.
+/// Returns whether the daemon has applied the desired configuration and image.
 fn is_done(node: &Node) -> bool {
     let (current, desired) = (node.annotation("currentConfig"), node.annotation("desiredConfig"));
     let images = (node.given("currentImage"), node.given("desiredImage"));

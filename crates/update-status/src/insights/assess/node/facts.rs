@@ -1,4 +1,4 @@
-//! What of nodes and pools decides about insights. What is not read here can change without any insight changing.
+//! The fields of nodes and pools that insights depend on. Changes of other fields do not change any insight.
 
 use std::collections::BTreeMap;
 
@@ -9,44 +9,44 @@ use windtunnel_core::selector;
 
 use crate::insights::assess::dated::Dated;
 
-/// What the annotations of the machine-config operator begin with.
+/// Prefix of the annotations of the machine-config operator.
 const PREFIX: &str = "machineconfiguration.openshift.io/";
 
-/// The MachineConfig annotation that tells the release which it was made by.
+/// The annotation of a MachineConfig with the version of the release that generated it.
 const RELEASE_VERSION: &str = "machineconfiguration.openshift.io/release-image-version";
 
-/// The taint of nodes that are unschedulable.
+/// The taint of unschedulable nodes.
 const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
-/// The pool of the control plane, which wins over any other.
+/// The pool of the control plane, which takes precedence over all others.
 const MASTER: &str = "master";
-/// The pool of nodes that no other pool wants.
+/// The pool of nodes that no other pool selects.
 const WORKER: &str = "worker";
 
-/// What counts of a node.
+/// The relevant fields of a Node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// The node's name.
     pub name: String,
     labels: Value,
     /// Annotations of the machine-config operator, without their prefix.
     annotations: BTreeMap<String, String>,
-    /// Whether pods are kept away from it.
+    /// Whether the node is cordoned.
     pub(in crate::insights) unschedulable: bool,
-    /// Since when pods are kept away from it, by the taint that follows from being unschedulable.
+    /// When the node was cordoned: `timeAdded` of the taint that follows from a cordon.
     pub(in crate::insights) cordoned_since: Option<Time>,
-    /// What it lacks by its conditions, in their order, each with its condition.
+    /// The conditions that keep pods off the node, in their order.
     pub(in crate::insights) lacks: Vec<(Lack, Dated)>,
 }
 
-/// Something that a node lacks so that pods could run there.
+/// A node condition that keeps pods off the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lack {
-    /// It is not ready.
+    /// The node is not ready.
     Ready,
-    /// Its disks may be full.
+    /// The node has disk pressure.
     DiskSpace,
-    /// Its network may be away.
+    /// The network of the node is unavailable.
     Network,
 }
 
@@ -70,23 +70,24 @@ impl Node {
         }
     }
 
-    /// Whether its daemon wants its pods to leave, and not all of them have left.
+    /// Returns whether its daemon requests a drain that is not complete yet.
     pub(in crate::insights) fn asks_for_drain(&self) -> bool {
         let (desired, applied) = (self.annotation("desiredDrain"), self.annotation("lastAppliedDrain"));
         desired.starts_with("drain-") && desired != applied
     }
 
-    /// Whether its daemon let it reboot and is not back. One that could not reboot it is there to say so.
+    /// Returns whether its daemon has triggered a reboot and not reported since. After a failed reboot its
+    /// state is `Degraded`.
     pub(in crate::insights) fn reboots(&self) -> bool {
         self.annotation("post-config-action") == "Rebooting" && self.annotation("state") != "Degraded"
     }
 
-    /// An annotation of the machine-config operator; empty where there is none.
+    /// Returns an annotation of the machine-config operator; empty if there is none.
     pub(super) fn annotation(&self, name: &str) -> &str {
         self.given(name).unwrap_or_default()
     }
 
-    /// An annotation of the machine-config operator.
+    /// Returns an annotation of the machine-config operator.
     pub(super) fn given(&self, name: &str) -> Option<&str> {
         self.annotations.get(name).map(String::as_str)
     }
@@ -109,18 +110,18 @@ fn cordoned_since(node: &Value) -> Option<Time> {
     taint["timeAdded"].as_str().and_then(parse_rfc3339)
 }
 
-/// What counts of a pool.
+/// The relevant fields of a MachineConfigPool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pool {
-    /// Its name.
+    /// The pool's name.
     pub name: String,
     selector: Value,
     pub(super) paused: bool,
-    /// The MachineConfig that its nodes shall have; empty where it names none.
+    /// The MachineConfig that its nodes should get; empty if it has none.
     wanted: String,
-    /// The image that its nodes shall run where the operating system comes in layers of somebody's own; empty where not.
+    /// The image that its nodes should run if the pool layers a custom image; otherwise empty.
     pub(super) image: String,
-    /// What the pool says of itself while it is degraded.
+    /// The condition `Degraded`, if it is `True`.
     pub degraded: Option<Dated>,
 }
 
@@ -140,42 +141,42 @@ impl Pool {
         }
     }
 
-    /// Whether its nodes are left out of updates.
+    /// Returns whether its nodes are excluded from updates.
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// Whether a node that is on its way goes where the pool is to be. Where the pool goes on meanwhile, nobody moves the node
-    /// any further before it has come back.
+    /// Returns whether the node's target is the pool's current MachineConfig. If the pool's target has
+    /// changed meanwhile, nobody retargets the node before it has come back.
     pub(in crate::insights) fn wants(&self, node: &Node) -> bool {
         self.wanted.is_empty() || self.wanted == node.annotation("desiredConfig")
     }
 
-    /// Whether this is the MachineConfig that its nodes shall have.
+    /// Returns whether this is the MachineConfig that its nodes should get.
     pub(super) fn names(&self, machine_config: &str) -> bool {
         self.wanted == machine_config
     }
 
-    /// Whether it is the pool of the control plane.
+    /// Returns whether it is the pool of the control plane.
     pub fn is_control_plane(&self) -> bool {
         self.name == MASTER
     }
 
-    /// Whether it is all the same for nodes if this pool becomes `other`.
+    /// Returns whether replacing this pool by `other` makes no difference to its nodes.
     pub fn is_same_for_nodes(&self, other: &Self) -> bool {
         let of_nodes = |pool: &'_ Self| Self { degraded: None, ..pool.clone() };
         of_nodes(self) == of_nodes(other)
     }
 }
 
-/// The pool that a node is updated with: that of the control plane, else one of somebody's own, the first by name, else that
-/// of workers. The upstream controller takes any of those that want the node where there are several.
+/// Returns the pool that a node is updated with: that of the control plane, else the first custom pool by
+/// name, else that of workers. The upstream controller takes any of several pools that select the node.
 pub fn pool_of<'a>(node: &Node, pools: impl Iterator<Item = &'a Pool>) -> Option<&'a Pool> {
     let rank = |pool: &&Pool| (!pool.is_control_plane(), pool.name == WORKER);
     pools.filter(|pool| selector::chooses(&pool.selector, &node.labels)).min_by_key(rank)
 }
 
-/// The release that the annotations of a MachineConfig tell it to be of; `None` where they do not.
+/// Returns the release version in the annotations of a MachineConfig, if there is one.
 pub fn release_of(annotations: Option<&BTreeMap<String, String>>) -> Option<String> {
     annotations?.get(RELEASE_VERSION).filter(|version| !version.is_empty()).cloned()
 }

@@ -1,8 +1,8 @@
-//! The status insight of a node: is it updating, can it run pods, did its update fail.
+//! Assesses a node for its status insight: whether it is updating, can run pods, or has failed to update.
 //!
-//! The rules of [`upstream`], their order and their texts are those of the update status controller that was part of the
-//! cluster-version operator until April 2025 (`pkg/updatestatus`, `assessNode`). [`assess`] asks as `oc adm upgrade status` does
-//! who is on its way to the newest release, and who is there.
+//! The rules of [`upstream`], their order and their texts are those of the update status controller that was
+//! part of the cluster-version operator until April 2025 (`pkg/updatestatus`, `assessNode`). [`assess`]
+//! follows `oc adm upgrade status` in which nodes are updating, and which are updated.
 
 mod availability;
 mod facts;
@@ -15,65 +15,66 @@ use crate::node_phase::Phase;
 pub use availability::CORDONED;
 pub use facts::{Lack, Node, Pool, pool_of, release_of};
 
-/// Where a node stands, as its pool counts it.
+/// The update state of a node, as counted by its pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// Where it is on its way.
+    /// The update phase.
     pub phase: Phase,
-    /// Whether it began and is not there, also where its daemon has just ended its work.
+    /// Whether the update is in progress, including when the daemon has just finished.
     pub is_updating: bool,
-    /// Where it is on its way to any other MachineConfig of the newest release, if only to one that its pool does not want.
+    /// The update phase by MachineConfigs alone: any one of the newest release is a target, even if it is not
+    /// the pool's.
     pub rollout: Phase,
-    /// Whether pods can run on it and its daemon rests, also where that is part of its update.
+    /// Whether it can run pods and its daemon is idle, regardless of its update.
     pub is_available: bool,
-    /// Whether its daemon failed.
+    /// Whether the machine-config daemon failed.
     pub is_degraded: bool,
 }
 
 impl Standing {
-    /// Whether it began and is not there.
+    /// Returns whether the update is in progress.
     pub fn is_on_its_way(self) -> bool {
         self.phase.is_on_its_way()
     }
 }
 
-/// How long a node is thought to take once it began.
+/// The assumed duration of a node's update once it has started.
 const UPDATE_ESTIMATE: SignedDuration = SignedDuration::from_mins(10);
 
-/// The releases that there are.
+/// Releases of MachineConfigs and of the cluster.
 #[derive(Clone, Copy)]
 pub struct Releases<'a> {
-    /// The release that the MachineConfig of a name is of.
+    /// Returns the release version of the MachineConfig with this name.
     pub of: &'a dyn Fn(&str) -> Option<&'a str>,
-    /// The one that the cluster is at, or is on its way to.
+    /// The version that the cluster runs or is updating to.
     pub newest: &'a str,
-    /// Whether the cluster is on its way to another architecture of the release that it has, so that the release of a node does not
-    /// tell whether it is there.
+    /// Whether the cluster changes only its architecture, not its release.
     pub migrates: bool,
 }
 
-/// Where a node is on its way to the newest release.
+/// The progress of a node towards the newest release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// It is there.
+    /// The node is updated.
     Updated,
-    /// It is on its way.
+    /// The update is in progress.
     Updating,
-    /// It did not begin.
+    /// The update has not started.
     Behind,
 }
 
-/// Assesses a node of `pool` at the moment `now`, which becomes the transition time of its conditions, as the upstream
-/// controller did.
+/// Assesses a node of `pool` like the upstream controller. The transition time of its conditions becomes
+/// `now`.
 pub fn upstream(node: &Node, pool: &Pool, releases: Releases<'_>, now: Time) -> NodeStatusInsight {
     told(node, pool, releases, rollout(node, releases), now).0
 }
 
-/// The same by what its pool wants, and where the node stands: as [`upstream`], but
+/// Assesses a node of `pool`, and returns its state as well. Works like [`upstream`], except that
 ///
-/// * it is on its way only to what its pool wants, and once it is of the newest release it is there, whatever MachineConfig it is to get;
-/// * while the cluster changes its architecture, it is there with the MachineConfig that its pool wants;
-/// * its condition `Available` tells whether it is away, also where that is part of its update.
+/// * the node is updating only if its target is the pool's MachineConfig, and it is updated once it runs the
+///   newest release, whatever its desired MachineConfig;
+/// * during a change of architecture, it is updated with the pool's MachineConfig;
+/// * the message of the condition `Available` says if the node is unavailable because of its update.
 pub fn assess(node: &Node, pool: &Pool, releases: Releases<'_>, now: Time) -> (NodeStatusInsight, Standing) {
     let (mut insight, standing) = told(node, pool, releases, update(node, pool, releases), now);
     let available = insight.conditions.iter_mut().find(|condition| condition.kind == "Available");
@@ -83,7 +84,7 @@ pub fn assess(node: &Node, pool: &Pool, releases: Releases<'_>, now: Time) -> (N
     (insight, standing)
 }
 
-/// What a node comes to that is so far.
+/// Builds the insight and the state for this progress.
 fn told(
     node: &Node,
     pool: &Pool,
@@ -105,7 +106,7 @@ fn told(
         is_available: unavailable.is_none(),
         is_degraded: failure.is_some(),
     };
-    // To be away for a while is part of an update.
+    // A temporary absence is part of an update.
     if let Some(unavailable) = unavailable.filter(|_| progress != Progress::Updating) {
         message.clone_from(&unavailable.message);
         (available, troubled) = (unavailable, true);
@@ -131,12 +132,11 @@ fn told(
     (insight, standing)
 }
 
-/// The release that it has.
 fn version<'a>(node: &Node, releases: Releases<'a>) -> Option<&'a str> {
     (releases.of)(node.annotation("currentConfig"))
 }
 
-/// How far it is by its MachineConfigs alone, as the upstream controller had it.
+/// Returns the progress by MachineConfigs alone, like the upstream controller.
 fn rollout(node: &Node, releases: Releases<'_>) -> Progress {
     let (current, desired) = (node.annotation("currentConfig"), node.given("desiredConfig"));
     let Some(version) = version(node, releases) else { return Progress::Behind };
@@ -149,7 +149,7 @@ fn rollout(node: &Node, releases: Releases<'_>) -> Progress {
     }
 }
 
-/// How far it is by what its pool wants too, as `oc` has it.
+/// Returns the progress, taking the pool's MachineConfig into account, like `oc`.
 fn update(node: &Node, pool: &Pool, releases: Releases<'_>) -> Progress {
     let (current, desired) = (node.annotation("currentConfig"), node.given("desiredConfig"));
     let Some(version) = version(node, releases) else { return Progress::Behind };
@@ -175,7 +175,7 @@ fn phase(node: &Node, pool: &Pool, progress: Progress) -> Phase {
     }
 }
 
-/// The condition `Updating`, and how long it may take yet.
+/// Returns the condition `Updating`, and the estimated remaining time.
 fn updating(phase: Phase, now: Time) -> (InsightCondition, Option<SignedDuration>) {
     let (estimate, zero) = (Some(UPDATE_ESTIMATE), Some(SignedDuration::ZERO));
     let (status, reason, message, estimate) = match phase {
@@ -189,14 +189,14 @@ fn updating(phase: Phase, now: Time) -> (InsightCondition, Option<SignedDuration
     (condition("Updating", status, reason, message, Some(now)), estimate)
 }
 
-/// Whether the daemon waits for pods to leave. `desiredDrain` reads `<drain or uncordon>-<MachineConfig>`.
+/// Returns whether the daemon waits for a drain. `desiredDrain` is `<drain or uncordon>-<MachineConfig>`.
 fn is_draining(node: &Node) -> bool {
     let (desired, applied) = (node.annotation("desiredDrain"), node.annotation("lastAppliedDrain"));
     let drains = desired != applied && desired.split('-').next() == Some("drain");
     !desired.is_empty() && !applied.is_empty() && (drains || node.annotation("state") == "Done")
 }
 
-/// Why the daemon failed, if it did.
+/// Returns why the daemon failed, if it did.
 pub(in crate::insights) fn failure(node: &Node) -> Option<&str> {
     let failed = has_failed(node) && !node.annotation("desiredConfig").is_empty();
     failed.then(|| node.annotation("reason"))

@@ -15,8 +15,8 @@ fn node(annotations: &[(&str, &str)]) -> Value {
     node
 }
 
-/// `Updating`, `Available`, `Degraded` as `<status> <reason>`, then estimate and message, while the newest release is that
-/// of `new`.
+/// `Updating`, `Available` and `Degraded` as `<status> <reason>`, then estimate and message. The newest
+/// release is that of `new`.
 fn told(node: &Value, paused: bool) -> Vec<String> {
     let pool = Pool::read(&json!({"metadata": {"name": "worker"}, "spec": {"paused": paused}}));
     let of = |config: &str| match config {
@@ -36,7 +36,7 @@ fn told(node: &Value, paused: bool) -> Vec<String> {
 }
 
 #[test]
-fn a_node_goes_from_pending_to_completed_by_its_annotations() {
+fn annotations_move_a_node_from_pending_to_completed() {
     const WELL: [&str; 2] = ["True AsExpected", "False AsExpected"];
     let moving = |state, desired, applied| {
         let configs = [("currentConfig", "old"), ("desiredConfig", "new")];
@@ -57,8 +57,9 @@ fn a_node_goes_from_pending_to_completed_by_its_annotations() {
     assert_eq!(told(&still("old"), true), ["False Paused", WELL[0], WELL[1], "0s", ""]);
 }
 
-/// Reasons of `Updating` by upstream and by us, and whether we say that the node is away for it, for a node with these MachineConfigs. The pool wants `new`;
-/// `new` and `next` are of the newest release.
+/// The reasons of `Updating` by upstream's rules and by ours, and whether our insight has the message
+/// [`AWAY`], for a node with these MachineConfigs. The pool's is `new`; `new` and `next` are of the newest
+/// release.
 fn both(current: &str, desired: Option<&str>, migrates: bool) -> (String, String, bool) {
     let annotations =
         [("currentConfig", Some(current)), ("desiredConfig", desired), ("state", Some("Working"))];
@@ -81,7 +82,7 @@ fn both(current: &str, desired: Option<&str>, migrates: bool) -> (String, String
 }
 
 #[test]
-fn what_the_pool_wants_decides_where_a_node_is_on_its_way_to() {
+fn a_node_is_updating_only_towards_the_machine_config_of_its_pool() {
     for (current, desired, migrates, theirs, ours) in [
         ("old", Some("new"), false, "Updating", "Updating"),
         ("old", Some("next"), false, "Updating", "Pending"),
@@ -100,7 +101,7 @@ fn what_the_pool_wants_decides_where_a_node_is_on_its_way_to() {
 }
 
 #[test]
-fn a_node_that_updates_is_not_told_to_be_unavailable_and_any_other_one_is() {
+fn an_unavailable_node_is_reported_unless_it_is_updating() {
     let mut cordoned = node(&[("currentConfig", "old"), ("desiredConfig", "new"), ("state", "Working")]);
     cordoned["spec"]["unschedulable"] = json!(true);
     let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "lastTransitionTime": "2024-01-01T01:00:00Z"});
@@ -114,7 +115,7 @@ fn a_node_that_updates_is_not_told_to_be_unavailable_and_any_other_one_is() {
 }
 
 #[test]
-fn a_daemon_that_failed_tells_why() {
+fn reports_the_reason_of_a_failed_daemon() {
     let annotations = [
         ("currentConfig", "old"),
         ("desiredConfig", "new"),
@@ -126,7 +127,7 @@ fn a_daemon_that_failed_tells_why() {
 }
 
 #[test]
-fn anything_that_is_no_node_is_pending_at_most() {
+fn malformed_nodes_are_pending() {
     let odd = [
         json!(null),
         json!([1]),

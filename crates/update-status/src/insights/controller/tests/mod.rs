@@ -10,7 +10,8 @@ use crate::insight::published::{CONFIG_MAP, NAMESPACE};
 use crate::insights::state::CLUSTER_VERSION_CRD;
 use server::{CLUSTER_VERSIONS, CONFIG_MAPS, CRDS, MACHINE_CONFIGS, NODES, POOLS, Server};
 
-/// Runs the controller beside `script` and gives all requests but watches, as `<seconds> <method> <last part of URL>`.
+/// Runs the controller next to `script`. Returns all requests except watches, as
+/// `<seconds> <method> <last part of URL>`.
 fn run_beside<F: Future<Output = ()>>(script: impl FnOnce(Server) -> F) -> Vec<String> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
@@ -60,7 +61,7 @@ fn patches(log: &[String]) -> Vec<&str> {
     log.iter().filter_map(|line| line.strip_suffix(" PATCH status-api-cm-prototype")).collect()
 }
 
-/// The lists that watches begin with.
+/// The initial lists of the watches.
 const LISTS: [&str; 10] = [
     "0 GET customresourcedefinitions",
     "0 GET customresourcedefinitions",
@@ -74,13 +75,13 @@ const LISTS: [&str; 10] = [
     "0 GET configmaps",
 ];
 
-/// What is asked first where there is a ConfigMap: its watch does not tell what it holds.
+/// The first requests if there is a ConfigMap: its watch does not include its data.
 fn start() -> Vec<&'static str> {
     [&LISTS[..], &["0 GET configmaps", "0 GET version"]].concat()
 }
 
 #[test]
-fn nothing_is_written_before_somebody_creates_the_config_map_and_once_after() {
+fn writes_once_and_only_after_the_config_map_is_created() {
     let log = run_beside(async |server| {
         seconds(10).await;
         server.put(CONFIG_MAPS, config_map());
@@ -96,7 +97,7 @@ fn nothing_is_written_before_somebody_creates_the_config_map_and_once_after() {
 }
 
 #[test]
-fn refused_patches_are_tried_again_after_growing_pauses() {
+fn retries_rejected_patches_after_growing_pauses() {
     let log = run_beside(async |server| {
         server.put(CONFIG_MAPS, config_map());
         server.refuse_patches_with(500, 8);
@@ -107,7 +108,7 @@ fn refused_patches_are_tried_again_after_growing_pauses() {
 }
 
 #[test]
-fn an_answer_that_never_comes_is_not_waited_for() {
+fn times_out_a_request_without_a_response() {
     let log = run_beside(async |server| {
         server.hang_once();
         server.put(CONFIG_MAPS, config_map());
@@ -123,7 +124,7 @@ fn node(config: &str) -> Value {
 }
 
 #[test]
-fn many_changes_at_one_moment_are_one_write() {
+fn simultaneous_changes_lead_to_one_write() {
     let log = run_beside(async |server| {
         server.put(CONFIG_MAPS, config_map());
         server.put(NODES, node("old"));
@@ -150,7 +151,7 @@ fn many_changes_at_one_moment_are_one_write() {
 }
 
 #[test]
-fn a_server_that_is_replaced_without_a_word_is_noticed_while_it_matters() {
+fn notices_a_replaced_server_while_insights_depend_on_its_version() {
     let log = run_beside(async |server| {
         server.put(CONFIG_MAPS, config_map());
         seconds(5).await;
@@ -176,7 +177,7 @@ fn a_server_that_is_replaced_without_a_word_is_noticed_while_it_matters() {
 }
 
 #[test]
-fn a_config_map_that_is_deleted_or_edited_meanwhile_does_not_stop_the_controller() {
+fn survives_deletions_and_edits_of_the_config_map() {
     let log = run_beside(async |server| {
         server.put(CONFIG_MAPS, config_map());
         seconds(1).await;
@@ -203,7 +204,7 @@ fn a_config_map_that_is_deleted_or_edited_meanwhile_does_not_stop_the_controller
 }
 
 #[test]
-fn minors_are_read_with_what_vendors_append_to_them() {
+fn parses_minor_versions_with_vendor_suffixes() {
     assert_eq!(
         ["27+", "31", "", "+", "99999999999"].map(leading_number),
         [Some(27), Some(31), None, None, None]
@@ -211,7 +212,7 @@ fn minors_are_read_with_what_vendors_append_to_them() {
 }
 
 #[test]
-fn heartbeats_do_not_put_off_the_question_which_server_answers() {
+fn node_heartbeats_do_not_postpone_reading_the_version() {
     let log = run_beside(async |server| {
         server.put(CLUSTER_VERSIONS, cluster_version("Build"));
         for beat in 0..9 {
@@ -227,7 +228,7 @@ fn heartbeats_do_not_put_off_the_question_which_server_answers() {
 }
 
 #[test]
-fn a_config_map_that_takes_nothing_is_left_alone_until_it_or_what_is_known_changes() {
+fn a_rejected_patch_is_retried_only_after_a_change() {
     let log = run_beside(async |server| {
         server.put(CONFIG_MAPS, config_map());
         server.refuse_patches_with(422, 1);
@@ -253,7 +254,7 @@ fn a_config_map_that_takes_nothing_is_left_alone_until_it_or_what_is_known_chang
 }
 
 #[test]
-fn who_may_not_write_asks_once_a_minute() {
+fn retries_a_forbidden_write_once_a_minute() {
     let log = run_beside(async |server| {
         server.put(CONFIG_MAPS, config_map());
         server.refuse_patches_with(403, 3);

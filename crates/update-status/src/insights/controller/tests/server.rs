@@ -1,4 +1,5 @@
-//! The few URLs of an API server that the controller asks for: one object each, listed, watched and patched.
+//! The few URLs of an API server that the controller requests: one object each, which can be listed, watched
+//! and patched.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// URLs of the kinds served.
+/// URLs of the served kinds.
 pub(super) const CLUSTER_VERSIONS: &str = "/apis/config.openshift.io/v1/clusterversions";
 pub(super) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 pub(super) const MACHINE_CONFIGS: &str = "/apis/machineconfiguration.openshift.io/v1/machineconfigs";
@@ -30,7 +31,7 @@ struct Inner {
     origin: Instant,
     revision: u64,
     minor: &'static str,
-    /// The answer to patches, for so many of them.
+    /// The status code for rejected patches, and how many to reject.
     refusals: (u16, u32),
     hangs: bool,
     objects: BTreeMap<String, Value>,
@@ -77,7 +78,7 @@ impl Server {
         self.inner().objects.get(path).cloned().unwrap_or_default()
     }
 
-    /// Deletes an object without telling the watches.
+    /// Deletes an object without notifying the watches.
     pub(super) fn forget(&self, path: &str) {
         self.inner().objects.remove(path);
     }
@@ -86,12 +87,12 @@ impl Server {
         self.inner().minor = minor;
     }
 
-    /// The next patches are answered with this status code.
+    /// Rejects the next `count` patches with this status code.
     pub(super) fn refuse_patches_with(&self, code: u16, count: u32) {
         self.inner().refusals = (code, count);
     }
 
-    /// The next patch is never answered.
+    /// Never responds to the next patch.
     pub(super) fn hang_once(&self) {
         self.inner().hangs = true;
     }

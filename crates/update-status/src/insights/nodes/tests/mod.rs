@@ -1,4 +1,4 @@
-//! Events in, insights out. The upstream controller missed most of what these tests change.
+//! Events in, insights out. The upstream controller missed most of the changes in these tests.
 
 mod pools;
 
@@ -12,13 +12,13 @@ use super::*;
 
 const PREFIX: &str = "machineconfiguration.openshift.io/";
 
-/// Nodes `w0` and `w1` of pool `worker`, at `old` of 4.18.3.
+/// Nodes `w0` and `w1` of pool `worker`, with MachineConfig `old` of 4.18.3.
 struct Bench {
     nodes: Nodes,
     informer: Informer,
     /// The ConfigMap's data.
     data: BTreeMap<String, String>,
-    /// How many bytes it holds.
+    /// The ConfigMap's size limit in bytes.
     room: usize,
 }
 
@@ -46,7 +46,7 @@ impl Bench {
         bench
     }
 
-    /// An update to 4.18.7, for which the nodes of the pool wait.
+    /// An update to 4.18.7 that the nodes have not started.
     fn behind() -> Self {
         let mut bench = Self::new();
         bench.nodes.goal(Some("4.18.7"), false);
@@ -66,7 +66,8 @@ impl Bench {
         self.nodes.machine_config(of(Event::Apply((name.to_owned(), value.clone())), release));
     }
 
-    /// Publishes at this hour, and tells what changed: node, reason of `Updating` and version; a `-` for one that left.
+    /// Publishes at this hour. Returns the changes: node, reason of `Updating` and version; `-<node>` for a
+    /// removed insight.
     fn round(&mut self, hour: &str) -> String {
         let now = format!("2024-01-01T{hour}:00:00Z").parse().unwrap();
         self.informer.begin(Some(&self.data));
@@ -89,7 +90,7 @@ impl Bench {
         told.collect::<Vec<_>>().join(", ")
     }
 
-    /// Assessment, completion and the summaries that are not 0 of a pool.
+    /// Assessment, completion and the nonzero summaries of a pool.
     fn pool_told(&self, name: &str) -> String {
         let insight: Value = yaml::from_str(&self.data[&format!("usc.ni.mcp-{name}")]).unwrap();
         let pool = &insight["machineConfigPool"];
@@ -100,7 +101,7 @@ impl Bench {
         format!("{assessment} {}%: {}", pool["completion"], summaries.join(", "))
     }
 
-    /// The summaries of all health insights on nodes and pools.
+    /// Level and summary of all health insights on nodes and pools.
     fn ailments(&self) -> Vec<String> {
         let insights = self.data.values().map(|text| yaml::from_str::<Value>(text).unwrap());
         let health = insights.filter(|insight| insight["type"] == "Health");
@@ -150,7 +151,7 @@ fn node(config: &str) -> Value {
     })
 }
 
-/// A pool of the nodes with this label, for which it wants MachineConfig `new`.
+/// A pool of the nodes with this label and MachineConfig `new`.
 fn pool(name: &str, label: &str) -> Value {
     let selector = json!({"matchLabels": {label: ""}});
     json!({"metadata": {"name": name}, "spec": {"nodeSelector": selector, "configuration": {"name": "new"}}})
@@ -161,7 +162,7 @@ fn config(version: &str) -> Value {
 }
 
 #[test]
-fn a_new_target_of_the_cluster_version_is_known_to_all_nodes() {
+fn a_new_target_version_reassesses_all_nodes() {
     let mut bench = Bench::behind();
     bench.nodes.goal(Some("4.18.3"), false);
     assert_eq!(bench.round("02"), "w0 Completed 4.18.3, w1 Completed 4.18.3");
@@ -170,7 +171,7 @@ fn a_new_target_of_the_cluster_version_is_known_to_all_nodes() {
 }
 
 #[test]
-fn nodes_of_a_pool_that_is_paused_are_paused() {
+fn nodes_of_a_paused_pool_are_paused() {
     let mut bench = Bench::behind();
     let mut paused = pool("worker", "worker");
     paused["spec"]["paused"] = json!(true);
@@ -181,7 +182,7 @@ fn nodes_of_a_pool_that_is_paused_are_paused() {
 }
 
 #[test]
-fn a_pool_that_begins_to_layer_images_counts_nodes_without_its_image_no_more() {
+fn a_layered_pool_ignores_the_unavailability_of_nodes_without_its_image() {
     let mut bench = Bench::new();
     let mut cordoned = node("old");
     cordoned["spec"]["unschedulable"] = json!(true);
@@ -198,7 +199,7 @@ fn a_pool_that_begins_to_layer_images_counts_nodes_without_its_image_no_more() {
 }
 
 #[test]
-fn a_selector_that_changes_moves_nodes_from_pool_to_pool() {
+fn a_changed_selector_moves_nodes_between_pools() {
     let mut bench = Bench::new();
     let pool_of_w0 = |bench: &Bench| bench.insight("w0")["node"]["poolResource"]["name"].clone();
     let all = "w0 Completed 4.18.3, w1 Completed 4.18.3";
@@ -220,7 +221,7 @@ fn a_selector_that_changes_moves_nodes_from_pool_to_pool() {
 }
 
 #[test]
-fn a_machine_config_that_comes_changes_its_release_or_goes_changes_its_nodes() {
+fn a_created_changed_or_deleted_machine_config_reassesses_its_nodes() {
     let mut bench = Bench::behind();
     let mut on_its_way = node("old");
     on_its_way["metadata"]["annotations"][format!("{PREFIX}desiredConfig")] = json!("new");
@@ -236,7 +237,7 @@ fn a_machine_config_that_comes_changes_its_release_or_goes_changes_its_nodes() {
 }
 
 #[test]
-fn insights_of_deleted_nodes_leave() {
+fn removes_insights_of_deleted_nodes() {
     let mut bench = Bench::new();
     bench.nodes.node(of(Event::Delete(("w1".to_owned(), json!({}))), Node::read));
     assert_eq!(bench.round("01"), "-w1");
@@ -247,7 +248,7 @@ fn insights_of_deleted_nodes_leave() {
 }
 
 #[test]
-fn insights_of_nodes_that_were_deleted_while_nobody_looked_leave() {
+fn removes_insights_of_nodes_missing_in_a_new_list() {
     let mut bench = Bench::new();
     for event in [Event::Init, Event::InitApply(("w1".to_owned(), node("old"))), Event::InitDone] {
         bench.nodes.node(of(event, Node::read));
@@ -256,7 +257,7 @@ fn insights_of_nodes_that_were_deleted_while_nobody_looked_leave() {
 }
 
 #[test]
-fn insights_stay_while_others_change() {
+fn insights_on_other_nodes_stay_unchanged() {
     let mut bench = Bench::behind();
     for (hour, state) in [("02", "Working"), ("03", "Degraded"), ("04", "Done")] {
         let mut changed = node("old");
@@ -268,7 +269,7 @@ fn insights_stay_while_others_change() {
 }
 
 #[test]
-fn times_of_conditions_move_with_their_status_only() {
+fn transition_times_change_only_with_the_status() {
     let mut bench = Bench::behind();
     let since = |bench: &Bench| bench.insight("w0")["node"]["conditions"][0]["lastTransitionTime"].clone();
     assert_eq!(
@@ -290,7 +291,7 @@ fn times_of_conditions_move_with_their_status_only() {
 }
 
 #[test]
-fn where_room_is_short_nodes_with_nothing_to_tell_are_left_out() {
+fn leaves_out_nodes_without_problems_if_space_is_limited() {
     let mut bench = Bench::behind();
     bench.room = bench.data.values().map(String::len).sum();
     let mut of_more = node("old");
@@ -308,7 +309,7 @@ fn where_room_is_short_nodes_with_nothing_to_tell_are_left_out() {
 }
 
 #[test]
-fn heartbeats_and_what_no_insight_tells_cost_nothing() {
+fn heartbeats_and_irrelevant_fields_cause_no_reassessment() {
     let mut bench = Bench::new();
     let mut beating = node("old");
     beating["status"]["conditions"][0]["lastHeartbeatTime"] = json!("2024-01-01T05:00:00Z");

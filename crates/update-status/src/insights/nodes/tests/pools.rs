@@ -1,9 +1,9 @@
-//! Nodes in, insights on pools and on what nodes suffer from out.
+//! Nodes in, insights on pools and health insights out.
 
 use super::*;
 
 #[test]
-fn a_pool_counts_its_nodes_wherever_they_come_from_and_go() {
+fn a_pool_counts_added_moved_and_deleted_nodes() {
     let mut bench = Bench::new();
     assert_eq!(bench.pool_told("worker"), "Completed 100%: 2 Total, 2 Available");
     bench.nodes.goal(Some("4.18.7"), false);
@@ -29,7 +29,7 @@ fn a_pool_counts_its_nodes_wherever_they_come_from_and_go() {
 }
 
 #[test]
-fn a_node_that_changes_costs_the_work_of_one_node() {
+fn a_changed_node_reassesses_only_that_node() {
     let mut bench = Bench::behind();
     let mut cordoned = node("old");
     cordoned["spec"]["unschedulable"] = json!(true);
@@ -44,7 +44,7 @@ fn a_node_that_changes_costs_the_work_of_one_node() {
 }
 
 #[test]
-fn what_nodes_and_pools_suffer_from_comes_in_time_and_leaves_after_a_while() {
+fn health_insights_appear_in_time_and_expire_after_a_while() {
     let mut bench = Bench::behind();
     let mut away = node("old");
     away["status"]["conditions"][0] = json!({"type": "Ready", "status": "False", "lastTransitionTime": "2024-01-01T02:00:00Z", "message": "m"});
@@ -68,7 +68,7 @@ fn what_nodes_and_pools_suffer_from_comes_in_time_and_leaves_after_a_while() {
 }
 
 #[test]
-fn what_a_node_suffered_from_leaves_with_the_node() {
+fn health_insights_are_removed_with_their_node() {
     let mut bench = Bench::behind();
     let mut broken = node("old");
     broken["metadata"]["annotations"][format!("{PREFIX}state")] = json!("Degraded");
@@ -88,7 +88,7 @@ fn broken() -> Value {
 }
 
 #[test]
-fn what_a_node_suffered_from_before_leaves_with_the_node_too() {
+fn expiring_health_insights_are_removed_with_their_node() {
     let mut bench = Bench::behind();
     bench.node("w0", &broken());
     bench.node("w1", &broken());
@@ -108,7 +108,7 @@ fn what_a_node_suffered_from_before_leaves_with_the_node_too() {
 }
 
 #[test]
-fn of_what_an_earlier_process_told_nothing_stays_about_nodes_that_are_gone() {
+fn adopted_health_insights_on_missing_nodes_are_removed() {
     let mut old = Bench::behind();
     old.node("w0", &broken());
     old.round("02");
@@ -121,7 +121,7 @@ fn of_what_an_earlier_process_told_nothing_stays_about_nodes_that_are_gone() {
 }
 
 #[test]
-fn a_node_of_an_old_name_does_not_inherit_a_reboot() {
+fn a_recreated_node_does_not_inherit_a_reboot() {
     let mut bench = Bench::behind();
     bench.config("new", &config("4.18.7"));
     let mut rebooting = node("old");
@@ -143,7 +143,7 @@ fn a_node_of_an_old_name_does_not_inherit_a_reboot() {
 }
 
 #[test]
-fn a_node_that_is_there_to_say_that_it_was_not_rebooted_is_not_away() {
+fn a_node_whose_reboot_failed_is_not_missing() {
     let mut bench = Bench::behind();
     bench.config("new", &config("4.18.7"));
     let mut refused = node("old");
@@ -159,7 +159,7 @@ fn a_node_that_is_there_to_say_that_it_was_not_rebooted_is_not_away() {
 }
 
 #[test]
-fn a_node_that_lacks_anything_for_long_is_told_with_all_that_it_lacks() {
+fn an_unavailable_node_is_reported_with_all_of_its_problems() {
     let mut bench = Bench::behind();
     let mut away = node("old");
     let lack = |kind: &str, status: &str, since: &str| json!({"type": kind, "status": status, "lastTransitionTime": since, "message": "it \u{1f}is"});
@@ -186,7 +186,7 @@ fn a_node_that_lacks_anything_for_long_is_told_with_all_that_it_lacks() {
 }
 
 #[test]
-fn a_node_whose_drain_does_not_end_is_told_of_twice_as_loud() {
+fn an_endless_drain_becomes_an_error() {
     let mut bench = Bench::behind();
     bench.config("new", &config("4.18.7"));
     let mut draining = node("old");
@@ -211,7 +211,7 @@ fn a_node_whose_drain_does_not_end_is_told_of_twice_as_loud() {
 }
 
 #[test]
-fn a_node_on_its_way_to_where_its_pool_goes_no_more_is_unavailable() {
+fn a_node_updating_to_an_obsolete_machine_config_is_unavailable() {
     let mut bench = Bench::behind();
     bench.config("new", &config("4.18.7"));
     let mut away = node("old");

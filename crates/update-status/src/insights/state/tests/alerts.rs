@@ -1,9 +1,9 @@
-//! Alerts: when they are the update's, how much room they take, and that each is told.
+//! Alerts: which belong to the update, how much space they take, and that each one is reported.
 
 use super::*;
 use crate::insights::state::config_map::ROOM;
 
-/// A worker with MachineConfig `rendered`, and at work if it is to get another one.
+/// A worker with MachineConfig `rendered`, whose daemon is working if `desired` differs.
 fn worker(desired: &str) -> Node {
     let state = if desired == "rendered" { "Done" } else { "Working" };
     Node::read(&json!({"metadata": {
@@ -16,7 +16,8 @@ fn worker(desired: &str) -> Node {
     }}))
 }
 
-/// Lists one object of each: a pool of workers that are to have `next`, and a node that is at the release of its MachineConfig.
+/// Lists one object of each kind: a worker pool with MachineConfig `next`, a node, and the node's
+/// MachineConfig of this release.
 fn put_workers(bench: &mut Bench, config_release: &str) {
     let spec = json!({"nodeSelector": {"matchLabels": {"worker": ""}}, "configuration": {"name": "next"}});
     let pool = json!({"metadata": {"name": "worker"}, "spec": spec});
@@ -26,7 +27,7 @@ fn put_workers(bench: &mut Bench, config_release: &str) {
         .for_each(|event| bench.state.machine_config(event));
 }
 
-/// A ClusterVersion whose own update is done.
+/// A ClusterVersion whose own update is completed.
 fn done() -> Value {
     let mut done = object("");
     done["status"]["conditions"] = json!([{"type": "Progressing", "status": "False"}, {"type": "Failing", "status": "True", "reason": "R"}]);
@@ -35,7 +36,7 @@ fn done() -> Value {
 }
 
 #[test]
-fn what_is_told_of_an_update_is_told_until_the_last_worker_is_through() {
+fn insights_on_an_update_stay_until_the_last_worker_is_updated() {
     let mut bench = Bench::new(Some(done()), None, Some(&[]));
     put_workers(&mut bench, "4.14.0");
     bench.state.alerts(vec![firing("KubePodCrashLooping", T2), firing("Earlier", "2024-01-01T00:00:00Z")]);
@@ -57,7 +58,7 @@ fn what_is_told_of_an_update_is_told_until_the_last_worker_is_through() {
 }
 
 #[test]
-fn a_machine_config_of_the_same_release_is_no_update_to_tell_alerts_of() {
+fn alerts_are_not_reported_for_a_rollout_within_the_same_release() {
     let mut bench = Bench::new(Some(done()), None, Some(&[]));
     put_workers(&mut bench, "4.14.1");
     bench.state.machine_config(changed("next", Some("4.14.1".to_owned())));
@@ -72,7 +73,7 @@ fn a_machine_config_of_the_same_release_is_no_update_to_tell_alerts_of() {
 }
 
 #[test]
-fn without_a_history_alerts_count_since_the_update_is_told() {
+fn without_a_history_alerts_count_since_the_progressing_transition() {
     let conditions = json!([{"type": "Progressing", "status": "True", "lastTransitionTime": T1}]);
     let object = json!({"metadata": {"name": "version"}, "status": {"conditions": conditions}});
     let mut bench = Bench::new(Some(object), None, Some(&[]));
@@ -83,7 +84,7 @@ fn without_a_history_alerts_count_since_the_update_is_told() {
 }
 
 #[test]
-fn however_many_alerts_fire_pools_and_nodes_have_half_of_the_room() {
+fn pools_and_nodes_get_half_of_the_space_however_many_alerts_fire() {
     let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
     let alerts = (0..700).map(|number| {
         let mut alert = firing(&format!("A{number:03}"), T2);
@@ -110,7 +111,7 @@ fn however_many_alerts_fire_pools_and_nodes_have_half_of_the_room() {
 }
 
 #[test]
-fn alerts_of_the_same_labels_are_told_of_one_by_one() {
+fn reports_alerts_with_equal_labels_separately() {
     let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
     bench.state.alerts(vec![firing("A", T2), firing("A", T2), firing("B", T2)]);
     bench.round(T2);

@@ -11,18 +11,18 @@ use crate::insights::singleton::UPDATE_STATUS_CRD;
 const T1: &str = "2024-01-01T01:00:00Z";
 const T2: &str = "2024-01-01T02:00:00Z";
 
-/// A state and the ConfigMap as the API server would keep it.
+/// A state, and the ConfigMap as the API server would store it.
 #[derive(Default)]
 struct Bench {
     state: State,
     data: Option<BTreeMap<String, String>>,
-    /// How many bytes others keep in the ConfigMap.
+    /// The size of foreign data in the ConfigMap, in bytes.
     binary: usize,
     revision: u64,
 }
 
 impl Bench {
-    /// With these objects listed and Kubernetes 1.27 answering.
+    /// A bench with these objects listed and Kubernetes 1.27 as the server.
     fn new(cluster_version: Option<Value>, crd: Option<Value>, data: Option<&[(&str, &str)]>) -> Self {
         let mut bench = Self::default();
         listed("version", cluster_version.map(Object::new)).for_each(|e| bench.state.cluster_version(e));
@@ -50,7 +50,7 @@ impl Bench {
         self.show();
     }
 
-    /// The watch shows the ConfigMap as it is.
+    /// Delivers the ConfigMap's current content.
     fn show(&mut self) {
         self.revision += 1;
         self.tell();
@@ -59,12 +59,12 @@ impl Bench {
         self.state.config_map_read(Some((self.revision.to_string(), data)));
     }
 
-    /// The watch tells its resource version.
+    /// Delivers a watch event with the current resource version.
     fn tell(&mut self) {
         self.state.config_map(changed(CONFIG_MAP, self.revision.to_string()));
     }
 
-    /// Assesses, makes the patch, and tells which keys it changed: `+key` written, `-key` removed.
+    /// Assesses, applies the patch, and returns the keys that it changed: `+key` written, `-key` removed.
     fn round(&mut self, now: &str) -> String {
         self.state.assess(now.parse().unwrap()).unwrap();
         let Some(patch) = self.state.patch() else { return String::new() };
@@ -131,7 +131,7 @@ fn firing(name: &str, since: &str) -> ActiveAlert {
 }
 
 #[test]
-fn nothing_is_concluded_before_everything_is_known() {
+fn assesses_nothing_before_all_objects_are_known() {
     let mut state = State::default();
     state.config_map(Event::Init);
     let data = BTreeMap::from([("usc.cpi.cv-version".to_owned(), "old".to_owned())]);
@@ -143,7 +143,7 @@ fn nothing_is_concluded_before_everything_is_known() {
 }
 
 #[test]
-fn an_empty_config_map_before_the_first_insight_is_harmless() {
+fn tolerates_an_empty_config_map_before_the_first_insight() {
     let mut bench = Bench::new(None, None, Some(&[]));
     assert_eq!(bench.round(T1), "");
     bench.state.cluster_version(changed("version", Object::new(object("10%"))));
@@ -151,7 +151,7 @@ fn an_empty_config_map_before_the_first_insight_is_harmless() {
 }
 
 #[test]
-fn insights_wait_in_memory_until_somebody_creates_the_config_map() {
+fn keeps_insights_in_memory_until_the_config_map_is_created() {
     let mut bench = Bench::new(Some(object("10%")), None, None);
     assert_eq!(bench.round(T1), "");
     bench.create(&[]);
@@ -162,7 +162,7 @@ fn insights_wait_in_memory_until_somebody_creates_the_config_map() {
 }
 
 #[test]
-fn nothing_is_written_while_only_the_time_moves() {
+fn writes_nothing_if_only_the_time_changes() {
     let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
     assert_eq!(bench.round(T1), "+usc.cpi.cv-version");
     assert_eq!(bench.round(T2), "");
@@ -173,7 +173,7 @@ fn nothing_is_written_while_only_the_time_moves() {
 }
 
 #[test]
-fn foreign_keys_stay_and_own_keys_are_put_right() {
+fn keeps_foreign_keys_and_corrects_own_keys() {
     let stale =
         [("usc.cpi.0ld", "x"), ("usc.ni.node-a", "x"), ("mine", "x"), ("usc.cpi.cv-version", "broken: [")];
     let mut bench = Bench::new(Some(object("10%")), None, Some(&stale));
@@ -187,7 +187,7 @@ fn foreign_keys_stay_and_own_keys_are_put_right() {
 }
 
 #[test]
-fn a_new_process_goes_on_with_the_times_of_the_old_one() {
+fn a_new_process_keeps_the_times_of_the_old_one() {
     let mut old = Bench::new(Some(object("10%")), Some(crd(&["Console"])), Some(&[]));
     old.round(T1);
     let left: Vec<(&str, &str)> =
@@ -201,7 +201,7 @@ fn a_new_process_goes_on_with_the_times_of_the_old_one() {
 }
 
 #[test]
-fn a_frozen_status_is_told_since_it_was_first_seen_and_as_long_as_its_cause_lasts() {
+fn reports_a_frozen_status_from_its_first_sighting_until_its_cause_is_gone() {
     let mut bench = Bench::new(Some(object("10%")), Some(crd(&["Build", "Console"])), Some(&[]));
     bench.round("2024-01-01T00:30:00Z");
     assert!(bench.health().is_empty());
@@ -228,7 +228,7 @@ fn a_frozen_status_is_told_since_it_was_first_seen_and_as_long_as_its_cause_last
 }
 
 #[test]
-fn an_event_from_before_the_last_patch_does_not_bring_the_past_back() {
+fn ignores_events_older_than_the_last_patch() {
     let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
     bench.round(T1);
     bench.state.config_map(changed(CONFIG_MAP, "1".to_owned()));
@@ -237,7 +237,7 @@ fn an_event_from_before_the_last_patch_does_not_bring_the_past_back() {
 }
 
 #[test]
-fn a_cluster_without_machine_configs_has_insights_on_its_control_plane() {
+fn assesses_the_control_plane_without_machine_configs() {
     let mut bench = Bench::new(Some(object("10%")), None, Some(&[("usc.ni.node-a", "x")]));
     bench.state.node(Event::Init);
     bench.state.node(Event::InitDone);
@@ -256,7 +256,7 @@ fn operator(name: &str, status: &Value) -> Event<(String, Operator)> {
 }
 
 #[test]
-fn operators_follow_the_cluster_version_and_the_image_of_the_machine_config_operator() {
+fn operator_insights_follow_the_target_version_and_the_machine_config_operator_image() {
     let mut towards = object("10%");
     towards["status"]["desired"] = json!({"version": "4.14.0"});
     let mut bench = Bench::new(Some(towards.clone()), None, Some(&[]));
@@ -284,14 +284,14 @@ fn operators_follow_the_cluster_version_and_the_image_of_the_machine_config_oper
 }
 
 #[test]
-fn nothing_is_due_while_the_resource_is_not_listed() {
+fn nothing_is_due_before_the_update_status_is_listed() {
     let mut bench = Bench::new(Some(object("10%")), None, Some(&[]));
     bench.state.alerts(vec![firing("A", T2)]);
     bench.round(T2);
     bench.state.alerts(Vec::new());
     bench.round(T2);
     assert!(bench.state.due().is_some(), "an insight leaves");
-    // Waiting for a moment that is over would keep the answer from being taken in.
+    // A due time in the past would keep the controller from receiving the list.
     bench.state.singleton.definition(Event::Apply((UPDATE_STATUS_CRD.to_owned(), true)));
     assert_eq!(bench.state.due(), None);
 }

@@ -1,16 +1,17 @@
-//! Who wants to know of which change, by index: a change costs what its readers cost, not what the cluster does.
+//! An index of the actors by the changes that wake them: a change costs what its readers cost, however large the cluster is.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use windtunnel_controllers::Interest;
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{ByKey, Change, Resource};
 
-/// Number of an actor in the simulation; never used again after it is gone.
-pub(super) type ActorId = usize;
+use crate::Interest;
 
-/// Who wants to know of one kind.
+/// The number of an actor in a [`Schedule`](super::Schedule). Numbers of removed actors are not used again.
+pub type ActorId = usize;
+
+/// The actors that changes of one kind wake.
 #[derive(Debug, Clone, Default)]
 struct Readers {
     everywhere: BTreeSet<ActorId>,
@@ -19,7 +20,7 @@ struct Readers {
 }
 
 impl Readers {
-    /// Those who want to know of this change.
+    /// The actors that a change wakes.
     fn of(&self, change: &Change) -> impl Iterator<Item = &ActorId> {
         let by_namespace = self.by_namespace.get(&change.key.namespace);
         let by_label = self.by_label.iter().filter(|(name, _)| change.object.label(name).is_some());
@@ -67,7 +68,7 @@ impl Router {
         }
     }
 
-    /// Forgets an actor that is gone.
+    /// Removes an actor.
     pub(super) fn remove(&mut self, actor: ActorId) {
         for readers in self.kinds.values_mut().flat_map(BTreeMap::values_mut) {
             readers.remove(actor);
@@ -81,7 +82,7 @@ impl Router {
         self.ownership.remove(&actor);
     }
 
-    /// The actors that want to know of a change, in the order of their numbers.
+    /// The actors that a change wakes, in the order of their numbers.
     pub(super) fn readers(&self, change: &Change) -> Vec<ActorId> {
         let key = &change.key;
         let mut readers = Vec::new();
@@ -100,7 +101,7 @@ impl Router {
         readers
     }
 
-    /// The actors that want to know what is counted by a metric.
+    /// The actors that scrape a metric.
     pub(super) fn scrapers(&self, metric: &str) -> impl Iterator<Item = ActorId> {
         self.counted.get(metric).into_iter().flatten().copied()
     }

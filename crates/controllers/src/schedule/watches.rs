@@ -3,16 +3,15 @@
 use windtunnel_core::resources::LEASES;
 use windtunnel_core::{Change, ChangeKind, View};
 
-use super::router::ActorId;
-use super::simulation::Simulation;
 use super::slot::Slot;
+use super::{ActorId, Schedule};
 
-/// The annotation of what candidates for leadership hold beside a Lease, or once held.
+/// The annotation of locks that candidates for leadership hold beside a Lease, or once held.
 const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
 
 impl Slot {
-    /// Whether its actor is told of a change. While its watches are silent it is told of locks alone, since candidates for
-    /// leadership read these themselves.
+    /// Whether the actor hears of a change. While its watches are silent it hears only of locks, because candidates for
+    /// leadership read these without a watch.
     pub(super) fn hears_of(&mut self, change: &Change) -> bool {
         let Some(stale) = &mut self.stale else { return true };
         let is_lock = change.key.is(&LEASES) || change.object.annotation(LEADER).is_some();
@@ -23,36 +22,35 @@ impl Slot {
     }
 }
 
-impl Simulation {
-    /// The watches of an actor tell of nothing more.
-    pub(super) fn silence_watches(&mut self, id: ActorId) {
-        let view = &self.view;
+impl Schedule {
+    /// Silences the watches of an actor: it sees the cluster as it is in `view`.
+    pub fn silence_watches(&mut self, id: ActorId, view: &View) {
         if let Some(slot) = self.slots.get_mut(&id) {
             slot.stale.get_or_insert_with(|| Box::new(view.clone()));
         }
     }
 
-    /// The watches of all actors of this name that are silent begin anew.
-    pub(super) fn end_silence(&mut self, name: &str) {
+    /// Restarts the silent watches of all actors of this name.
+    pub fn end_silence(&mut self, name: &str, view: &View) {
         let silent = self.slots.iter().filter(|(_, slot)| slot.stale.is_some() && slot.actor.name() == name);
         for id in silent.map(|(id, _)| *id).collect::<Vec<_>>() {
-            self.relist(id);
+            self.relist(id, view);
         }
     }
 
-    /// An actor lists anew, as an informer does whose watch ended: it is told of what is gone, and then of each object that
-    /// there is, as a change of what it knew (`Replaced`).
-    pub(super) fn relist(&mut self, id: ActorId) {
+    /// Lets an actor list anew, as an informer does whose watch ended: it hears of each object that is gone, and then of each
+    /// object in `view`, as a change of what it knew (`Replaced`).
+    pub fn relist(&mut self, id: ActorId, view: &View) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         let known = slot.stale.take();
-        let changes = replaced(known.as_deref().unwrap_or(&self.view), &self.view);
+        let changes = replaced(known.as_deref().unwrap_or(view), view);
         let meant = changes.into_iter().filter(|change| self.router.readers(change).contains(&id));
-        slot.changes.extend(meant);
+        slot.inbox.changes.extend(meant);
         self.ready.insert(id);
     }
 }
 
-/// What an informer that knew of `known` tells of when it has listed `now`.
+/// The changes that an informer reports when it knew `known` and lists `now`.
 fn replaced(known: &View, now: &View) -> Vec<Change> {
     let gone = known.objects().filter(|(key, _)| now.get_key(key).is_none());
     let mut changes: Vec<Change> = gone

@@ -1,0 +1,80 @@
+//! The requests of actors: made one after the other, and repeated as client-go repeats them.
+
+use jiff::SignedDuration;
+use windtunnel_core::clock::{Time, after};
+use windtunnel_core::{Answer, Identity, Object, Refusal, Write};
+
+use super::{ActorId, Schedule};
+
+/// How often client-go repeats a request (`maxRetries`).
+const RETRIES_MAX: u32 = 10;
+
+/// A request that an actor's client makes.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The name of the actor.
+    pub by: String,
+    /// The user that the API server sees.
+    pub identity: Identity,
+    /// The write.
+    pub write: Write,
+}
+
+impl Schedule {
+    /// Adds requests to those that an actor still has to make.
+    pub fn queue(&mut self, id: ActorId, writes: Vec<Write>) {
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.client.unsent.extend(writes);
+        }
+    }
+
+    /// Takes the next request of an actor; `None` while its client waits to repeat one, and when all are made: then the answers are
+    /// in the actor's inbox, and the actor is ready.
+    pub fn next_request(&mut self, id: ActorId, now: Time) -> Option<Request> {
+        let slot = self.slots.get_mut(&id)?;
+        if slot.client.retry_at.is_some_and(|at| at > now) {
+            return None;
+        }
+        if let Some(write) = slot.client.unsent.pop_front() {
+            let identity = slot.actor.identity_for(&write).unwrap_or_else(|| slot.identity.clone());
+            return Some(Request { by: slot.actor.name().to_owned(), identity, write });
+        }
+        if !slot.client.unread.is_empty() {
+            slot.inbox.answers.append(&mut slot.client.unread);
+            self.ready.insert(id);
+        }
+        None
+    }
+
+    /// Takes the answer to a request of [`Schedule::next_request`]. The client repeats a request that the server asks to repeat
+    /// (429 and 5xx with `Retry-After`), and the actor does not see that answer.
+    pub fn answer(&mut self, id: ActorId, write: Write, outcome: Result<Object, Refusal>, now: Time) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        let client = &mut slot.client;
+        if let Some(pause) = retry_after(&outcome).filter(|_| client.retries < RETRIES_MAX) {
+            let at = after(now, pause);
+            client.retry_at = Some(at);
+            client.retries += 1;
+            client.unsent.push_front(write);
+            self.retries.insert((at, id));
+            return;
+        }
+        client.retry_at = None;
+        client.retries = 0;
+        client.unread.push(Answer { write, outcome });
+    }
+
+    /// Takes the next actor whose client repeats a request now.
+    pub fn next_retry(&mut self, now: Time) -> Option<ActorId> {
+        let due = self.retries.first().copied().filter(|(at, _)| *at <= now)?;
+        self.retries.remove(&due);
+        Some(due.1)
+    }
+}
+
+/// How long the server asks a client to wait before it repeats a request.
+fn retry_after(outcome: &Result<Object, Refusal>) -> Option<SignedDuration> {
+    let refusal = outcome.as_ref().err().filter(|refusal| refusal.code == 429 || refusal.code >= 500)?;
+    let seconds = refusal.details["retryAfterSeconds"].as_i64().filter(|seconds| *seconds > 0)?;
+    Some(SignedDuration::from_secs(seconds))
+}
