@@ -8,7 +8,7 @@ use windtunnel_core::{DeleteOptions, Identity, Propagation, Write};
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
 
 use super::error::SessionError;
-use super::simulation::Simulation;
+use super::runtime::Simulation;
 use crate::plan::{Action, Target};
 use crate::record::ADMINISTRATOR;
 

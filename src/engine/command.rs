@@ -7,8 +7,8 @@ use windtunnel_openshift::oc;
 use windtunnel_openshift::oc::{Command, Get, Said, Sight, Turn};
 use windtunnel_update_status::status::Details;
 
-use super::check_status;
-use super::simulation::Simulation;
+use super::expectations::status;
+use super::runtime::Simulation;
 use crate::plan::{CommandCheck, CommandLine, Program};
 use crate::record::{ADMINISTRATOR, Event, redact_secrets};
 
@@ -50,7 +50,7 @@ pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> H
 
 /// `oc adm upgrade status`.
 fn status(simulation: &Simulation, details: Details) -> Said {
-    match check_status::report(simulation, details) {
+    match status::report(simulation, details) {
         Ok(stdout) => Said { stdout, stderr: String::new(), code: 0 },
         Err(refusal) => Said { stdout: String::new(), stderr: format!("error: {refusal}\n"), code: 1 },
     }

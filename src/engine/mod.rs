@@ -7,42 +7,21 @@
 //! ```
 
 mod act;
-mod agenda;
-mod check;
-mod check_monitoring;
-mod check_nodes;
-mod check_status;
-mod check_writes;
 mod command;
-mod crashes;
-mod disturb;
-mod effects;
 mod error;
-mod exports;
-mod flips;
+mod expectations;
+mod faults;
 mod install;
-mod installed;
-mod invariants;
-mod join;
-mod kept;
 mod machines;
-mod matching;
-mod obstruct;
-mod older;
-mod phases;
 mod play;
-mod processes;
-#[cfg(test)]
-mod recovery;
-mod requests;
 pub mod restarts;
 mod retry;
+mod runtime;
 mod session;
-mod simulation;
 mod start;
 
 pub use error::SessionError;
 pub use play::{Failure, Outcome, play, play_in, play_on};
+pub use runtime::Pending;
 pub use session::Session;
-pub use simulation::Pending;
 pub use start::EPOCH;

@@ -5,7 +5,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::clock::after;
 
 use super::error::SessionError;
-use super::kept;
+use super::expectations::captures;
 use super::session::Session;
 use crate::plan::{Keep, PlannedStep, Retry};
 use crate::record::Event;
@@ -23,7 +23,7 @@ impl Session {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             simulation.settle()?;
-            let text = kept::value(simulation, &keep.what).map_err(SessionError::Unmet)?;
+            let text = captures::value(simulation, &keep.what).map_err(SessionError::Unmet)?;
             simulation.kept.insert(keep.name.clone(), text);
             Ok(())
         })

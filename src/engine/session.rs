@@ -8,8 +8,9 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::text::short_duration;
 
 use super::error::SessionError;
-use super::simulation::{Pending, Simulation};
-use super::{act, check, check_status, command, kept};
+use super::expectations::{captures, status};
+use super::runtime::{Pending, Simulation};
+use super::{act, command, expectations};
 use crate::plan::{Action, Attempt, Expectation, Run, Snapshot, Step, When};
 use crate::record::{Event, Record};
 
@@ -83,7 +84,7 @@ impl Session {
 
     /// The same for a step that may be played again: what fails is not yet what came of it.
     pub(super) fn play_plainly(&mut self, step: &Step) -> Result<(), SessionError> {
-        let filled = kept::filled(step, &self.simulation.kept).map_err(SessionError::Unmet)?;
+        let filled = captures::filled(step, &self.simulation.kept).map_err(SessionError::Unmet)?;
         match &*filled {
             Step::Act(action) => self.act(action),
             Step::Try(attempt) => self.attempt(attempt),
@@ -197,24 +198,25 @@ impl Session {
     pub fn expect(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         let what = &expectation.what;
-        check::can_be_known(simulation, what)?;
+        expectations::can_be_known(simulation, what)?;
         runtime.block_on(async {
             let start = simulation.now();
             match expectation.when {
                 When::Now => {
                     simulation.settle()?;
-                    check_status::keep(simulation, what);
-                    check::check(simulation, what, None).map_err(|why| check::unmet(simulation, &why))
+                    status::keep(simulation, what);
+                    expectations::check(simulation, what, None)
+                        .map_err(|why| expectations::unmet(simulation, &why))
                 }
                 When::Within(span) => {
                     let met = simulation
-                        .run_until(after(start, span), |s| check::check(s, what, None).is_ok())
+                        .run_until(after(start, span), |s| expectations::check(s, what, None).is_ok())
                         .await?;
                     if met {
                         return Ok(());
                     }
-                    let why = check::check(simulation, what, None).err().unwrap_or_default();
-                    Err(check::unmet(simulation, &why))
+                    let why = expectations::check(simulation, what, None).err().unwrap_or_default();
+                    Err(expectations::unmet(simulation, &why))
                 }
                 When::Throughout(span) => {
                     simulation.settle()?;
@@ -222,11 +224,11 @@ impl Session {
                     let mut broken = None;
                     simulation
                         .run_until(after(start, span), |s| {
-                            broken = check::check(s, what, Some(&baseline)).err();
+                            broken = expectations::check(s, what, Some(&baseline)).err();
                             broken.is_some()
                         })
                         .await?;
-                    broken.map_or(Ok(()), |why| Err(check::unmet(simulation, &why)))
+                    broken.map_or(Ok(()), |why| Err(expectations::unmet(simulation, &why)))
                 }
             }
         })

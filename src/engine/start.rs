@@ -11,11 +11,11 @@ use windtunnel_openshift::mco;
 use windtunnel_openshift::world::World;
 
 use super::error::SessionError;
+use super::expectations::invariants::Invariants;
 use super::install;
-use super::installed::{Beginning, Origin};
-use super::invariants::Invariants;
+use super::install::snapshots::{Beginning, Origin};
+use super::runtime::Simulation;
 use super::session::Session;
-use super::simulation::Simulation;
 use crate::backends::in_process::Here;
 use crate::backends::{Backend, BackendError, Door, Order};
 use crate::plan::ClusterPlan;

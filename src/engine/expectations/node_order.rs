@@ -13,7 +13,7 @@ use windtunnel_update_status::status::nodes;
 
 /// The phases of all nodes since the run began.
 #[derive(Debug, Clone)]
-pub(super) struct Phases {
+pub(in crate::engine) struct Phases {
     of: BTreeMap<String, Vec<Phase>>,
     /// What comes before is the set-up, of which only the last phase counts.
     epoch: Time,
@@ -21,8 +21,8 @@ pub(super) struct Phases {
 
 /// A node that went from one phase to one that cannot follow it.
 #[derive(Debug, Clone)]
-pub(super) struct Leap {
-    pub(super) node: String,
+pub(in crate::engine) struct Leap {
+    pub(in crate::engine) node: String,
     before: Phase,
     phase: Phase,
 }
@@ -35,17 +35,17 @@ impl std::fmt::Display for Leap {
 
 impl Phases {
     /// None seen yet.
-    pub(super) fn since(epoch: Time) -> Self {
+    pub(in crate::engine) fn since(epoch: Time) -> Self {
         Self { of: BTreeMap::new(), epoch }
     }
 
     /// The phases of a node, the one that it began with first.
-    pub(super) fn of(&self, node: &str) -> &[Phase] {
+    pub(in crate::engine) fn of(&self, node: &str) -> &[Phase] {
         self.of.get(node).map_or(&[], Vec::as_slice)
     }
 
     /// Takes in a change that `view` has taken in. Tells of a node that went from one phase to one that cannot follow.
-    pub(super) fn notice(&mut self, change: &Change, view: &View, now: Time) -> Option<Leap> {
+    pub(in crate::engine) fn notice(&mut self, change: &Change, view: &View, now: Time) -> Option<Leap> {
         let new = (change.kind != ChangeKind::Deleted).then_some(&change.object);
         if change.key.is(&NODES) {
             let Some(node) = new else {
@@ -107,7 +107,7 @@ fn was_ever_drained(node: &Object) -> bool {
 
 /// Why a machine may not reboot into a MachineConfig: its node was not drained for it. Nodes of a single-node control plane
 /// never are.
-pub(super) fn undrained(node: &Object, config: &str) -> Option<String> {
+pub(in crate::engine) fn undrained(node: &Object, config: &str) -> Option<String> {
     let is_single = node.annotation(CONTROL_PLANE_TOPOLOGY) == Some("SingleReplica");
     let drained_for = node.annotation(LAST_APPLIED_DRAIN).and_then(|wish| wish.strip_prefix("drain-"));
     (!is_single && drained_for != Some(config)).then(|| format!("it reboots into {config} without a drain"))

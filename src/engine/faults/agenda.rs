@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
 
-use super::error::SessionError;
-use super::flips::{self, Flips};
-use super::simulation::Simulation;
+use super::render_flips;
+use super::render_flips::Flips;
+use crate::engine::error::SessionError;
+use crate::engine::runtime::Simulation;
 use crate::plan::{Disturbance, Faulty};
 use crate::record::Event;
 
@@ -63,14 +64,14 @@ struct Item {
 
 /// What is done later, in order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Agenda {
+pub(in crate::engine) struct Agenda {
     items: BTreeMap<(Time, u64), Item>,
     added: u64,
 }
 
 impl Agenda {
     /// When the next one is due.
-    pub(super) fn next(&self) -> Option<Time> {
+    pub(in crate::engine) fn next(&self) -> Option<Time> {
         self.items.keys().next().map(|(at, _)| *at)
     }
 
@@ -84,12 +85,12 @@ impl Agenda {
     }
 
     /// Has the configuration of a pool flip so many times from then on.
-    pub(super) fn flip(&mut self, at: Time, pool: &str, times: u32) {
+    pub(in crate::engine) fn flip(&mut self, at: Time, pool: &str, times: u32) {
         self.add(at, Later::Flip(Flips::new(pool, times)));
     }
 
     /// Drops everything that is for one who fails.
-    pub(super) fn forget(&mut self, faulty: &Faulty) {
+    pub(in crate::engine) fn forget(&mut self, faulty: &Faulty) {
         let is_same = |other: &Faulty| match (faulty, other) {
             (Faulty::Api(None), Faulty::Api(_)) => true,
             _ => faulty == other,
@@ -100,7 +101,7 @@ impl Agenda {
 
 impl Simulation {
     /// Has a fault begin now or later, and end if it does.
-    pub(super) fn plan_fault(
+    pub(in crate::engine) fn plan_fault(
         &mut self,
         fault: &Disturbance,
         pause: SignedDuration,
@@ -128,7 +129,7 @@ impl Simulation {
     }
 
     /// Does what is due. Requests that meet trouble of the API server are repeated until they get through.
-    pub(super) fn keep_agenda(&mut self) -> Result<(), SessionError> {
+    pub(in crate::engine) fn keep_agenda(&mut self) -> Result<(), SessionError> {
         let now = self.now();
         while let Some(due) = self.agenda.items.first_entry().filter(|due| due.key().0 <= now) {
             let Item { later, is_retry } = due.remove();
@@ -152,7 +153,7 @@ impl Simulation {
             Later::Flip(flips) => {
                 self.flip(flips)?;
                 if let Some(rest) = flips.rest() {
-                    self.agenda.add(after(self.now(), flips::PAUSE), Later::Flip(rest));
+                    self.agenda.add(after(self.now(), render_flips::PAUSE), Later::Flip(rest));
                 }
                 Ok(())
             }

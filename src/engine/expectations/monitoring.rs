@@ -8,12 +8,12 @@ use windtunnel_openshift::monitoring;
 use windtunnel_openshift::monitoring::Counted;
 use windtunnel_openshift::promql::{Sample, Value};
 
-use super::simulation::Simulation;
+use crate::engine::runtime::Simulation;
 use crate::plan::{AlertMatch, MetricMatch, TextMatch};
 use crate::record::{Event, Record};
 
 /// An alert like this is pending or fires.
-pub(super) fn alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
+pub(in crate::engine) fn alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
     let told = simulation.alerts.borrow();
     let alerts = || told.iter().map(|told| &told.alert);
     if alerts().any(|alert| fits(alert, wanted)) {
@@ -29,7 +29,7 @@ pub(super) fn alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), 
 }
 
 /// No alert like this is pending or fires.
-pub(super) fn no_alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
+pub(in crate::engine) fn no_alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
     let told = simulation.alerts.borrow();
     match told.iter().map(|told| &told.alert).find(|alert| fits(alert, wanted)) {
         None => Ok(()),
@@ -38,7 +38,7 @@ pub(super) fn no_alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(
 }
 
 /// No alert like this was pending or fired since the run began.
-pub(super) fn never_alert(record: &Record, wanted: &AlertMatch) -> Result<(), String> {
+pub(in crate::engine) fn never_alert(record: &Record, wanted: &AlertMatch) -> Result<(), String> {
     let epoch = record.header.epoch;
     let at_first = record.alerts_at(epoch).into_iter().map(|(_, alert)| (epoch, alert));
     let later = record.entries.iter().filter(|entry| !record.is_set_up(entry));
@@ -57,7 +57,7 @@ pub(super) fn never_alert(record: &Record, wanted: &AlertMatch) -> Result<(), St
 }
 
 /// The query comes to a sample, or to one of the wanted value.
-pub(super) fn metric(simulation: &Simulation, wanted: &MetricMatch) -> Result<(), String> {
+pub(in crate::engine) fn metric(simulation: &Simulation, wanted: &MetricMatch) -> Result<(), String> {
     let samples = samples(simulation, wanted)?;
     if samples.iter().any(|sample| is_wanted(sample, wanted)) {
         return Ok(());
@@ -70,7 +70,7 @@ pub(super) fn metric(simulation: &Simulation, wanted: &MetricMatch) -> Result<()
 }
 
 /// The query comes to no sample, or to none of the value.
-pub(super) fn no_metric(simulation: &Simulation, wanted: &MetricMatch) -> Result<(), String> {
+pub(in crate::engine) fn no_metric(simulation: &Simulation, wanted: &MetricMatch) -> Result<(), String> {
     let samples = samples(simulation, wanted)?;
     match samples.iter().find(|sample| is_wanted(sample, wanted)) {
         None => Ok(()),

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use windtunnel_core::text::did_you_mean;
 
-use super::command;
 use super::matching::objects;
-use super::simulation::Simulation;
+use crate::engine::command;
+use crate::engine::runtime::Simulation;
 use crate::plan::path;
 use crate::plan::{Check, CommandCheck, Kept, Step, TextMatch, What, places};
 
@@ -16,7 +16,7 @@ use crate::plan::{Check, CommandCheck, Kept, Step, TextMatch, What, places};
 ///
 /// # Errors
 /// There is no such object, or no command was run.
-pub(super) fn value(simulation: &Simulation, what: &Kept) -> Result<String, String> {
+pub(in crate::engine) fn value(simulation: &Simulation, what: &Kept) -> Result<String, String> {
     match what {
         Kept::Output => Ok(command::last(simulation)?.said.stdout.trim_end().to_owned()),
         Kept::Field(object, field) => {
@@ -31,7 +31,10 @@ pub(super) fn value(simulation: &Simulation, what: &Kept) -> Result<String, Stri
 ///
 /// # Errors
 /// Nothing was kept by that name.
-pub(super) fn filled<'s>(step: &'s Step, kept: &BTreeMap<String, String>) -> Result<Cow<'s, Step>, String> {
+pub(in crate::engine) fn filled<'s>(
+    step: &'s Step,
+    kept: &BTreeMap<String, String>,
+) -> Result<Cow<'s, Step>, String> {
     let mut filler = Filler { kept, unknown: None, changed: false };
     let mut copy = step.clone();
     filler.step(&mut copy);

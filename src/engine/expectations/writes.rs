@@ -11,7 +11,7 @@ use crate::plan::{Check, InsightRef, ObjectRef, Subject, WriteMatch};
 use crate::record::{Entry, Event, Record, WriteEvent};
 
 /// Whether writes like these were made in this order since the run began. The set-up does not count.
-pub(super) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Result<(), String> {
+pub(in crate::engine) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Result<(), String> {
     let mut missing = wanted.iter();
     let mut next = missing.next();
     for (_, write) in writes(record).filter(|(entry, _)| !record.is_set_up(entry)) {
@@ -30,7 +30,7 @@ pub(super) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Result<(), St
 }
 
 /// Whether writes like these were made in this order since the run began, and no others that are like any of them.
-pub(super) fn exactly(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
+pub(in crate::engine) fn exactly(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
     let made = writes(record).filter(|(entry, _)| !record.is_set_up(entry)).map(|(_, write)| write);
     let alike: Vec<_> = made.filter(|write| wanted.iter().any(|wanted| fits(write, wanted))).collect();
     for (index, write) in alike.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn exactly(record: &Record, wanted: &[WriteMatch]) -> Result<(), Stri
 }
 
 /// Whether a condition went through exactly these statuses since the run began, from the one that it began with.
-pub(super) fn statuses(
+pub(in crate::engine) fn statuses(
     record: &Record,
     of: &Subject,
     condition: &str,
@@ -112,7 +112,11 @@ fn writes(record: &Record) -> impl Iterator<Item = (&Entry, &WriteEvent)> {
 }
 
 /// No such insight was published since the run began, neither in the ConfigMap nor in the UpdateStatus.
-pub(super) fn never(record: &Record, insight: &InsightRef, checks: &[Check]) -> Result<(), String> {
+pub(in crate::engine) fn never(
+    record: &Record,
+    insight: &InsightRef,
+    checks: &[Check],
+) -> Result<(), String> {
     let epoch = record.header.epoch;
     let told = writes(record).filter(|(entry, write)| !record.is_set_up(entry) && write.code < 400);
     for (entry, write) in told {
@@ -126,7 +130,11 @@ pub(super) fn never(record: &Record, insight: &InsightRef, checks: &[Check]) -> 
 }
 
 /// No such object for which the checks hold was there since the run began.
-pub(super) fn never_object(record: &Record, object: &ObjectRef, checks: &[Check]) -> Result<(), String> {
+pub(in crate::engine) fn never_object(
+    record: &Record,
+    object: &ObjectRef,
+    checks: &[Check],
+) -> Result<(), String> {
     let epoch = record.header.epoch;
     let fits = |found: &Value| all(found, None, checks).is_ok();
     if let Some(found) = objects(&record.view_at(epoch), object).find(|found| fits(found)) {

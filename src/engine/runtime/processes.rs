@@ -16,7 +16,7 @@ use windtunnel_openshift::world::World;
 const UPDATE_STATUS_CONTROLLER: &str = "update-status-controller";
 
 /// What a container stands for.
-pub(super) enum Program {
+pub(in crate::engine) enum Program {
     /// An actor.
     Actor(Box<dyn Actor>),
     /// The update status controller, which runs as a real controller beside the engine under this identity.
@@ -26,7 +26,7 @@ pub(super) enum Program {
 }
 
 /// The program of a container of `pod`.
-pub(super) fn program(
+pub(in crate::engine) fn program(
     pod: &Object,
     container: &str,
     world: &Arc<World>,
@@ -49,18 +49,18 @@ pub(super) fn program(
 
 /// One running process.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(in crate::engine) struct Process {
     /// The kubelet that started it and is told of its end.
-    pub(super) kubelet: ActorId,
+    pub(in crate::engine) kubelet: ActorId,
     /// The simulated program, by its container's name; `None` for one that just runs, of which the record is silent.
-    pub(super) program: Option<String>,
+    pub(in crate::engine) program: Option<String>,
     /// How it runs.
-    pub(super) running: Running,
+    pub(in crate::engine) running: Running,
 }
 
 /// How a process runs.
 #[derive(Debug)]
-pub(super) enum Running {
+pub(in crate::engine) enum Running {
     /// As an actor.
     Actor(ActorId),
     /// As a task of the runtime.
@@ -71,13 +71,13 @@ pub(super) enum Running {
 
 /// All running processes, by pod and container.
 #[derive(Debug, Default)]
-pub(super) struct Processes {
+pub(in crate::engine) struct Processes {
     by_container: BTreeMap<(Key, String), Process>,
 }
 
 impl Processes {
     /// The same processes in another simulation; `None` where one is a task.
-    pub(super) fn copied(&self) -> Option<Self> {
+    pub(in crate::engine) fn copied(&self) -> Option<Self> {
         let copy = |((pod, container), process): (&(Key, String), &Process)| {
             let running = match process.running {
                 Running::Actor(id) => Running::Actor(id),
@@ -92,12 +92,12 @@ impl Processes {
     }
 
     /// A process started.
-    pub(super) fn insert(&mut self, pod: Key, container: String, process: Process) {
+    pub(in crate::engine) fn insert(&mut self, pod: Key, container: String, process: Process) {
         self.by_container.insert((pod, container), process);
     }
 
     /// The containers of a pod whose processes run.
-    pub(super) fn of_pod(&self, pod: &Key) -> Vec<String> {
+    pub(in crate::engine) fn of_pod(&self, pod: &Key) -> Vec<String> {
         self.by_container
             .keys()
             .filter(|(key, _)| key == pod)
@@ -106,23 +106,23 @@ impl Processes {
     }
 
     /// The containers whose processes this kubelet started.
-    pub(super) fn started_by(&self, kubelet: ActorId) -> Vec<(Key, String)> {
+    pub(in crate::engine) fn started_by(&self, kubelet: ActorId) -> Vec<(Key, String)> {
         let started = self.by_container.iter().filter(|(_, process)| process.kubelet == kubelet);
         started.map(|(place, _)| place.clone()).collect()
     }
 
     /// A process by its container.
-    pub(super) fn get(&self, pod: &Key, container: &str) -> Option<&Process> {
+    pub(in crate::engine) fn get(&self, pod: &Key, container: &str) -> Option<&Process> {
         self.by_container.get(&(pod.clone(), container.to_owned()))
     }
 
     /// A process ended.
-    pub(super) fn remove(&mut self, pod: &Key, container: &str) -> Option<Process> {
+    pub(in crate::engine) fn remove(&mut self, pod: &Key, container: &str) -> Option<Process> {
         self.by_container.remove(&(pod.clone(), container.to_owned()))
     }
 
     /// The container that an actor runs in.
-    pub(super) fn of_actor(&self, actor: ActorId) -> Option<(Key, String)> {
+    pub(in crate::engine) fn of_actor(&self, actor: ActorId) -> Option<(Key, String)> {
         self.by_container
             .iter()
             .find(|(_, process)| matches!(process.running, Running::Actor(id) if id == actor))

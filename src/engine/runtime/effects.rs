@@ -15,7 +15,7 @@ use crate::record::Event;
 
 impl Simulation {
     /// Does what the actor `id` asked of the machines.
-    pub(super) fn effect(&mut self, id: ActorId, effect: Effect) {
+    pub(in crate::engine) fn effect(&mut self, id: ActorId, effect: Effect) {
         match effect {
             Effect::Start { pod, container } => self.start_process(id, pod, container),
             Effect::Terminate { pod } => self.terminate_processes(&pod),
@@ -93,7 +93,7 @@ impl Simulation {
     }
 
     /// What a component had counted is gone with it.
-    pub(super) fn forget_counts(&mut self, by: &str) {
+    pub(in crate::engine) fn forget_counts(&mut self, by: &str) {
         for metric in self.exports.forget(by) {
             self.schedule.deliver_count(metric);
         }
@@ -123,7 +123,7 @@ impl Simulation {
     }
 
     /// The process of a container has ended with this exit code.
-    pub(super) fn end_process(&mut self, pod: &Key, container: &str, code: i64) {
+    pub(in crate::engine) fn end_process(&mut self, pod: &Key, container: &str, code: i64) {
         let Some(process) = self.processes.remove(pod, container) else { return };
         match process.running {
             Running::Actor(id) => self.remove(id),

@@ -1,5 +1,11 @@
 //! Faults begin and end: what each of them is to the cluster.
 
+pub(in crate::engine) mod agenda;
+pub(in crate::engine) mod crashes;
+mod objects;
+mod pinned_api_server;
+mod render_flips;
+
 use jiff::SignedDuration;
 use semver::Version;
 use serde_json::json;
@@ -14,11 +20,10 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::{Identity, Object, Resource, Write};
 use windtunnel_openshift::release::Release;
 
-use super::crashes::{Crash, Moment};
 use super::error::SessionError;
-use super::flips;
-use super::matching::name_fits;
-use super::simulation::Simulation;
+use super::expectations::matching::name_fits;
+use super::faults::crashes::{Crash, Moment};
+use super::runtime::Simulation;
 use crate::plan::{Disturbance, Faulty};
 use crate::record::ADMINISTRATOR;
 
@@ -27,7 +32,7 @@ const OTHER_HOLDER: &str = "another-candidate";
 
 impl Simulation {
     /// Whether there is somebody who can fail.
-    pub(super) fn check_faulty(&self, faulty: &Faulty) -> Result<(), SessionError> {
+    pub(in crate::engine) fn check_faulty(&self, faulty: &Faulty) -> Result<(), SessionError> {
         match faulty {
             Faulty::Operator(name) => self.check_object(&CLUSTER_OPERATORS, name),
             Faulty::Node(name) => self.check_object(&NODES, name),
@@ -52,7 +57,11 @@ impl Simulation {
         })
     }
 
-    pub(super) fn check_object(&self, resource: &Resource, name: &str) -> Result<(), SessionError> {
+    pub(in crate::engine) fn check_object(
+        &self,
+        resource: &Resource,
+        name: &str,
+    ) -> Result<(), SessionError> {
         let known: Vec<&str> = self.view.list(resource).map(Object::name).collect();
         is_known(&resource.kind, name, &known)
     }
@@ -83,7 +92,7 @@ impl Simulation {
     }
 
     /// Has something go wrong.
-    pub(super) fn disturb(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
+    pub(in crate::engine) fn disturb(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
         self.check_faulty(&fault.faulty())?;
         match fault {
             Disturbance::Operator(name, fault) => {
@@ -115,7 +124,7 @@ impl Simulation {
     }
 
     /// Has a fault end, and leaves others of who failed.
-    pub(super) fn end_fault(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
+    pub(in crate::engine) fn end_fault(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
         match fault {
             Disturbance::Process(name, ProgramFault::Crash { writes, .. }) => {
                 self.crashes.retain(|crash| crash.process != *name || crash.writes != *writes);
@@ -130,7 +139,7 @@ impl Simulation {
     }
 
     /// Has somebody be well again, now and later.
-    pub(super) fn heal(&mut self, faulty: &Faulty) -> Result<(), SessionError> {
+    pub(in crate::engine) fn heal(&mut self, faulty: &Faulty) -> Result<(), SessionError> {
         self.agenda.forget(faulty);
         self.mend(faulty)
     }
@@ -161,7 +170,7 @@ impl Simulation {
             }
             Faulty::Pool(pool) => {
                 self.check_faulty(faulty)?;
-                self.delete_if_there(&MACHINE_CONFIGS, "", &flips::config_name(pool))
+                self.delete_if_there(&MACHINE_CONFIGS, "", &render_flips::config_name(pool))
             }
             Faulty::Release(version) => {
                 self.world.outages.heal(self.released(version)?);
@@ -233,7 +242,7 @@ impl Simulation {
         Ok(())
     }
 
-    pub(super) fn delete_if_there(
+    pub(in crate::engine) fn delete_if_there(
         &mut self,
         resource: &Resource,
         namespace: &str,
@@ -245,7 +254,7 @@ impl Simulation {
         self.administer(&Write::delete(resource, namespace, name))
     }
 
-    pub(super) fn administer(&mut self, write: &Write) -> Result<(), SessionError> {
+    pub(in crate::engine) fn administer(&mut self, write: &Write) -> Result<(), SessionError> {
         let answer = self.write(ADMINISTRATOR, &Identity::admin(), write);
         answer.map(drop).map_err(|refusal| SessionError::refused(write, refusal))
     }

@@ -16,7 +16,7 @@ use crate::record::WriteEvent;
 
 /// Those that a run holds.
 #[derive(Debug, Clone)]
-pub(super) struct Invariants {
+pub(in crate::engine) struct Invariants {
     held: BTreeSet<Invariant>,
     epoch: Time,
     /// The ClusterVersion as its operator wrote it last: what watches tell may come later.
@@ -28,17 +28,17 @@ pub(super) struct Invariants {
 
 impl Invariants {
     /// These, in a run whose clock starts at `epoch`.
-    pub(super) fn of(held: BTreeSet<Invariant>, epoch: Time) -> Self {
+    pub(in crate::engine) fn of(held: BTreeSet<Invariant>, epoch: Time) -> Self {
         Self { held, epoch, told: None, is_behind: false, broken: None }
     }
 
     /// The first one that was broken: its name, the object, when it was, and how.
-    pub(super) fn broken(&self) -> Option<&str> {
+    pub(in crate::engine) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 
     /// Notes that one is broken, if it is held.
-    pub(super) fn report(&mut self, invariant: Invariant, object: &str, at: Time, how: &str) {
+    pub(in crate::engine) fn report(&mut self, invariant: Invariant, object: &str, at: Time, how: &str) {
         if self.held.contains(&invariant) && self.broken.is_none() {
             let (name, at) = (invariant.name(), clock_time(at.duration_since(self.epoch)));
             self.broken = Some(format!("invariant `{name}` is broken by {object} at {at}: {how}"));
@@ -46,7 +46,7 @@ impl Invariants {
     }
 
     /// Looks at a write that was made.
-    pub(super) fn notice(&mut self, write: &WriteEvent, at: Time) {
+    pub(in crate::engine) fn notice(&mut self, write: &WriteEvent, at: Time) {
         if !write.key.is(&CLUSTER_VERSIONS) || write.by != CLUSTER_VERSION_OPERATOR {
             return;
         }

@@ -1,5 +1,7 @@
 //! The machines beneath the nodes: what is on their disks, what runs on them, and when one that reboots is back.
 
+pub(in crate::engine) mod joining;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
@@ -11,9 +13,9 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::NODES;
 use windtunnel_core::{Change, Refusal, View};
 
-use super::join::Joining;
-use super::phases;
-use super::simulation::{Pending, Simulation};
+use super::expectations::node_order;
+use super::machines::joining::Joining;
+use super::runtime::{Pending, Simulation};
 use crate::plan::Invariant;
 use crate::record::Event;
 
@@ -42,7 +44,7 @@ struct Machine {
 
 /// All machines, by the names of their nodes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Machines {
+pub(in crate::engine) struct Machines {
     by_node: BTreeMap<String, Machine>,
     /// When machines that reboot are back.
     boots: BTreeSet<(Time, String)>,
@@ -54,7 +56,7 @@ pub(super) struct Machines {
 
 impl Machines {
     /// When the next one is back, or down again, or asks what it is to be.
-    pub(super) fn next(&self) -> Option<Time> {
+    pub(in crate::engine) fn next(&self) -> Option<Time> {
         [&self.boots, &self.falls, &self.asks]
             .into_iter()
             .filter_map(|times| times.first())
@@ -63,34 +65,34 @@ impl Machines {
     }
 
     /// Whether there is a machine for a node of this name.
-    pub(super) fn has(&self, node: &str) -> bool {
+    pub(in crate::engine) fn has(&self, node: &str) -> bool {
         self.by_node.contains_key(node)
     }
 
     /// How many there are and were.
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::engine) fn count(&self) -> usize {
         self.by_node.len()
     }
 
     /// Adds one that starts for the first time, and asks then what it is to be.
-    pub(super) fn expect(&mut self, joining: Joining, node: &str, asks_at: Time) {
+    pub(in crate::engine) fn expect(&mut self, joining: Joining, node: &str, asks_at: Time) {
         self.by_node.insert(node.to_owned(), Machine { joining: Some(joining), ..Machine::default() });
         self.asks.insert((asks_at, node.to_owned()));
     }
 
     /// One was not told what it is to be, and asks again then.
-    pub(super) fn ask_again(&mut self, node: &str, why: String, at: Time) {
+    pub(in crate::engine) fn ask_again(&mut self, node: &str, why: String, at: Time) {
         self.wait_for(node, why);
         self.asks.insert((at, node.to_owned()));
     }
 
     /// One that asks what it is to be.
-    pub(super) fn next_asker(&mut self, now: Time) -> Option<String> {
+    pub(in crate::engine) fn next_asker(&mut self, now: Time) -> Option<String> {
         pop_due(&mut self.asks, now).map(|(_, node)| node)
     }
 
     /// One gets its disk, and is up with it then.
-    pub(super) fn become_of(&mut self, node: &str, disk: Disk, up_at: Time) {
+    pub(in crate::engine) fn become_of(&mut self, node: &str, disk: Disk, up_at: Time) {
         self.wait_for(node, format!("its start with {}", disk.config));
         if let Some(machine) = self.by_node.get_mut(node) {
             machine.disk = disk;
@@ -99,7 +101,7 @@ impl Machines {
     }
 
     /// One has registered its node, or was refused that and tries again then.
-    pub(super) fn registered(&mut self, node: &str, refused: Option<(&Refusal, Time)>) {
+    pub(in crate::engine) fn registered(&mut self, node: &str, refused: Option<(&Refusal, Time)>) {
         match refused {
             Some((refusal, again)) => {
                 self.wait_for(node, format!("its registration: {}", refusal.message));
@@ -120,7 +122,7 @@ impl Machines {
     }
 
     /// What those wait for that no node tells of yet.
-    pub(super) fn pending(&self) -> impl Iterator<Item = Pending> {
+    pub(in crate::engine) fn pending(&self) -> impl Iterator<Item = Pending> {
         self.by_node.iter().filter_map(|(node, machine)| {
             let mut times = self.asks.iter().chain(&self.boots);
             Some(Pending {
@@ -139,7 +141,7 @@ impl Machines {
 
 impl Simulation {
     /// Adds the machine of a node, which has been running all along.
-    pub(super) fn add_machine(&mut self, node: &str, disk: Disk, static_pods: Vec<StaticPod>) {
+    pub(in crate::engine) fn add_machine(&mut self, node: &str, disk: Disk, static_pods: Vec<StaticPod>) {
         self.machines.by_node.insert(node.to_owned(), Machine { disk, static_pods, ..Machine::default() });
         self.run_machine(node);
     }
@@ -170,21 +172,21 @@ impl Simulation {
     }
 
     /// What replaces an actor that runs on a machine and died.
-    pub(super) fn program_again(&self, id: ActorId) -> Option<Box<dyn Actor>> {
+    pub(in crate::engine) fn program_again(&self, id: ActorId) -> Option<Box<dyn Actor>> {
         let (node, machine) = self.machines.by_node.iter().find(|(_, machine)| machine.runs.contains(&id))?;
         let index = machine.runs.iter().position(|run| *run == id)?;
         self.programs_of(node).into_iter().nth(index)
     }
 
     /// The actor `id` wrote to the disk of its machine.
-    pub(super) fn write_disk(&mut self, id: ActorId, disk: Disk) {
+    pub(in crate::engine) fn write_disk(&mut self, id: ActorId, disk: Disk) {
         if let Some((_, machine)) = self.machines.of(id) {
             machine.disk = disk;
         }
     }
 
     /// A program on the machine of a node is asked to end; whoever starts it again does so at once.
-    pub(super) fn restart_on_machine(&mut self, node: &str, program: &str) {
+    pub(in crate::engine) fn restart_on_machine(&mut self, node: &str, program: &str) {
         let Some(machine) = self.machines.by_node.get(node) else { return };
         let name = format!("{program}/{node}");
         let is_meant = |id: &&ActorId| self.schedule.name(**id) == Some(&*name);
@@ -194,7 +196,7 @@ impl Simulation {
     }
 
     /// Somebody wrote a file from which the kubelet of a node runs a pod.
-    pub(super) fn write_static_pod(&mut self, node: &str, pod: StaticPod) {
+    pub(in crate::engine) fn write_static_pod(&mut self, node: &str, pod: StaticPod) {
         let Some(machine) = self.machines.by_node.get_mut(node) else { return };
         machine.static_pods.retain(|other| !pod.replaces(other));
         machine.static_pods.push(pod.clone());
@@ -205,7 +207,7 @@ impl Simulation {
 
     /// The machine of the actor `id` goes down with all that runs on it, to come back after `silence`; without that, only
     /// when somebody starts it.
-    pub(super) fn reboot(&mut self, id: ActorId, disk: Disk, silence: Option<SignedDuration>) {
+    pub(in crate::engine) fn reboot(&mut self, id: ActorId, disk: Disk, silence: Option<SignedDuration>) {
         let Some((node, machine)) = self.machines.of(id) else { return };
         let is_other = machine.disk.config != disk.config;
         let config = disk.config.clone();
@@ -223,7 +225,7 @@ impl Simulation {
     /// Holds the invariant that a node was drained for the MachineConfig that its machine reboots into.
     fn check_drained(&mut self, node: &str, config: &str) {
         let object = self.view.get(&NODES, "", node);
-        if let Some(how) = object.and_then(|object| phases::undrained(object, config)) {
+        if let Some(how) = object.and_then(|object| node_order::undrained(object, config)) {
             let now = self.now();
             self.invariants.report(Invariant::NodeOrder, &format!("Node/{node}"), now, &how);
         }
@@ -241,7 +243,7 @@ impl Simulation {
     }
 
     /// Somebody starts the machine of a node, if nothing runs on it.
-    pub(super) fn power_on(&mut self, node: &str) {
+    pub(in crate::engine) fn power_on(&mut self, node: &str) {
         let is_down = self.machines.by_node.get(node).is_some_and(|machine| machine.runs.is_empty());
         if is_down && !self.machines.boots.iter().any(|(_, other)| other == node) {
             self.machines.boots.insert((self.now(), node.to_owned()));
@@ -249,7 +251,7 @@ impl Simulation {
     }
 
     /// Starts the machines whose time has come, and has those go down again that reboot in a loop.
-    pub(super) fn boot(&mut self) {
+    pub(in crate::engine) fn boot(&mut self) {
         self.serve_machines();
         let now = self.now();
         while let Some((_, node)) = pop_due(&mut self.machines.boots, now) {
@@ -282,7 +284,7 @@ impl Simulation {
     }
 
     /// Has the clocks of machines go as their Nodes are told.
-    pub(super) fn notice_node(&mut self, change: &Change) {
+    pub(in crate::engine) fn notice_node(&mut self, change: &Change) {
         if !change.key.is(&NODES)
             || Fault::told(&change.object) == change.old.as_ref().and_then(|old| Fault::told(old))
         {

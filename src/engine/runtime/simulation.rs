@@ -17,16 +17,16 @@ use windtunnel_core::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_ACTOR_MAX, STEP
 use windtunnel_core::rng::Streams;
 use windtunnel_openshift::world::World;
 
-use super::agenda::Agenda;
-use super::command::Heard;
-use super::crashes::Crash;
-use super::error::SessionError;
-use super::exports::Exports;
-use super::invariants::Invariants;
-use super::machines::Machines;
-use super::phases::Phases;
+use super::metrics::Exports;
 use super::processes::Processes;
 use crate::backends::Door;
+use crate::engine::command::Heard;
+use crate::engine::error::SessionError;
+use crate::engine::expectations::invariants::Invariants;
+use crate::engine::expectations::node_order::Phases;
+use crate::engine::faults::agenda::Agenda;
+use crate::engine::faults::crashes::Crash;
+use crate::engine::machines::Machines;
 use crate::plan::{Invariant, Snapshot};
 use crate::record::{Folding, Record};
 
@@ -42,50 +42,50 @@ pub struct Pending {
 }
 
 /// A cluster that runs in virtual time.
-pub(super) struct Simulation {
-    pub(super) world: Arc<World>,
-    pub(super) streams: Streams,
-    pub(super) clock: Arc<VirtualClock>,
-    pub(super) door: Box<dyn Door>,
-    pub(super) view: View,
-    pub(super) record: Record,
+pub(in crate::engine) struct Simulation {
+    pub(in crate::engine) world: Arc<World>,
+    pub(in crate::engine) streams: Streams,
+    pub(in crate::engine) clock: Arc<VirtualClock>,
+    pub(in crate::engine) door: Box<dyn Door>,
+    pub(in crate::engine) view: View,
+    pub(in crate::engine) record: Record,
     folding: Folding,
     /// The alerts that are pending or fire, as Prometheus would answer; controllers beside the engine wait for changes.
-    pub(super) alerts: watch::Sender<Vec<ActiveAlert>>,
+    pub(in crate::engine) alerts: watch::Sender<Vec<ActiveAlert>>,
     /// Texts that expectations asked to be kept, with their files.
-    pub(super) snapshots: Vec<Snapshot>,
+    pub(in crate::engine) snapshots: Vec<Snapshot>,
     /// What the last command said.
-    pub(super) heard: Option<Heard>,
+    pub(in crate::engine) heard: Option<Heard>,
     /// When time is to stand still for good.
-    pub(super) halt: Option<Time>,
+    pub(in crate::engine) halt: Option<Time>,
     /// What steps have kept for later ones, by name.
-    pub(super) kept: BTreeMap<String, String>,
+    pub(in crate::engine) kept: BTreeMap<String, String>,
     /// What running components have counted, also for who asks pods.
-    pub(super) exports: Arc<Exports>,
+    pub(in crate::engine) exports: Arc<Exports>,
     /// When the first program started in a container.
-    pub(super) first_program: Option<Time>,
+    pub(in crate::engine) first_program: Option<Time>,
     /// When the first one did that is no actor.
-    pub(super) first_task: Option<Time>,
+    pub(in crate::engine) first_task: Option<Time>,
     /// Holds the kube-apiserver where it is, whatever its operator rolls out.
-    pub(super) pinned: bool,
+    pub(in crate::engine) pinned: bool,
     /// Why the API server is not the one that a release came with, where that makes a difference.
-    pub(super) unserved: Option<String>,
-    pub(super) processes: Processes,
-    pub(super) machines: Machines,
-    pub(super) phases: Phases,
-    pub(super) invariants: Invariants,
-    pub(super) schedule: Schedule,
+    pub(in crate::engine) unserved: Option<String>,
+    pub(in crate::engine) processes: Processes,
+    pub(in crate::engine) machines: Machines,
+    pub(in crate::engine) phases: Phases,
+    pub(in crate::engine) invariants: Invariants,
+    pub(in crate::engine) schedule: Schedule,
     /// What begins and ends later.
-    pub(super) agenda: Agenda,
+    pub(in crate::engine) agenda: Agenda,
     /// Who dies at which of its writes.
-    pub(super) crashes: Vec<Crash>,
+    pub(in crate::engine) crashes: Vec<Crash>,
     /// The virtual second that requests are counted in, and how many there were before it.
     requests: (i64, u64),
 }
 
 impl Simulation {
     /// A simulation of what lies behind `door`; no actors yet.
-    pub(super) fn new(
+    pub(in crate::engine) fn new(
         mut door: Box<dyn Door>,
         clock: Arc<VirtualClock>,
         world: Arc<World>,
@@ -126,36 +126,36 @@ impl Simulation {
     }
 
     /// Takes the actors of another simulation over, as they are, with all that waits for them.
-    pub(super) fn take_over(&mut self, other: &Self) {
+    pub(in crate::engine) fn take_over(&mut self, other: &Self) {
         self.schedule = other.schedule.clone();
         let environment: Arc<dyn NodeEnvironment> = Arc::clone(&self.world) as _;
         self.schedule.move_to(&environment);
     }
 
     /// The current moment.
-    pub(super) fn now(&self) -> Time {
+    pub(in crate::engine) fn now(&self) -> Time {
         self.clock.now()
     }
 
     /// Adds an actor; its first turn comes at this moment.
-    pub(super) fn add(&mut self, actor: Box<dyn Actor>) -> ActorId {
+    pub(in crate::engine) fn add(&mut self, actor: Box<dyn Actor>) -> ActorId {
         self.schedule.add(actor)
     }
 
     /// Drops an actor: its memory is gone.
-    pub(super) fn remove(&mut self, id: ActorId) {
+    pub(in crate::engine) fn remove(&mut self, id: ActorId) {
         if let Some(name) = self.schedule.remove(id) {
             self.forget_counts(&name);
         }
     }
 
     /// Gives a signal to an actor.
-    pub(super) fn signal(&mut self, id: ActorId, signal: Signal) {
+    pub(in crate::engine) fn signal(&mut self, id: ActorId, signal: Signal) {
         self.schedule.signal(id, signal);
     }
 
     /// What the actors wait for, those that wait for something, and the machines that join.
-    pub(super) fn pending(&self) -> Vec<Pending> {
+    pub(in crate::engine) fn pending(&self) -> Vec<Pending> {
         let actors = self.schedule.waiting().map(|waiting| Pending {
             actor: waiting.actor.to_owned(),
             why: waiting.why.to_owned(),
@@ -166,7 +166,7 @@ impl Simulation {
 
     /// Runs until `stop` says so or `deadline` has come; true for the former. Everything due at the deadline itself
     /// is still done.
-    pub(super) async fn run_until(
+    pub(in crate::engine) async fn run_until(
         &mut self,
         deadline: Time,
         mut stop: impl FnMut(&Self) -> bool,
@@ -201,7 +201,7 @@ impl Simulation {
     }
 
     /// Lets time pass until `moment`, or until a controller beside the engine has written something.
-    pub(super) async fn idle_until(&self, moment: Time) {
+    pub(in crate::engine) async fn idle_until(&self, moment: Time) {
         let mut writes = self.door.subscribe();
         let mut moment = moment;
         if let Some(pace) = self.door.pace() {
@@ -225,7 +225,7 @@ impl Simulation {
     }
 
     /// When the next actor wants to look again by itself, the next machine is up or down, or the next fault begins or ends.
-    pub(super) fn due(&self) -> Option<Time> {
+    pub(in crate::engine) fn due(&self) -> Option<Time> {
         [self.schedule.due(), self.machines.next(), self.agenda.next()].into_iter().flatten().min()
     }
 
@@ -233,7 +233,7 @@ impl Simulation {
     ///
     /// # Errors
     /// A fault that cannot begin or end.
-    pub(super) fn wake(&mut self) -> Result<(), SessionError> {
+    pub(in crate::engine) fn wake(&mut self) -> Result<(), SessionError> {
         self.wake_by(self.now())
     }
 
@@ -250,7 +250,7 @@ impl Simulation {
     }
 
     /// Lets the ready actors take their turns at this moment until none is left.
-    pub(super) fn settle(&mut self) -> Result<(), SessionError> {
+    pub(in crate::engine) fn settle(&mut self) -> Result<(), SessionError> {
         // Time stands still for as long as somebody is ready, and who runs beside the engine writes nothing meanwhile.
         let (now, mut steps) = (self.now(), 0);
         self.take_changes();
@@ -273,7 +273,7 @@ impl Simulation {
         actors.saturating_mul(STEPS_PER_ACTOR_MAX).max(STEPS_PER_MOMENT_MAX)
     }
 
-    pub(super) fn turn(&mut self, id: ActorId) {
+    pub(in crate::engine) fn turn(&mut self, id: ActorId) {
         let now = self.now();
         let (alerts, counters) = (self.alerts.borrow(), self.exports.counters());
         let surroundings = Surroundings { view: &self.view, alerts: &alerts, counters: &counters, now };
@@ -290,7 +290,7 @@ impl Simulation {
     }
 
     /// Whether an actor of this number is there.
-    pub(super) fn is_running(&self, id: ActorId) -> bool {
+    pub(in crate::engine) fn is_running(&self, id: ActorId) -> bool {
         self.schedule.contains(id)
     }
 }

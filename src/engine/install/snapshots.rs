@@ -16,8 +16,8 @@ use windtunnel_openshift::graph::UpdateService;
 use windtunnel_openshift::release::Release;
 use windtunnel_openshift::world::World;
 
-use super::exports::Exports;
-use super::simulation::Simulation;
+use crate::engine::runtime::Simulation;
+use crate::engine::runtime::metrics::Exports;
 use crate::plan::{ClusterPlan, ReleasePlan};
 use crate::record::{Header, Record};
 
@@ -30,17 +30,17 @@ const GRAIN: SignedDuration = SignedDuration::from_millis(1);
 
 /// What an installation follows from.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Origin {
-    pub(super) plan: ClusterPlan,
-    pub(super) seed: u64,
+pub(in crate::engine) struct Origin {
+    pub(in crate::engine) plan: ClusterPlan,
+    pub(in crate::engine) seed: u64,
     /// When the clock of the run starts.
-    pub(super) epoch: Time,
-    pub(super) extent: Extent,
+    pub(in crate::engine) epoch: Time,
+    pub(in crate::engine) extent: Extent,
 }
 
 /// How far an installation follows from its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(in crate::engine) enum Extent {
     /// As long as nothing runs beside the engine.
     Actors,
     /// As long as no program of a container runs.
@@ -58,11 +58,11 @@ struct Known {
 
 /// How a cluster comes about.
 #[derive(Default)]
-pub(super) struct Beginning {
+pub(in crate::engine) struct Beginning {
     /// What it goes on from; without one it is installed.
-    pub(super) copy: Option<Box<Simulation>>,
+    pub(in crate::engine) copy: Option<Box<Simulation>>,
     /// When a copy of it is to be kept.
-    pub(super) keep_at: Option<Time>,
+    pub(in crate::engine) keep_at: Option<Time>,
 }
 
 /// The latest first.
@@ -75,7 +75,7 @@ fn known() -> MutexGuard<'static, VecDeque<Known>> {
 
 impl Origin {
     /// All that an installation follows from, the one for the longest first; none where the cluster is not worth being remembered.
-    pub(super) fn all(plan: &ClusterPlan, seed: u64, epoch: Time) -> Vec<Self> {
+    pub(in crate::engine) fn all(plan: &ClusterPlan, seed: u64, epoch: Time) -> Vec<Self> {
         if plan.control_plane_nodes + plan.worker_nodes > NODES_MAX {
             return Vec::new();
         }
@@ -113,7 +113,7 @@ impl Origin {
     }
 
     /// How a cluster of this origin comes about, on the runtime of the caller, in a record with this header and in that world.
-    pub(super) fn begin(&self, header: Header, world: &Arc<World>) -> Beginning {
+    pub(in crate::engine) fn begin(&self, header: Header, world: &Arc<World>) -> Beginning {
         let mut known = known();
         let place = known.iter().position(|known| known.origin == *self);
         let Some(found) = place.and_then(|place| known.remove(place)) else { return Beginning::default() };
@@ -125,7 +125,7 @@ impl Origin {
     }
 
     /// Learns from a cluster of this origin up to when others are the same.
-    pub(super) fn learn(self, simulation: &Simulation) {
+    pub(in crate::engine) fn learn(self, simulation: &Simulation) {
         let settled_at = simulation.record.header.epoch;
         let first = match self.extent {
             Extent::Actors => simulation.first_task,
@@ -136,7 +136,7 @@ impl Origin {
     }
 
     /// Keeps a copy of a cluster of this origin.
-    pub(super) fn keep(&self, simulation: &Simulation, now: Time) {
+    pub(in crate::engine) fn keep(&self, simulation: &Simulation, now: Time) {
         let world = Arc::clone(&simulation.world);
         let copy = simulation.copied(simulation.record.header.clone(), now, world);
         let mut known = known();

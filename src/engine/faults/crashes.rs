@@ -6,7 +6,7 @@ use windtunnel_core::Write;
 use windtunnel_core::clock::after;
 use windtunnel_core::requests::faults::{Asked, Hits, Requests};
 
-use super::simulation::Simulation;
+use crate::engine::runtime::Simulation;
 use crate::record::Event;
 
 /// How long a program is away that stands in no simulated pod, until whoever watches over it has started it again: what runs
@@ -18,16 +18,16 @@ const PANIC: i64 = 2;
 
 /// Who dies, and at which of its writes.
 #[derive(Debug, Clone)]
-pub(super) struct Crash {
-    pub(super) process: String,
-    pub(super) writes: Requests,
-    pub(super) moment: Moment,
-    pub(super) hits: Hits,
+pub(in crate::engine) struct Crash {
+    pub(in crate::engine) process: String,
+    pub(in crate::engine) writes: Requests,
+    pub(in crate::engine) moment: Moment,
+    pub(in crate::engine) hits: Hits,
 }
 
 /// When a program dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(in crate::engine) enum Moment {
     /// When it has decided to write.
     Before,
     /// When it has written and has not heard of it.
@@ -36,7 +36,7 @@ pub(super) enum Moment {
 
 impl Simulation {
     /// Whether the program `by` dies at this write.
-    pub(super) fn crash_at(&mut self, by: &str, write: &Write) -> Option<Moment> {
+    pub(in crate::engine) fn crash_at(&mut self, by: &str, write: &Write) -> Option<Moment> {
         if self.crashes.is_empty() {
             return None;
         }
@@ -61,7 +61,7 @@ impl Simulation {
     }
 
     /// A program dies: its memory is gone.
-    pub(super) fn crash(&mut self, id: ActorId) {
+    pub(in crate::engine) fn crash(&mut self, id: ActorId) {
         if let Some((pod, container)) = self.processes.of_actor(id) {
             return self.end_process(&pod, &container, PANIC);
         }
@@ -71,7 +71,7 @@ impl Simulation {
     }
 
     /// Puts a new actor in the place of one that stands in no pod. It has everything still to see.
-    pub(super) fn replace(&mut self, id: ActorId) {
+    pub(in crate::engine) fn replace(&mut self, id: ActorId) {
         let Some(name) = self.schedule.name(id).map(str::to_owned) else { return };
         let again = self.program_again(id).or_else(|| {
             let kubernetes = windtunnel_controllers::kubernetes(&self.streams);

@@ -4,12 +4,12 @@ use semver::Version;
 use serde_json::Value;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 
-use super::error::SessionError;
-use super::simulation::Simulation;
+use crate::engine::error::SessionError;
+use crate::engine::runtime::Simulation;
 
 impl Simulation {
     /// Has the API server behave as Kubernetes 1.`minor` does, or notes why it does not.
-    pub(super) fn serve_kubernetes(&mut self, minor: u32) {
+    pub(in crate::engine) fn serve_kubernetes(&mut self, minor: u32) {
         if let Err(why) = self.door.serve_kubernetes(minor) {
             self.unserved = Some(why);
         }
@@ -17,7 +17,7 @@ impl Simulation {
 
     /// What does not hold after a release of an older minor was asked for may hold where its kube-apiserver comes with it: that is
     /// no failure of a cluster that cannot have that.
-    pub(super) fn blamed(&self, error: SessionError) -> SessionError {
+    pub(in crate::engine) fn blamed(&self, error: SessionError) -> SessionError {
         let Some(why) = &self.unserved else { return error };
         let is_outcome = matches!(error, SessionError::Unmet(_) | SessionError::Refused { .. });
         let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");

@@ -3,12 +3,12 @@
 use windtunnel_core::resources::NODES;
 use windtunnel_update_status::node_phase::Phase;
 
-use super::phases::Phases;
-use super::simulation::Simulation;
+use super::node_order::Phases;
+use crate::engine::runtime::Simulation;
 use crate::record::{Event, Record};
 
 /// Whether a node is in this phase.
-pub(super) fn phase(seen: &Phases, node: &str, wanted: Phase) -> Result<(), String> {
+pub(in crate::engine) fn phase(seen: &Phases, node: &str, wanted: Phase) -> Result<(), String> {
     match seen.of(node).last() {
         Some(last) if *last == wanted => Ok(()),
         Some(last) => Err(format!("node {node} is {last:?}")),
@@ -17,7 +17,7 @@ pub(super) fn phase(seen: &Phases, node: &str, wanted: Phase) -> Result<(), Stri
 }
 
 /// Whether a node was in these phases since the run began and in no others.
-pub(super) fn phases(seen: &Phases, node: &str, wanted: &[Phase]) -> Result<(), String> {
+pub(in crate::engine) fn phases(seen: &Phases, node: &str, wanted: &[Phase]) -> Result<(), String> {
     let seen = seen.of(node);
     let told = || seen.iter().map(|phase| format!("{phase:?}")).collect::<Vec<_>>().join(", then ");
     match seen == wanted {
@@ -28,7 +28,7 @@ pub(super) fn phases(seen: &Phases, node: &str, wanted: &[Phase]) -> Result<(), 
 }
 
 /// Whether a node was rebooted so often since the run began.
-pub(super) fn reboots(simulation: &Simulation, node: &str, wanted: u32) -> Result<(), String> {
+pub(in crate::engine) fn reboots(simulation: &Simulation, node: &str, wanted: u32) -> Result<(), String> {
     if simulation.view.get(&NODES, "", node).is_none() {
         return Err(format!("there is no node {node}"));
     }

@@ -15,7 +15,7 @@ const METRICS_PORT: u16 = 9099;
 
 /// What components have counted in their memory, for whoever asks from another thread.
 #[derive(Debug, Default)]
-pub(super) struct Exports(Mutex<Counts>);
+pub(in crate::engine) struct Exports(Mutex<Counts>);
 
 #[derive(Debug, Clone, Default)]
 struct Counts {
@@ -36,14 +36,14 @@ impl Exports {
     }
 
     /// Takes a change of the cluster in.
-    pub(super) fn notice(&self, change: &Change) {
+    pub(in crate::engine) fn notice(&self, change: &Change) {
         if Transitions::are_touched_by(change) {
             self.lock().transitions.notice(change);
         }
     }
 
     /// A component has counted up to this.
-    pub(super) fn count(&self, counter: Counter) {
+    pub(in crate::engine) fn count(&self, counter: Counter) {
         let is_same = |known: &Counter| {
             (&known.by, known.metric, &known.labels) == (&counter.by, counter.metric, &counter.labels)
         };
@@ -54,7 +54,7 @@ impl Exports {
     }
 
     /// A component has ended, and with it what it had counted: gives the metrics.
-    pub(super) fn forget(&self, by: &str) -> Vec<&'static str> {
+    pub(in crate::engine) fn forget(&self, by: &str) -> Vec<&'static str> {
         let mut counts = self.lock();
         let gone: Vec<_> = counts.counters.iter().filter(|one| one.by == by).map(|one| one.metric).collect();
         if !gone.is_empty() {
@@ -64,12 +64,12 @@ impl Exports {
     }
 
     /// What running components have counted.
-    pub(super) fn counters(&self) -> Arc<Vec<Counter>> {
+    pub(in crate::engine) fn counters(&self) -> Arc<Vec<Counter>> {
         Arc::clone(&self.lock().counters)
     }
 
     /// Calls with what was counted.
-    pub(super) fn with<T>(&self, call: impl FnOnce(Counted<'_>) -> T) -> T {
+    pub(in crate::engine) fn with<T>(&self, call: impl FnOnce(Counted<'_>) -> T) -> T {
         let counts = self.lock();
         call(Counted { transitions: Some(&counts.transitions), counters: &counts.counters })
     }

@@ -12,9 +12,9 @@ use windtunnel_core::resources::NODES;
 use windtunnel_core::{Identity, Write};
 use windtunnel_openshift::mco;
 
-use super::error::SessionError;
-use super::install;
-use super::simulation::Simulation;
+use crate::engine::error::SessionError;
+use crate::engine::install;
+use crate::engine::runtime::Simulation;
 use crate::plan::NodePlan;
 
 /// The pool that machines join. Control planes grow by other means, and from here a node goes to a pool of somebody's own.
@@ -24,13 +24,13 @@ const AGAIN: SignedDuration = SignedDuration::from_secs(5);
 
 /// A machine that no node tells of yet.
 #[derive(Debug, Clone)]
-pub(super) struct Joining {
+pub(in crate::engine) struct Joining {
     /// What it registers as.
     node: NodePlan,
     /// Which one of its cluster it is.
     number: u32,
     /// What it waits for.
-    pub(super) why: String,
+    pub(in crate::engine) why: String,
 }
 
 impl Simulation {
@@ -38,7 +38,11 @@ impl Simulation {
     ///
     /// # Errors
     /// There is such a node, or such a machine.
-    pub(super) fn join(&mut self, name: &str, labels: &BTreeMap<String, String>) -> Result<(), SessionError> {
+    pub(in crate::engine) fn join(
+        &mut self,
+        name: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<(), SessionError> {
         for (is_taken, what) in
             [(self.view.get(&NODES, "", name).is_some(), "node"), (self.machines.has(name), "machine")]
         {
@@ -55,7 +59,7 @@ impl Simulation {
     }
 
     /// Gives the machines that ask for it what they are to be.
-    pub(super) fn serve_machines(&mut self) {
+    pub(in crate::engine) fn serve_machines(&mut self) {
         let now = self.now();
         while let Some(name) = self.machines.next_asker(now) {
             match mco::server::served(&self.view, POOL) {
@@ -73,7 +77,7 @@ impl Simulation {
 
     /// The kubelet of a machine that joins registers its node; whether that is done. Where it is refused, it tries again later. A node
     /// that somebody made by hand is as good.
-    pub(super) fn register(&mut self, joining: &Joining, boot: &Boot) -> bool {
+    pub(in crate::engine) fn register(&mut self, joining: &Joining, boot: &Boot) -> bool {
         let name = &joining.node.name;
         let node = self.registration(joining, boot);
         let who = Identity::new(format!("system:node:{name}"), &["system:nodes"]);

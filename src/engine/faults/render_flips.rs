@@ -5,38 +5,38 @@ use serde_json::{Value, json};
 use windtunnel_core::Write;
 use windtunnel_core::resources::MACHINE_CONFIGS;
 
-use super::error::SessionError;
-use super::simulation::Simulation;
+use crate::engine::error::SessionError;
+use crate::engine::runtime::Simulation;
 
 /// The time between two changes.
-pub(super) const PAUSE: SignedDuration = SignedDuration::from_mins(1);
+pub(in crate::engine) const PAUSE: SignedDuration = SignedDuration::from_mins(1);
 
 /// The changes of a pool that are left, the next one included. An even number creates the MachineConfig, an odd one deletes it.
 #[derive(Debug, Clone)]
-pub(super) struct Flips {
+pub(in crate::engine) struct Flips {
     pool: String,
     left: u32,
 }
 
 impl Flips {
     /// A MachineConfig that is created and deleted so many times.
-    pub(super) fn new(pool: &str, times: u32) -> Self {
+    pub(in crate::engine) fn new(pool: &str, times: u32) -> Self {
         Self { pool: pool.to_owned(), left: times.saturating_mul(2) }
     }
 
-    pub(super) fn pool(&self) -> &str {
+    pub(in crate::engine) fn pool(&self) -> &str {
         &self.pool
     }
 
     /// The changes after the next one; `None`: there are no more.
-    pub(super) fn rest(&self) -> Option<Self> {
+    pub(in crate::engine) fn rest(&self) -> Option<Self> {
         (self.left > 1).then(|| Self { pool: self.pool.clone(), left: self.left - 1 })
     }
 }
 
 impl Simulation {
     /// Makes the next change of a pool.
-    pub(super) fn flip(&mut self, flips: &Flips) -> Result<(), SessionError> {
+    pub(in crate::engine) fn flip(&mut self, flips: &Flips) -> Result<(), SessionError> {
         let name = config_name(&flips.pool);
         if flips.left % 2 == 1 {
             return self.delete_if_there(&MACHINE_CONFIGS, "", &name);
@@ -49,7 +49,7 @@ impl Simulation {
 }
 
 /// The name of the MachineConfig of a pool.
-pub(super) fn config_name(pool: &str) -> String {
+pub(in crate::engine) fn config_name(pool: &str) -> String {
     format!("99-{pool}-flips")
 }
 

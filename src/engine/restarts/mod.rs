@@ -1,5 +1,8 @@
 //! Programs die at any of their writes, and the cluster ends the same: a plan is played again for each of them.
 
+#[cfg(test)]
+mod recovery;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
@@ -7,8 +10,8 @@ use windtunnel_core::pod::MIRROR;
 use windtunnel_core::requests::faults::{Hits, Requests};
 use windtunnel_core::{Object, View, condition};
 
-use super::crashes::{Crash, Moment};
 use super::error::SessionError;
+use super::faults::crashes::{Crash, Moment};
 use super::play::{Failure, play_in};
 use super::session::Session;
 use crate::plan::Plan;
@@ -135,7 +138,7 @@ fn field(one: &Value, other: &Value, path: String) -> (String, Value, Value) {
 const PASSING: [&str; 5] = ["Event", "Lease", "Job", "EndpointSlice", "Endpoints"];
 
 /// The cluster as it matters: without moments, generated names and what only tells of the past.
-pub(super) fn essence(view: &View) -> BTreeMap<String, Value> {
+pub(in crate::engine) fn essence(view: &View) -> BTreeMap<String, Value> {
     let mut seen: BTreeMap<String, Value> = BTreeMap::new();
     for (key, object) in view.objects().filter(|(_, object)| !PASSING.contains(&object.text("/kind"))) {
         let place = format!("{}/{}", object.text("/kind"), key.namespace);

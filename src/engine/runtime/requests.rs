@@ -6,8 +6,8 @@ use windtunnel_controllers::schedule::{ActorId, Request};
 use windtunnel_core::clock::Clock as _;
 use windtunnel_core::{Change, ChangeKind, Identity, Object, Refusal, View, Write};
 
-use super::crashes::Moment;
 use super::simulation::Simulation;
+use crate::engine::faults::crashes::Moment;
 use crate::plan::Invariant;
 use crate::record::{Entry, Event, WriteEvent};
 
@@ -16,7 +16,7 @@ const API_SERVER: &str = "kube-apiserver";
 
 impl Simulation {
     /// Makes an actor's requests, after those of earlier turns. False when the actor died of one.
-    pub(super) fn request(&mut self, id: ActorId, writes: Vec<Write>) -> bool {
+    pub(in crate::engine) fn request(&mut self, id: ActorId, writes: Vec<Write>) -> bool {
         self.schedule.queue(id, writes);
         self.send(id)
     }
@@ -41,7 +41,7 @@ impl Simulation {
     }
 
     /// Repeats the requests that are due.
-    pub(super) fn retry(&mut self) {
+    pub(in crate::engine) fn retry(&mut self) {
         let now = self.now();
         while let Some(id) = self.schedule.next_retry(now) {
             self.send(id);
@@ -49,7 +49,12 @@ impl Simulation {
     }
 
     /// Makes a request through the door and records it.
-    pub(super) fn write(&mut self, by: &str, who: &Identity, write: &Write) -> Result<Object, Refusal> {
+    pub(in crate::engine) fn write(
+        &mut self,
+        by: &str,
+        who: &Identity,
+        write: &Write,
+    ) -> Result<Object, Refusal> {
         let at = self.now();
         let before = self.view.get_key(&write.key()).cloned();
         let outcome = self.door.write(by, who, write, at);
@@ -64,7 +69,7 @@ impl Simulation {
     }
 
     /// Takes what changed behind the door into the view and the record, and hands it out.
-    pub(super) fn take_changes(&mut self) {
+    pub(in crate::engine) fn take_changes(&mut self) {
         for removal in self.read_changes() {
             self.note(Event::Write(Box::new(removal)));
         }
@@ -103,12 +108,12 @@ impl Simulation {
     }
 
     /// A text without what the cluster's secrets hold.
-    pub(super) fn hide(&self, text: &str) -> String {
+    pub(in crate::engine) fn hide(&self, text: &str) -> String {
         self.door.secrets().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
     }
 
     /// Records something that is no write.
-    pub(super) fn note(&mut self, event: Event) {
+    pub(in crate::engine) fn note(&mut self, event: Event) {
         let at = self.now();
         self.record.entries.push(Entry { at, event });
     }

@@ -3,7 +3,7 @@
 use similar::TextDiff;
 use windtunnel_update_status::status::{Alerts, Details, Inputs, Moment, Refusal, render};
 
-use super::simulation::Simulation;
+use crate::engine::runtime::Simulation;
 use crate::plan::{Snapshot, StatusMatch, What};
 
 /// Lines around a difference that are shown with it.
@@ -21,7 +21,7 @@ fn text(simulation: &Simulation, details: Details) -> Result<String, String> {
 ///
 /// # Errors
 /// Its refusal.
-pub(super) fn report(simulation: &Simulation, details: Details) -> Result<String, Refusal> {
+pub(in crate::engine) fn report(simulation: &Simulation, details: Details) -> Result<String, Refusal> {
     let now = simulation.now();
     let inputs = Inputs::gather(|resource| simulation.view.list(resource).cloned().collect());
     let status = inputs.and_then(|mut inputs| {
@@ -33,7 +33,7 @@ pub(super) fn report(simulation: &Simulation, details: Details) -> Result<String
 }
 
 /// Checks the text; the error says how it differs.
-pub(super) fn check(simulation: &Simulation, wanted: &StatusMatch) -> Result<(), String> {
+pub(in crate::engine) fn check(simulation: &Simulation, wanted: &StatusMatch) -> Result<(), String> {
     let seen = text(simulation, wanted.details)?;
     if let Some(missing) = wanted.has.iter().find(|wanted| !wanted.fits(&seen)) {
         return Err(format!("the status is not {missing}:\n{}", seen.trim_end()));
@@ -55,7 +55,7 @@ pub(super) fn check(simulation: &Simulation, wanted: &StatusMatch) -> Result<(),
 }
 
 /// Keeps the text of an expectation that asks for it.
-pub(super) fn keep(simulation: &mut Simulation, what: &What) {
+pub(in crate::engine) fn keep(simulation: &mut Simulation, what: &What) {
     let What::Status(StatusMatch { details, snapshot: Some(Snapshot { path, text: None }), .. }) = what
     else {
         return;

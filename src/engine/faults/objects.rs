@@ -5,8 +5,8 @@ use windtunnel_core::requests::faults::Requests;
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOK_CONFIGURATIONS};
 use windtunnel_core::{Write, resources};
 
-use super::error::SessionError;
-use super::simulation::Simulation;
+use crate::engine::error::SessionError;
+use crate::engine::runtime::Simulation;
 use crate::plan::CrdFault;
 
 /// A version of custom resources that no release serves.
@@ -20,18 +20,18 @@ const PATIENCE: i64 = 5;
 
 impl Simulation {
     /// Puts a webhook there that must be asked about these writes, by a Service that does not exist.
-    pub(super) fn put_webhook(&mut self, writes: &Requests) -> Result<(), SessionError> {
+    pub(in crate::engine) fn put_webhook(&mut self, writes: &Requests) -> Result<(), SessionError> {
         let configuration = webhook(writes);
         self.delete_if_there(&VALIDATING_WEBHOOK_CONFIGURATIONS, "", &webhook_name(writes))?;
         self.administer(&Write::create(&VALIDATING_WEBHOOK_CONFIGURATIONS, configuration))
     }
 
-    pub(super) fn remove_webhook(&mut self, writes: &Requests) -> Result<(), SessionError> {
+    pub(in crate::engine) fn remove_webhook(&mut self, writes: &Requests) -> Result<(), SessionError> {
         self.delete_if_there(&VALIDATING_WEBHOOK_CONFIGURATIONS, "", &webhook_name(writes))
     }
 
     /// Has a definition clash with another one.
-    pub(super) fn clash(&mut self, name: &str, fault: CrdFault) -> Result<(), SessionError> {
+    pub(in crate::engine) fn clash(&mut self, name: &str, fault: CrdFault) -> Result<(), SessionError> {
         match fault {
             CrdFault::StoredVersion => {
                 self.check_object(&CUSTOM_RESOURCE_DEFINITIONS, name)?;
@@ -53,7 +53,7 @@ impl Simulation {
         }
     }
 
-    pub(super) fn end_clash(&mut self, name: &str) -> Result<(), SessionError> {
+    pub(in crate::engine) fn end_clash(&mut self, name: &str) -> Result<(), SessionError> {
         if let Some(squatter) = squatter_name(name) {
             self.delete_if_there(&CUSTOM_RESOURCE_DEFINITIONS, "", &squatter)?;
         }

@@ -18,9 +18,9 @@ use windtunnel_openshift::mco::CLUSTER_OPERATOR;
 use windtunnel_openshift::mco::annotations::STATE;
 use windtunnel_openshift::release::Release;
 
-use super::restarts::essence;
-use super::session::Session;
-use super::simulation::Simulation;
+use super::essence;
+use crate::engine::runtime::Simulation;
+use crate::engine::session::Session;
 use crate::plan::{ClusterPlan, ReleasePlan};
 
 /// Every third write of an actor is tried, with another first one for the next: nodes that do the same have all of theirs tried

@@ -1,19 +1,32 @@
 //! Whether what a scenario expects is so, and if not, what was seen instead.
 
+pub(in crate::engine) mod captures;
+pub(in crate::engine) mod invariants;
+pub(in crate::engine) mod matching;
+mod monitoring;
+pub(in crate::engine) mod node_order;
+mod nodes;
+pub(in crate::engine) mod status;
+mod writes;
+
 use serde_json::Value;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Object, View};
 
+use super::command;
 use super::error::SessionError;
-use super::matching::{all, insights, objects};
-use super::simulation::Simulation;
-use super::{check_monitoring, check_nodes, check_status, check_writes, command};
+use super::expectations::matching::{all, insights, objects};
+use super::runtime::Simulation;
 use crate::plan::{ObjectRef, TextMatch, What, WriteMatch};
 
 /// Checks one expectation at this moment. `baseline` is the cluster at the beginning of a check over time.
 ///
 /// The error says what was seen instead.
-pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View>) -> Result<(), String> {
+pub(in crate::engine) fn check(
+    simulation: &Simulation,
+    what: &What,
+    baseline: Option<&View>,
+) -> Result<(), String> {
     match what {
         What::Object(object, checks) => {
             one_of(objects(&simulation.view, object), &format!("there is no {object}"), |found| {
@@ -37,22 +50,22 @@ pub(super) fn check(simulation: &Simulation, what: &What, baseline: Option<&View
                 Some(found) => Err(format!("it is published: {found}")),
             }
         }
-        What::Never(object, checks) => check_writes::never_object(&simulation.record, object, checks),
-        What::NeverInsight(insight, checks) => check_writes::never(&simulation.record, insight, checks),
+        What::Never(object, checks) => writes::never_object(&simulation.record, object, checks),
+        What::NeverInsight(insight, checks) => writes::never(&simulation.record, insight, checks),
         What::Command(checks) => command::check_last(simulation, checks),
-        What::Alert(wanted) => check_monitoring::alert(simulation, wanted),
-        What::NoAlert(wanted) => check_monitoring::no_alert(simulation, wanted),
-        What::NeverAlert(wanted) => check_monitoring::never_alert(&simulation.record, wanted),
-        What::Metric(wanted) => check_monitoring::metric(simulation, wanted),
-        What::NoMetric(wanted) => check_monitoring::no_metric(simulation, wanted),
-        What::Status(wanted) => check_status::check(simulation, wanted),
-        What::Phases { node, phases } => check_nodes::phases(&simulation.phases, node, phases),
-        What::Phase { node, phase } => check_nodes::phase(&simulation.phases, node, *phase),
-        What::Reboots { node, times } => check_nodes::reboots(simulation, node, *times),
-        What::Writes(wanted) => check_writes::in_order(&simulation.record, &recorded(simulation, wanted)),
-        What::OnlyWrites(wanted) => check_writes::exactly(&simulation.record, wanted),
+        What::Alert(wanted) => monitoring::alert(simulation, wanted),
+        What::NoAlert(wanted) => monitoring::no_alert(simulation, wanted),
+        What::NeverAlert(wanted) => monitoring::never_alert(&simulation.record, wanted),
+        What::Metric(wanted) => monitoring::metric(simulation, wanted),
+        What::NoMetric(wanted) => monitoring::no_metric(simulation, wanted),
+        What::Status(wanted) => status::check(simulation, wanted),
+        What::Phases { node, phases } => nodes::phases(&simulation.phases, node, phases),
+        What::Phase { node, phase } => nodes::phase(&simulation.phases, node, *phase),
+        What::Reboots { node, times } => nodes::reboots(simulation, node, *times),
+        What::Writes(wanted) => writes::in_order(&simulation.record, &recorded(simulation, wanted)),
+        What::OnlyWrites(wanted) => writes::exactly(&simulation.record, wanted),
         What::Statuses { of, condition, statuses } => {
-            check_writes::statuses(&simulation.record, of, condition, statuses)
+            writes::statuses(&simulation.record, of, condition, statuses)
         }
     }
 }
@@ -74,7 +87,7 @@ fn recorded<'w>(simulation: &Simulation, wanted: &'w [WriteMatch]) -> Vec<&'w Wr
 ///
 /// # Errors
 /// [`SessionError::Unable`]
-pub(super) fn can_be_known(simulation: &Simulation, what: &What) -> Result<(), SessionError> {
+pub(in crate::engine) fn can_be_known(simulation: &Simulation, what: &What) -> Result<(), SessionError> {
     let is_of_all = match what {
         What::Never(..) | What::OnlyWrites(_) => true,
         What::Writes(wanted) => recorded(simulation, wanted).is_empty(),
@@ -89,7 +102,7 @@ pub(super) fn can_be_known(simulation: &Simulation, what: &What) -> Result<(), S
 }
 
 /// The error for an expectation that does not hold: what was seen instead, and what the run is waiting for.
-pub(super) fn unmet(simulation: &Simulation, why: &str) -> SessionError {
+pub(in crate::engine) fn unmet(simulation: &Simulation, why: &str) -> SessionError {
     let mut text = format!("seen: {why}");
     for pending in simulation.pending() {
         text += &format!("\n  pending: {} waits for: {}", pending.actor, pending.why);

@@ -12,7 +12,10 @@ use crate::plan::path;
 use crate::plan::{Check, InsightRef, ObjectRef, TextMatch};
 
 /// The objects that a reference means.
-pub(super) fn objects<'a>(view: &'a View, wanted: &'a ObjectRef) -> impl Iterator<Item = &'a Object> {
+pub(in crate::engine) fn objects<'a>(
+    view: &'a View,
+    wanted: &'a ObjectRef,
+) -> impl Iterator<Item = &'a Object> {
     let candidates: Box<dyn Iterator<Item = &Object>> = if wanted.name.ends_with('*') {
         Box::new(view.list_in(&wanted.resource, &wanted.namespace))
     } else {
@@ -22,12 +25,12 @@ pub(super) fn objects<'a>(view: &'a View, wanted: &'a ObjectRef) -> impl Iterato
 }
 
 /// Whether a name fits a name that may end in `*`.
-pub(super) fn name_fits(name: &str, wanted: &str) -> bool {
+pub(in crate::engine) fn name_fits(name: &str, wanted: &str) -> bool {
     wanted.strip_suffix('*').map_or(name == wanted, |start| name.starts_with(start))
 }
 
 /// Published insights about a resource, parsed: those of the ConfigMap, or where there is none those of the UpdateStatus.
-pub(super) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value> {
+pub(in crate::engine) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value> {
     if let Some(map) = view.get(&CONFIG_MAPS, published::NAMESPACE, published::CONFIG_MAP) {
         return insights_in(map, wanted);
     }
@@ -36,13 +39,13 @@ pub(super) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value> {
 }
 
 /// The insights of an UpdateStatus about a resource.
-pub(super) fn insights_of(update_status: &Value, wanted: &InsightRef) -> Vec<Value> {
+pub(in crate::engine) fn insights_of(update_status: &Value, wanted: &InsightRef) -> Vec<Value> {
     let insights = published::in_status(&update_status["status"]);
     insights.filter_map(|(_, insight)| about(insight, wanted).cloned()).collect()
 }
 
 /// The insights of a ConfigMap about a resource, parsed.
-pub(super) fn insights_in(config_map: &Value, wanted: &InsightRef) -> Vec<Value> {
+pub(in crate::engine) fn insights_in(config_map: &Value, wanted: &InsightRef) -> Vec<Value> {
     // A document that does not even hold the words is not worth reading; a large cluster has a thousand of them.
     let name = wanted.name.trim_end_matches('*');
     published::documents(config_map)
@@ -78,7 +81,7 @@ fn is_object(reference: &Value, wanted: &ObjectRef) -> bool {
 }
 
 /// Whether all checks hold for one object or insight.
-pub(super) fn all(found: &Value, before: Option<&Value>, checks: &[Check]) -> Result<(), String> {
+pub(in crate::engine) fn all(found: &Value, before: Option<&Value>, checks: &[Check]) -> Result<(), String> {
     checks.iter().try_for_each(|check| holds(found, before, check))
 }
 
