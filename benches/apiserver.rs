@@ -1,4 +1,4 @@
-//! The API server alone: how soon it answers, how fast it writes, reads, lists and tells watchers.
+//! The API server alone: its first response, and its speed of writes, reads, lists and watches.
 
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
@@ -14,7 +14,8 @@ use crate::measure::{Table, rate, resident_kb};
 
 const COUNT: usize = 10_000;
 const PODS: usize = 100_000;
-/// Statuses that are written in turn: few enough to be at hand, as those of a controller are that writes what it has just made.
+/// Statuses to write in turn: few enough to stay in the cache, like those of a controller that writes what it
+/// has just created.
 const STATUSES: usize = 64;
 const CONDITIONS: usize = 12;
 const FIRST_ANSWER: &str = "under 5 ms";
@@ -48,7 +49,7 @@ fn first_answer(table: &mut Table) -> Result<(), String> {
     Ok(())
 }
 
-/// Creates ConfigMaps and waits until a watcher has seen them all.
+/// Creates ConfigMaps and waits until a watcher has seen all of them.
 async fn watched(by_client: bool) -> Result<(), String> {
     let (shared, admin) = (shared(), Identity::admin());
     let config_maps: Api<ConfigMap> = Api::default_namespaced(shared.client(&admin));
@@ -77,7 +78,7 @@ async fn next<K>(
     events.next().await.ok_or("the watch ended")?.map_err(|error| error.to_string())
 }
 
-/// Requests by [`ApiServer::handle`] for a small custom resource with a schema and a status.
+/// Requests through [`ApiServer::handle`] for a small custom resource with a schema and a status.
 fn direct(table: &mut Table) -> Result<(), String> {
     let writes: Vec<Write> = (0..COUNT).map(|number| Write::create(&GADGETS, gadget(number))).collect();
     let fill = |server: Result<ApiServer, String>| {
@@ -110,9 +111,9 @@ fn direct(table: &mut Table) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes of an object of 5 kB, most of it conditions: one of them changes, as when an operator tells how far it is, or all
-/// do; also as simulations write, whose servers keep no owners of fields. What a write costs where others use the machine too
-/// is the instructions of [`update_all`], as `docs/performance.md` tells.
+/// Writes of an object of 5 kB, most of it conditions. One of them changes, as when an operator reports
+/// progress, or all do; also without field owners, as in the servers of simulations. On a busy machine, the
+/// cost of a write is the number of instructions of [`update_all`], as `docs/performance.md` explains.
 fn large(table: &mut Table) -> Result<(), String> {
     const WANTED: &str = "50,000/s";
     for (what, changing, owners, wanted) in [
@@ -121,7 +122,7 @@ fn large(table: &mut Table) -> Result<(), String> {
         ("a condition changes, owners of fields not kept", 1, false, WANTED),
         ("all conditions change, owners of fields not kept", CONDITIONS, false, WANTED),
     ] {
-        // As much history as a server keeps that nobody told otherwise.
+        // With the default history of a server.
         let mut server = serving(ApiServer::builder().managed_fields(owners).build(now()))?;
         write_all(&mut server, &[Write::create(&GADGETS, gadget(0))])?;
         let mut statuses: Vec<Value> = (0..STATUSES).map(|round| full_status(round, changing)).collect();
@@ -132,7 +133,7 @@ fn large(table: &mut Table) -> Result<(), String> {
     Ok(())
 }
 
-/// What a large cluster takes. It is measured first: later, memory that was used before is used again.
+/// The memory of a large cluster. Measured first: later, freed memory would be reused.
 pub(crate) fn memory(table: &mut Table) -> Result<(), String> {
     let before = resident_kb("VmRSS:");
     let mut server = ApiServer::builder().build(now());
@@ -143,8 +144,8 @@ pub(crate) fn memory(table: &mut Table) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes one status after the other, each over the version that the last one left.
-#[inline(never)] // so that profilers know it
+/// Writes one status after the other, each over the version of the last one.
+#[inline(never)] // so that profilers see it
 fn update_all(server: &mut ApiServer, statuses: &mut [Value]) -> Result<(), String> {
     let admin = Identity::admin();
     let path = format!("{}/{}/status", collection(), name(0));
@@ -165,7 +166,8 @@ fn update_all(server: &mut ApiServer, statuses: &mut [Value]) -> Result<(), Stri
     Ok(())
 }
 
-/// Conditions and a history as a ClusterVersion has them, 5 kB of text. The first conditions say which round it is.
+/// Conditions and a history like those of a ClusterVersion, 5 kB of text. The first conditions contain the
+/// round.
 fn full_status(round: usize, changing: usize) -> Value {
     let condition = |number: usize| {
         let round = if number < changing { round } else { 0 };
@@ -285,7 +287,7 @@ fn gadget(number: usize) -> Value {
     })
 }
 
-/// Another status in each round: a write that changes nothing would cost less.
+/// Changes the status in each round, because a write without a change costs less.
 fn status_patch(number: usize, round: usize) -> Write {
     let condition =
         |kind: &str| json!({ "type": kind, "status": "True", "message": format!("round {round}") });

@@ -1,4 +1,4 @@
-//! The API server over HTTPS, side by side with another one where `--against URL --token TOKEN` names it: the same
+//! The API server over HTTPS, compared with another one if `--against URL --token TOKEN` names it: the same
 //! requests, by the same client, on the same machine.
 
 use std::ops::Range;
@@ -26,18 +26,18 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 
 use crate::measure::{Table, rate};
 
-/// Requests of a round.
+/// Requests per round.
 const COUNT: usize = 1_000;
-/// Objects of the list.
+/// Objects in the list.
 const LISTED: usize = 10_000;
-/// Requests at the same time.
+/// Concurrent requests.
 const AT_ONCE: usize = 16;
-/// Watchers that all see each of some writes.
+/// Watchers that all see each of the `WATCHED` writes.
 const WATCHERS: usize = 100;
 const WATCHED: usize = 50;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Makes the body of a request.
+/// Creates the body of a request.
 type Body<'a> = &'a dyn Fn(usize) -> String;
 
 /// Another server to compare with.
@@ -88,7 +88,7 @@ fn theirs(against: &Against) -> Result<Client, String> {
     Client::new(&config, &against.token)
 }
 
-/// Who asks: no more than HTTP over TLS, since it shares the machine with the server that is measured.
+/// A client with nothing but HTTP over TLS, because it shares the machine with the measured server.
 #[derive(Clone)]
 struct Client {
     http: legacy::Client<hyper_rustls::HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -129,7 +129,7 @@ fn map(number: usize, round: &str) -> String {
         .to_string()
 }
 
-/// Some requests at the same time, each connection in a task of its own.
+/// Makes requests concurrently, each connection in its own task.
 async fn many(client: &Client, requests: Vec<(&'static str, String, String)>) -> Result<(), String> {
     let size = requests.len().div_ceil(AT_ONCE);
     let mut requests = requests.into_iter();
@@ -193,7 +193,7 @@ fn compare(
     runtime.block_on(clear(client))
 }
 
-/// Begins watches, patches, and waits until each of them has seen everything.
+/// Opens watches, patches, and waits until each watch has seen everything.
 async fn watched(client: &Client) -> Result<(), String> {
     let path = format!("{MAPS}?watch=true&resourceVersion=0&fieldSelector=metadata.name%3Dbench-0");
     let mut watches = Vec::new();

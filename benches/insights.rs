@@ -1,4 +1,4 @@
-//! What insights cost: the update status controller beside an API server in which every node changes once.
+//! The cost of insights: the update status controller beside an API server in which every node changes once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,23 +11,23 @@ use windtunnel_apiserver::service::Shared;
 use windtunnel_core::clock::{Time, VirtualClock};
 use windtunnel_core::{Identity, Write, resources};
 use windtunnel_openshift::manifests;
-use windtunnel_update_status::insights;
-use windtunnel_update_status::insights::Parts;
+use windtunnel_update_status::controller;
+use windtunnel_update_status::controller::Parts;
 
 use crate::measure::{Table, Timing, thousands};
 use crate::nodes::exponent;
 
-/// Nodes that change in hundreds, as in a cluster in which a tenth of the nodes may be away.
+/// Nodes that change in hundreds, as in a cluster in which a tenth of the nodes may be unavailable.
 const IN_HUNDREDS: &[u32] = &[500, 1_000, 2_000, 5_000];
-/// Nodes that change one after the other, each of which is published alone.
+/// Nodes that change one after the other, so that each is published alone.
 const ONE_BY_ONE: &[u32] = &[500, 1_000];
-/// How long it is until the next ones change. What changed by then has been published.
+/// The pause before the next nodes change. Earlier changes are published by then.
 const PAUSE: Duration = Duration::from_secs(2);
-/// The same where it matters only that everything works.
+/// The same for a trial.
 const TRIAL: &[u32] = &[20, 40];
 /// Above this, a node of a large cluster costs more than one of a small one.
 const EXPONENT: &str = "at most 1.15";
-/// What makes this program print what a cluster takes.
+/// The argument that makes this program print the memory of a cluster.
 pub(crate) const RESIDENT: &str = "--resident";
 const NAMESPACE: &str = "openshift-update-status-controller";
 
@@ -54,7 +54,7 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     memory(table)
 }
 
-/// What whole clusters take, each in a process of its own: one that gave memory back keeps it.
+/// The memory of whole clusters, each in its own process: a process that freed memory keeps it.
 fn memory(table: &mut Table) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let taken = |nodes: u32| {
@@ -75,7 +75,7 @@ fn memory(table: &mut Table) -> Result<(), String> {
     Ok(())
 }
 
-/// Prints how many bytes a cluster of so many nodes took at most while all of them changed, with the controller.
+/// Prints the most bytes that a cluster of `nodes` nodes and the controller took while all nodes changed.
 pub(crate) fn resident(nodes: u32) -> Result<(), String> {
     let cluster = Cluster::new(nodes, true)?;
     cluster.change_all(100)?;
@@ -83,7 +83,7 @@ pub(crate) fn resident(nodes: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// How long it takes that every node changes once, with the controller or without it.
+/// How long it takes to change every node once, with or without the controller.
 fn changes(table: &Table, nodes: u32, group: u32, is_watched: bool) -> Result<Timing, String> {
     let prepare = || Cluster::new(nodes, is_watched);
     table.time(prepare, |cluster| {
@@ -93,7 +93,7 @@ fn changes(table: &Table, nodes: u32, group: u32, is_watched: bool) -> Result<Ti
     })
 }
 
-/// A cluster of so many nodes that goes to another release.
+/// A cluster of `nodes` nodes that updates to another release.
 struct Cluster {
     runtime: tokio::runtime::Runtime,
     server: Shared,
@@ -121,7 +121,7 @@ impl Cluster {
             }
             if is_watched {
                 let client = server.client(&Identity::admin());
-                tokio::spawn(insights::run(Parts { client, clock, alerts: None, observer: Arc::new(()) }));
+                tokio::spawn(controller::run(Parts { client, clock, alerts: None, observer: Arc::new(()) }));
             }
             tokio::time::sleep(Duration::from_secs(10)).await;
             Ok::<_, String>(server)
@@ -129,7 +129,7 @@ impl Cluster {
         Ok(Self { runtime, server, nodes })
     }
 
-    /// Changes every node, so many at a moment.
+    /// Changes every node, `group` of them at a time.
     fn change_all(&self, group: u32) -> Result<(), String> {
         self.runtime.block_on(async {
             for number in 0..self.nodes {
@@ -147,7 +147,7 @@ impl Cluster {
         })
     }
 
-    /// What is published tells that all nodes are there.
+    /// Checks that the published insights show all nodes as updated.
     fn check(&self, is_watched: bool) -> Result<(), String> {
         let config_map = self.runtime.block_on(async {
             let client = self.server.client(&Identity::admin());
@@ -168,7 +168,7 @@ fn name(number: u32) -> String {
 
 fn create(server: &Shared, object: &Value) -> Result<(), String> {
     let (api_version, kind) = (object["apiVersion"].as_str(), object["kind"].as_str());
-    let resource = resources::of_group(api_version.unwrap_or_default(), kind.unwrap_or_default());
+    let resource = resources::find(api_version.unwrap_or_default(), kind.unwrap_or_default());
     let resource = resource.ok_or_else(|| format!("unknown kind {kind:?}"))?;
     let mut writes = vec![Write::create(&resource, object.clone())];
     if object.get("status").is_some() && resource != resources::CUSTOM_RESOURCE_DEFINITIONS {

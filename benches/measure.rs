@@ -1,26 +1,26 @@
-//! Measuring by the wall clock, and the table of what was measured.
+//! Measures by the wall clock, and prints a table of the results.
 
 use std::time::Duration;
 
 use windtunnel_core::text;
 
-/// How often everything is measured.
+/// The default number of rounds of each measurement.
 pub(crate) const ROUNDS: usize = 15;
 
 /// The times of some rounds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
-    /// The least processor time of this thread that a round took, where Linux tells it; else that of the fastest round. Others
-    /// who use the machine change it less.
+    /// The least processor time of this thread in a round, if Linux reports it; else that of the fastest
+    /// round. Other users of the machine influence it less.
     pub(crate) cpu: Duration,
-    /// Half of the rounds were faster.
+    /// The median of the rounds.
     pub(crate) median: Duration,
-    /// The fastest round: what the work costs when nothing else wants the machine.
+    /// The fastest round: the cost of the work on an idle machine.
     pub(crate) fastest: Duration,
 }
 
 impl Timing {
-    /// What the work costs beside other work.
+    /// The cost of the work without that of other work.
     pub(crate) fn less(self, other: Self) -> Self {
         Self {
             cpu: self.cpu.saturating_sub(other.cpu),
@@ -30,7 +30,7 @@ impl Timing {
     }
 }
 
-/// The memory of this process in kB, as Linux tells it: `VmRSS:` now, `VmHWM:` at most; 0 elsewhere.
+/// The memory of this process in kB, from Linux: `VmRSS:` now, `VmHWM:` at most; 0 on other systems.
 pub(crate) fn resident_kb(which: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(which));
@@ -48,7 +48,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table whose measurements take this many rounds; of a trial, it matters only that everything works.
+    /// A table whose measurements take this many rounds. A trial only checks that everything works.
     pub(crate) fn new(section: &str, rounds: usize, is_trial: bool) -> Self {
         let head = [section, "median", "fastest", "CPU", "figure", "requirement"].map(str::to_owned).to_vec();
         Self {
@@ -60,7 +60,8 @@ impl Table {
         }
     }
 
-    /// Times `work`, each round on fresh input from `prepare`, which does not count, nor does dropping the output.
+    /// Times `work`, each round on new input from `prepare`. Preparing, and dropping the output, do not
+    /// count.
     pub(crate) fn time<I, O>(
         &self,
         mut prepare: impl FnMut() -> I,
@@ -81,7 +82,7 @@ impl Table {
         Ok(Timing { cpu, median: times[times.len() / 2], fastest: times[0] })
     }
 
-    /// Whether it matters only that everything works.
+    /// Whether this run only checks that everything works.
     pub(crate) fn is_trial(&self) -> bool {
         self.is_trial
     }
@@ -98,7 +99,7 @@ impl Table {
         ]);
     }
 
-    /// Adds a row of something else than time.
+    /// Adds a row about something other than time.
     pub(crate) fn note(&mut self, what: &str, figure: &str, requirement: &str) {
         let row = [what, "", "", "", figure, requirement];
         self.rows.push(row.map(str::to_owned).to_vec());
@@ -117,19 +118,19 @@ fn clocked<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, start.elapsed())
 }
 
-/// How long this thread has been on a processor (`/proc/thread-self/schedstat`).
+/// The time of this thread on a processor (`/proc/thread-self/schedstat`).
 fn processor_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// How many happened each second, such as `120,000/s`.
+/// The number per second, such as `120,000/s`.
 pub(crate) fn rate(count: usize, time: Duration) -> String {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     format!("{}/s", thousands(f64::from(count) / time.as_secs_f64()))
 }
 
-/// A number in whole thousands groups: `1,234,567`.
+/// A whole number with thousands separators: `1,234,567`.
 pub(crate) fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut grouped = String::new();

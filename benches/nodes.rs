@@ -1,4 +1,5 @@
-//! What nodes cost: whole updates of clusters of growing size, a tenth of whose workers may be unavailable at once.
+//! The cost of nodes: whole updates of clusters of growing size, with a tenth of the workers unavailable at
+//! once.
 
 use std::time::Duration;
 
@@ -7,9 +8,9 @@ use windtunnel::plan::Plan;
 use crate::measure::{Table, thousands};
 use crate::run;
 
-/// Workers of the clusters that are compared.
+/// Workers of the compared clusters.
 const SIZES: &[u32] = &[100, 300, 1_000, 5_000];
-/// The same where it matters only that everything works.
+/// The same for a trial.
 const TRIAL: &[u32] = &[20, 40];
 /// Above this, a node of a large cluster costs more than one of a small one.
 const EXPONENT: &str = "at most 1.15";
@@ -32,7 +33,7 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     Ok(())
 }
 
-/// An update to another patch until all nodes have it.
+/// An update to another patch release, until all nodes have it.
 fn update_of(workers: u32) -> Result<Plan, String> {
     run::parse(&(
         String::new(),
@@ -55,7 +56,7 @@ timeline:
     ))
 }
 
-/// The slope of the logarithms, by least squares: 1 where every worker costs the same.
+/// The slope of the logarithms, by least squares: 1 if every worker costs the same.
 pub(crate) fn exponent(points: &[(u32, Duration)]) -> f64 {
     let logs: Vec<(f64, f64)> =
         points.iter().map(|(workers, time)| (f64::from(*workers).ln(), time.as_secs_f64().ln())).collect();

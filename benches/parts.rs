@@ -1,7 +1,7 @@
-//! What the parts of one run cost: the z-stream update with a part and without it.
+//! The cost of the parts of one run: the z-stream update with and without each part.
 
 use jiff::SignedDuration;
-use windtunnel::plan::{Action, Expectation, Plan, PlannedStep, Step, Subject, What};
+use windtunnel::plan::{Action, Expectation, Plan, PlannedStep, Step, Subject, ExpectedState};
 
 use crate::measure::{Table, Timing};
 use crate::run::{play, z_stream};
@@ -32,7 +32,7 @@ fn time(table: &Table, plan: &Plan) -> Result<Timing, String> {
     table.time(|| (), |()| play(plan))
 }
 
-/// The plan with the chosen steps alone, for `span` of virtual time.
+/// The plan with only the chosen steps, for `span` of virtual time.
 fn with_timeline(plan: &Plan, span: SignedDuration, keep: impl Fn(&Step) -> bool) -> Plan {
     let mut plan = plan.clone();
     plan.timeline.retain(|planned| keep(&planned.step) && !matches!(planned.step, Step::Advance(_)));
@@ -53,7 +53,7 @@ fn is_about_insights(step: &Step) -> bool {
         }
         Step::Expect(Expectation { what, .. }) => matches!(
             what,
-            What::Insight(..) | What::NoInsight(..) | What::Statuses { of: Subject::Insight(_), .. }
+            ExpectedState::Insight(..) | ExpectedState::NoInsight(..) | ExpectedState::Statuses { of: Subject::Insight(_), .. }
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! Updates by real manifests: a payload of the size of a real one, generated, read and applied.
+//! Updates with real manifests: a payload of realistic size is generated, read and applied.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::run::play;
 
 /// Operators in the payload, of nine manifests each.
 const OPERATORS: usize = 100;
-/// Fields of each schema: with their descriptions they make it as large as real ones are in the middle.
+/// Fields of each schema, whose descriptions make it as large as a typical real one.
 const FIELDS: usize = 250;
 
 const PLAN: &str = "name: update by manifests
@@ -38,12 +38,12 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
 
 fn read(files: Vec<File>, version: &str) -> Result<Release, String> {
     let version = version.parse().map_err(|_| "no version".to_owned())?;
-    let payload = Payload::read(files, "quay.io/release").map_err(|problems| problems.join("\n"))?;
+    let payload = Payload::parse(files, "quay.io/release").map_err(|problems| problems.join("\n"))?;
     Release::with_payload(&version, Arc::new(payload)).map_err(|error| error.to_string())
 }
 
 fn plan(from: &Release, to: &Release) -> Result<Plan, String> {
-    let mut plan = scenario::read("", PLAN, &Release::find).map_err(|problems| problems.to_string())?;
+    let mut plan = scenario::parse("", PLAN, &Release::find).map_err(|problems| problems.to_string())?;
     plan.cluster.release = from.clone();
     plan.cluster.releases = vec![ReleasePlan::plain(to.clone())];
     Ok(plan)
@@ -64,7 +64,7 @@ fn files(version: &str) -> Vec<File> {
     files
 }
 
-/// What an operator's component usually holds.
+/// The manifests of a typical operator component.
 fn manifests(index: usize, version: &str) -> [(&'static str, String); 9] {
     let head = |api: &str, kind: &str, name: &str, namespace: &str| {
         let namespace =

@@ -13,12 +13,12 @@ use windtunnel::scenario;
 
 use crate::measure::{Table, rate, thousands};
 
-/// At least this much virtual time in one unit of wall time.
+/// The required ratio of virtual time to wall time.
 const REQUIRED: &str = "at least 50,000 x";
 
 const SEED: u64 = 1;
 
-/// How many small scenarios make a round.
+/// The number of small scenarios in a round.
 const SMALL: usize = 100;
 
 /// A scenario file: its name and its text.
@@ -45,7 +45,7 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     let updating = table.time(|| install(&minor), |session| advance(session?, &minor))?;
     table.row("4.17 to 4.18: play it in an installed cluster", updating, String::new(), "100 ms");
 
-    // The canary has to fail.
+    // The canary must fail.
     let sources = sources.iter().filter(|(file, _)| !file.ends_with("canary.yaml"));
     let plans: Vec<Plan> = sources.map(parse_all).collect::<Result<Vec<_>, _>>()?.concat();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -63,7 +63,7 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     Ok(())
 }
 
-/// Scenarios as small as they come: a release that nobody finds.
+/// The smallest scenarios: an update to a release whose image does not exist.
 fn small(table: &mut Table, cores: usize) -> Result<(), String> {
     const TEXT: &str = "name: small
 cluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 0}}
@@ -83,7 +83,7 @@ timeline:
     Ok(())
 }
 
-/// An update of all that a cluster has to another minor.
+/// An update of everything in a cluster to another minor.
 fn minor_update() -> Result<Plan, String> {
     const TEXT: &str = "name: minor update
 cluster: {version: 4.17.1}
@@ -95,22 +95,22 @@ timeline:
     parse(&(String::new(), TEXT.to_owned()))
 }
 
-/// The shipped z-stream update, to be varied.
+/// The shipped z-stream update, for variations.
 pub(crate) fn z_stream() -> Result<Plan, String> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/update/z-stream.yaml"));
     parse(&source(path)?)
 }
 
-/// Plays a plan; one that fails measures nothing.
+/// Runs a plan; a failure is an error, because it measures nothing.
 pub(crate) fn play(plan: &Plan) -> Result<Outcome, String> {
-    let outcome = engine::play(plan, SEED).map_err(|error| format!("{}: {error}", plan.name))?;
+    let outcome = engine::run_plan(plan, SEED).map_err(|error| format!("{}: {error}", plan.name))?;
     match &outcome.failure {
         Some(failure) => Err(format!("{}: {}", plan.name, failure.error)),
         None => Ok(outcome),
     }
 }
 
-/// How many times faster than the wall clock.
+/// The ratio of virtual time to wall time.
 fn factor(span: SignedDuration, wall: Duration) -> String {
     format!("{} x", thousands(span.as_secs_f64() / wall.as_secs_f64()))
 }
@@ -119,10 +119,10 @@ fn install(plan: &Plan) -> Result<Session, String> {
     Session::start(&plan.cluster, &plan.name, &plan.ids, SEED).map_err(|error| error.to_string())
 }
 
-/// Plays the steps of a plan in its cluster.
+/// Runs the steps of a plan in its cluster.
 fn advance(mut session: Session, plan: &Plan) -> Result<Session, String> {
     for planned in &plan.timeline {
-        session.play(&planned.step).map_err(|error| error.to_string())?;
+        session.run_step(&planned.step).map_err(|error| error.to_string())?;
     }
     Ok(session)
 }
@@ -143,7 +143,7 @@ fn play_all(table: &mut Table, what: &str, plans: &[Plan], threads: usize) -> Re
     Ok(())
 }
 
-/// Plays plans on some threads, as `windtunnel run` does, and gives the virtual time of all.
+/// Runs plans on several threads, as `windtunnel run` does. Returns their total virtual time.
 fn side_by_side(plans: &[Plan], threads: usize) -> Result<SignedDuration, String> {
     let next = AtomicUsize::new(0);
     let total = Mutex::new(Ok(SignedDuration::ZERO));
@@ -163,15 +163,15 @@ fn side_by_side(plans: &[Plan], threads: usize) -> Result<SignedDuration, String
 }
 
 pub(crate) fn parse((file, text): &Source) -> Result<Plan, String> {
-    scenario::read(file, text, &Releases::default()).map_err(|problems| problems.to_string())
+    scenario::parse(file, text, &Releases::default()).map_err(|problems| problems.to_string())
 }
 
-/// All that a file is, which may have a table of parameters.
+/// All plans of a file, which may have a table of parameters.
 fn parse_all((file, text): &Source) -> Result<Vec<Plan>, String> {
-    scenario::read_all(file, text, &Releases::default()).map_err(|problems| problems.to_string())
+    scenario::parse_all(file, text, &Releases::default()).map_err(|problems| problems.to_string())
 }
 
-/// The YAML files below a folder, in order of their names.
+/// The YAML files below a folder, sorted by name.
 fn sources(folder: &Path) -> Result<Vec<Source>, String> {
     let wrong = |error: std::io::Error| format!("{}: {error}", folder.display());
     let entries = std::fs::read_dir(folder).map_err(wrong)?;

@@ -1,9 +1,10 @@
-//! Speed on this machine: how fast runs go, and how fast the API server answers. `cargo bench` prints a table;
+//! Measures the speed of runs and of the API server on this machine. `cargo bench` prints a table;
 //! docs/performance.md says how to read it.
 //!
-//! A plain `main`: what is measured takes milliseconds up to a second, so medians of a few rounds say it all, and the
-//! figures wanted are ratios and rates, not only times. Words after `--` choose sections by name; `--rounds N` measures each line so
-//! often; `--against URL --token TOKEN` measures another API server beside ours over HTTPS.
+//! This is a plain `main`: a measurement takes milliseconds up to a second, so medians of a few rounds
+//! suffice, and the wanted figures are ratios and rates, not only times. Words after `--` select sections by
+//! name; `--rounds N` sets the rounds of each line; `--against URL --token TOKEN` also measures another API
+//! server over HTTPS.
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
@@ -40,7 +41,7 @@ const SECTIONS: &[Section] = &[
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // Without `--bench` it is `cargo test --all-targets` that calls: then it matters only that everything works.
+    // Without `--bench`, `cargo test --all-targets` is the caller, which only checks that everything works.
     let is_bench = arguments.iter().any(|argument| argument == "--bench");
     let option = |name: &str| {
         let at = arguments.iter().position(|argument| argument == name)?;

@@ -1,17 +1,18 @@
 //! A wind tunnel for OpenShift updates.
 //!
-//! A simulated cluster (an in-memory Kubernetes API server, with a cluster-version operator, kubelets, operators and
-//! friends as its only writers) is driven through updates and rollbacks in virtual time, while an update status
-//! controller publishes insights. Its parts are crates of their own: `windtunnel_core`, `windtunnel_apiserver`,
-//! `windtunnel_controllers`, `windtunnel_openshift` and `windtunnel_update_status`. The modules here run them, in reading order:
+//! A simulated cluster (an in-memory Kubernetes API server, with a cluster-version operator, kubelets,
+//! operators and others as its only writers) goes through updates and rollbacks in virtual time, while an
+//! update status controller publishes insights. Its parts are crates of their own: `windtunnel_core`,
+//! `windtunnel_apiserver`, `windtunnel_controllers`, `windtunnel_openshift` and `windtunnel_update_status`.
+//! The modules here run them, in reading order:
 //!
 //! * [`record`]: the append-only history of a run.
-//! * [`plan`]: what a scenario or a feature asks for, as data.
+//! * [`plan`]: a scenario or a feature as data.
 //! * [`scenario`]: the YAML language: text in, plan out.
-//! * [`backends`]: "give me a cluster".
+//! * [`backends`]: creates clusters.
 //! * [`engine`]: the run: time, steps, waits, expectations.
-//! * [`dump`]: files of a cluster to objects.
-//! * [`report`]: a record to text that people and machines read.
+//! * [`dump`]: reads the files of a cluster as objects.
+//! * [`report`]: renders a record as text for people and machines.
 //! * `steps`: the Gherkin vocabulary (feature `gherkin`).
 //! * [`cli`]: arguments, files, exit codes.
 

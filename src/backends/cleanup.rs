@@ -15,7 +15,7 @@ pub struct Cleanups(Arc<(Mutex<Pending>, Condvar)>);
 struct Pending {
     next: u64,
     works: BTreeMap<u64, Work>,
-    /// The thread that cleans up. Other threads wait for it, since it may be doing work that they need done.
+    /// The thread that cleans up. Other threads wait for it, since they may own what its work needs.
     busy: Option<ThreadId>,
 }
 
@@ -32,12 +32,12 @@ pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
     /// Sets the flag.
-    pub fn tell(&self) {
+    pub fn request(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
 
     /// Returns whether the flag is set.
-    pub fn is_told(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
 }
@@ -46,7 +46,7 @@ impl Cleanups {
     /// Registers `work`, which is done once: when the guard is dropped or when [`Cleanups::run`] is called,
     /// whichever is first.
     pub fn add(&self, work: impl FnOnce() + Send + 'static) -> Guard {
-        let mut pending = self.quiet();
+        let mut pending = self.wait_until_idle();
         let number = pending.next;
         pending.next += 1;
         pending.works.insert(number, Box::new(work));
@@ -71,7 +71,7 @@ impl Cleanups {
     }
 
     fn run_all(&self) {
-        self.quiet().busy = Some(std::thread::current().id());
+        self.wait_until_idle().busy = Some(std::thread::current().id());
         loop {
             // The lock is free during the work, which may drop other guards.
             let last = self.lock().works.pop_last();
@@ -91,7 +91,7 @@ impl Cleanups {
     }
 
     /// Waits until no other thread is cleaning up.
-    fn quiet(&self) -> MutexGuard<'_, Pending> {
+    fn wait_until_idle(&self) -> MutexGuard<'_, Pending> {
         let own = std::thread::current().id();
         let is_busy = |pending: &mut Pending| pending.busy.is_some_and(|thread| thread != own);
         self.0.1.wait_while(self.lock(), is_busy).unwrap_or_else(PoisonError::into_inner)
@@ -107,7 +107,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let mut pending = self.all.quiet();
+        let mut pending = self.all.wait_until_idle();
         let Some(work) = pending.works.remove(&self.number) else { return };
         // A thread that exits the process waits for this work. The work may drop another guard.
         let before = pending.busy.replace(std::thread::current().id());

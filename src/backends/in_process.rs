@@ -6,12 +6,13 @@ use tokio::sync::watch;
 use windtunnel_apiserver::service::{Feed, Shared, without_owners};
 use windtunnel_apiserver::{ApiServer, WriteOutcome};
 use windtunnel_core::clock::{Clock, Time};
-use windtunnel_core::requests::faults::{RequestFault, Requests};
+use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::resources::EVENT_TTL;
 use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
+use windtunnel_openshift::SERVICE_NETWORK;
 use windtunnel_openshift::admission::{ClusterConfiguration, SecurityContextConstraints};
 
-use super::{Backend, BackendError, Capabilities, Door, Order, Upstream};
+use super::{Backend, BackendError, Capabilities, ClusterConnection, Order, Upstream};
 use crate::record::WriteEvent;
 
 /// The maximum number of client writes that the server keeps for the engine, which takes them at each moment.
@@ -23,10 +24,10 @@ const HISTORY: usize = 4_000;
 
 /// A backend with a cluster in this process for each run.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Here;
+pub struct InProcessBackend;
 
-impl Backend for Here {
-    fn open(&self, order: &Order) -> Result<Box<dyn Door>, BackendError> {
+impl Backend for InProcessBackend {
+    fn open(&self, order: &Order) -> Result<Box<dyn ClusterConnection>, BackendError> {
         Ok(Box::new(InProcess::new(order.minor, order.seed, order.clock.clone())))
     }
 
@@ -54,6 +55,7 @@ pub(super) fn server(minor: u32, seed: u64, now: Time, clients: Clients) -> ApiS
         .admission_plugin(ClusterConfiguration)
         .admission_plugin(SecurityContextConstraints::default())
         .event_ttl(EVENT_TTL)
+        .service_network(SERVICE_NETWORK.parse().unwrap_or_default())
         // Server-side apply needs managed fields; writes are cheaper without them.
         .managed_fields(clients == Clients::Any)
         .build(now)
@@ -85,7 +87,7 @@ impl InProcess {
     }
 
     /// Returns a connection to a shared server; all existing objects are new to it.
-    pub fn of(shared: Shared) -> Self {
+    pub fn attached_to(shared: Shared) -> Self {
         Self { feed: Feed::from_start(shared) }
     }
 
@@ -95,7 +97,7 @@ impl InProcess {
     }
 }
 
-impl Door for InProcess {
+impl ClusterConnection for InProcess {
     fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal> {
         self.shared().write_by(by, write, who, now).map(without_owners)
     }
@@ -104,7 +106,7 @@ impl Door for InProcess {
         self.shared().with(|server| server.fail(fault));
     }
 
-    fn heal(&mut self, requests: Option<&Requests>) {
+    fn heal(&mut self, requests: Option<&RequestFilter>) {
         self.shared().with(|server| server.heal(requests));
     }
 
@@ -117,7 +119,7 @@ impl Door for InProcess {
         Ok(())
     }
 
-    fn answer_behind(&mut self, upstream: Arc<dyn Upstream>) {
+    fn set_upstream(&mut self, upstream: Arc<dyn Upstream>) {
         self.shared().with(|server| server.set_upstream(upstream));
     }
 
@@ -142,7 +144,7 @@ impl Door for InProcess {
         Capabilities::OURS
     }
 
-    fn copied(&self, clock: Arc<dyn Clock>) -> Option<Box<dyn Door>> {
+    fn fork(&self, clock: Arc<dyn Clock>) -> Option<Box<dyn ClusterConnection>> {
         let server = self.shared().with(|server| server.clone());
         Some(Box::new(Self { feed: self.feed.of_copy(Shared::new(server, clock)) }))
     }

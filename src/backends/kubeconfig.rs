@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use kube::Config;
 use serde_json::Value;
-use windtunnel_core::clock::{Clock as _, SetClock, Time, WallClock};
+use windtunnel_core::clock::{Clock as _, ManualClock, Time, WallClock};
 use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NODES};
 use windtunnel_openshift::manifests;
 
 use super::remote::{self, Link, Remote, Stamp, Terms, Wire, heartbeats, runs, sweep};
-use super::{Backend, BackendError, Capabilities, Cleanups, Door, Order, RUN, Stop, Tell};
+use super::{Backend, BackendError, Capabilities, Cleanups, ClusterConnection, Order, RUN, Stop, Tell};
 
 /// The time limit for the cluster to become ready, and the polling interval.
 const READY_WITHIN: Duration = Duration::from_secs(120);
@@ -21,7 +21,7 @@ const CONTROLLERS_LOOKS: u32 = 6;
 
 /// The settings for the use of a cluster.
 #[derive(Clone)]
-pub struct Use {
+pub struct ClusterSettings {
     /// The connection settings.
     pub config: Config,
     /// The maximum speed of the run's clock, as a multiple of the wall clock.
@@ -41,7 +41,7 @@ pub struct Use {
 
 /// A backend that uses an existing cluster, one run at a time.
 pub struct Existing {
-    cluster: Use,
+    cluster: ClusterSettings,
     cleanups: Cleanups,
     tell: Tell,
 }
@@ -52,13 +52,13 @@ impl Existing {
     ///
     /// # Errors
     /// The reason why the cluster is not used.
-    pub fn reach(cluster: Use, cleanups: &Cleanups, tell: Tell) -> Result<Self, BackendError> {
+    pub fn reach(cluster: ClusterSettings, cleanups: &Cleanups, tell: Tell) -> Result<Self, BackendError> {
         let wire = connect(&cluster)?;
         wait_until_ready(&wire, &tell)?;
         if cluster.has_kubelets {
             wait_until_settled(&wire, &tell)?;
         }
-        check(&wire)?;
+        reject_openshift(&wire)?;
         remove_remains(&wire, &tell)?;
         check_definitions(&wire)?;
         Ok(Self { cluster, cleanups: cleanups.clone(), tell })
@@ -69,7 +69,7 @@ impl Existing {
 ///
 /// # Errors
 /// A run is active there, or an object cannot be removed.
-pub fn clean(cluster: &Use, tell: &Tell) -> Result<(), BackendError> {
+pub fn clean(cluster: &ClusterSettings, tell: &Tell) -> Result<(), BackendError> {
     let wire = connect(cluster)?;
     wait_until_ready(&wire, tell)?;
     match runs::holding(&wire)? {
@@ -81,9 +81,9 @@ pub fn clean(cluster: &Use, tell: &Tell) -> Result<(), BackendError> {
 }
 
 impl Backend for Existing {
-    fn open(&self, order: &Order) -> Result<Box<dyn Door>, BackendError> {
+    fn open(&self, order: &Order) -> Result<Box<dyn ClusterConnection>, BackendError> {
         let wire = connect(&self.cluster)?;
-        check(&wire)?;
+        reject_openshift(&wire)?;
         remove_remains(&wire, &self.tell)?;
         check_definitions(&wire)?;
         let run = runs::new_id();
@@ -99,7 +99,7 @@ impl Backend for Existing {
             speed: whole(self.cluster.speed),
         };
         // Only the run's own thread can read its clock.
-        let time = SetClock::at(order.clock.now());
+        let time = ManualClock::at(order.clock.now());
         let (link, inbox) = Link::new(Arc::clone(&wire), stamp, Some(Arc::clone(&time)));
         let bound = (Arc::clone(&wire), run.clone());
         let end = {
@@ -146,12 +146,11 @@ fn whole(speed: f64) -> i32 {
     speed.ceil().max(1.0) as i32
 }
 
-fn connect(cluster: &Use) -> Result<Arc<Wire>, BackendError> {
+fn connect(cluster: &ClusterSettings) -> Result<Arc<Wire>, BackendError> {
     let (config, stop) = (cluster.config.clone(), cluster.stop.clone());
     Ok(Arc::new(Wire::new(Wire::threads()?, config, Some(cluster.writes_per_second), stop)?))
 }
 
-/// Waits until the API server is ready.
 fn wait_until_ready(wire: &Arc<Wire>, tell: &Tell) -> Result<(), BackendError> {
     wait(tell, || {
         let reply = wire.probe("/readyz");
@@ -206,7 +205,7 @@ fn wait(tell: &Tell, missing: impl Fn() -> Option<String>) -> Result<(), Backend
 }
 
 /// Rejects a cluster that may be a real OpenShift cluster.
-fn check(wire: &Arc<Wire>) -> Result<(), BackendError> {
+fn reject_openshift(wire: &Arc<Wire>) -> Result<(), BackendError> {
     match wire.get(&CLUSTER_VERSIONS.path("", "version")).checked() {
         Err(refusal) if refusal.code == 404 => Ok(()),
         Err(refusal) => Err(BackendError::Failed(refusal.message)),

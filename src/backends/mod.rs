@@ -21,13 +21,13 @@ pub use cleanup::{Cleanups, Guard, Stop};
 pub use remote::{RUN, SIMULATED};
 
 use windtunnel_core::clock::{Clock, Time, VirtualClock};
-use windtunnel_core::requests::faults::{RequestFault, Requests};
+use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::{Change, Identity, Object, Refusal, View, Write};
 
 use crate::record::{Secrets, WriteEvent};
 
 /// The connection to a cluster. The engine, its actors and its expectations use the cluster only through it.
-pub trait Door: Send {
+pub trait ClusterConnection: Send {
     /// Sends a write of the component `by` (its user agent) as user `who`, and returns the API server's
     /// answer.
     ///
@@ -39,7 +39,7 @@ pub trait Door: Send {
     fn fail(&mut self, fault: RequestFault);
 
     /// Ends the failures of these requests, or of all (`None`).
-    fn heal(&mut self, requests: Option<&Requests>);
+    fn heal(&mut self, requests: Option<&RequestFilter>);
 
     /// Returns the changes since the last call, in the order of resource versions. `known` is the state after
     /// all previous changes. If the API server's history does not reach back to the last call, the changes
@@ -69,11 +69,11 @@ pub trait Door: Send {
 
     /// Makes the API server forward requests to pods, such as logs, to this upstream. Servers of other
     /// programs ask real pods.
-    fn answer_behind(&mut self, _: Arc<dyn Upstream>) {}
+    fn set_upstream(&mut self, _: Arc<dyn Upstream>) {}
 
     /// Returns a copy of the API server with all objects, for a separate simulation with this clock; `None`
     /// if the backend cannot copy.
-    fn copied(&self, _: Arc<dyn Clock>) -> Option<Box<dyn Door>> {
+    fn fork(&self, _: Arc<dyn Clock>) -> Option<Box<dyn ClusterConnection>> {
         None
     }
 
@@ -96,7 +96,7 @@ pub trait Door: Send {
 /// Limits cluster time by events on the wall clock.
 pub trait Pace: Send + Sync {
     /// Blocks until cluster time may advance, and returns the new time, at most `until`.
-    fn hold(&self, now: Time, until: Time) -> Time;
+    fn advance(&self, now: Time, until: Time) -> Time;
 }
 
 /// The capabilities of a kind of cluster. Steps that need others are skipped.
@@ -147,7 +147,7 @@ pub trait Backend: Send + Sync {
     ///
     /// # Errors
     /// The reason why there is no cluster.
-    fn open(&self, order: &Order) -> Result<Box<dyn Door>, BackendError>;
+    fn open(&self, order: &Order) -> Result<Box<dyn ClusterConnection>, BackendError>;
 
     /// Returns the time of the run's clock when its cluster is installed; `None` lets the run choose.
     fn epoch(&self) -> Option<Time> {

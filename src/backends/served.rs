@@ -8,12 +8,12 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use windtunnel_apiserver::https;
 use windtunnel_apiserver::https::{Serving, Settings};
 use windtunnel_apiserver::service::Shared;
-use windtunnel_core::clock::{Clock as _, SetClock};
-use windtunnel_core::requests::faults::{RequestFault, Requests};
+use windtunnel_core::clock::{Clock as _, ManualClock};
+use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 
 use super::in_process::{Clients, server};
 use super::remote::{Beneath, Link, Remote, Stamp, Terms, Wire};
-use super::{Backend, BackendError, Capabilities, Door, Order, Stop};
+use super::{Backend, BackendError, Capabilities, ClusterConnection, Order, Stop};
 
 /// A backend with a server on its own port for each run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,7 +24,7 @@ impl Beneath for Shared {
         self.with(|server| server.fail(fault));
     }
 
-    fn heal(&mut self, requests: Option<&Requests>) {
+    fn heal(&mut self, requests: Option<&RequestFilter>) {
         self.with(|server| server.heal(requests));
     }
 
@@ -43,8 +43,8 @@ async fn serve(shared: Shared) -> Result<(Serving, Config), BackendError> {
 }
 
 impl Backend for Served {
-    fn open(&self, order: &Order) -> Result<Box<dyn Door>, BackendError> {
-        let clock = SetClock::at(order.clock.now());
+    fn open(&self, order: &Order) -> Result<Box<dyn ClusterConnection>, BackendError> {
+        let clock = ManualClock::at(order.clock.now());
         let shared = Shared::new(server(order.minor, order.seed, clock.now(), Clients::Any), clock.clone());
         let threads = Wire::threads()?;
         let (tell, told) = std::sync::mpsc::channel();

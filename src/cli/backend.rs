@@ -1,4 +1,4 @@
-//! The place that `--backend` names, made before anything is played and unmade whatever happens.
+//! The backend that `--backend` names: created before anything runs, and always cleaned up.
 
 #[cfg(feature = "live")]
 use std::path::PathBuf;
@@ -10,37 +10,35 @@ use super::args::{BackendKind, PlaceArgs};
 use super::interrupt::Interrupt;
 #[cfg(feature = "live")]
 use super::{
-    Exit, hint,
+    Exit, print_notice,
     live::{self, connection::Connection},
 };
 use crate::backends::Backend;
-use crate::backends::in_process::Here;
+use crate::backends::in_process::InProcessBackend;
 #[cfg(feature = "live")]
 use crate::backends::{
     Stop, Tell,
-    kubeconfig::{self, Existing, Use},
+    kubeconfig::{self, Existing, ClusterSettings},
     tools::{self, Make, Maker, Recipe},
 };
 
-/// A place for runs; dropping it takes away what was made for it.
+/// A backend; dropping it removes everything that was created for it.
 pub(super) struct Place {
     backend: Arc<dyn Backend>,
     interrupt: Interrupt,
 }
 
 impl Place {
-    /// The place itself.
     pub(super) fn backend(&self) -> &dyn Backend {
         &*self.backend
     }
 
-    /// A handle of it.
     #[cfg(feature = "gherkin")]
     pub(super) fn shared(&self) -> Arc<dyn Backend> {
         Arc::clone(&self.backend)
     }
 
-    /// How many runs it can hold.
+    /// Returns the maximum number of concurrent runs.
     pub(super) fn runs_at_a_time(&self) -> usize {
         self.backend.runs_at_a_time()
     }
@@ -53,8 +51,7 @@ impl Drop for Place {
     }
 }
 
-/// Makes the place that the arguments name.
-/// Whoever interrupts finds `interrupt` told, and cleans up where it is still being made.
+/// Creates the backend that the arguments name. On an interrupt during the creation, `interrupt` cleans up.
 pub(super) fn make(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Place, String> {
     args.check()?;
     if args.is_far() {
@@ -66,7 +63,7 @@ pub(super) fn make(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Place, Str
             Ok(Place { backend, interrupt: interrupt.clone() })
         }
         Err(error) => {
-            // What was begun is undone if there is no place.
+            // A failed creation may have left something to clean up.
             interrupt.cleanups().run();
             Err(error)
         }
@@ -77,7 +74,7 @@ fn backend(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Arc<dyn Backend>, 
     #[cfg(not(feature = "live"))]
     let _ = interrupt;
     match args.backend {
-        BackendKind::InProcess => Ok(Arc::new(Here)),
+        BackendKind::InProcess => Ok(Arc::new(InProcessBackend)),
         #[cfg(all(feature = "live", feature = "serve"))]
         BackendKind::Served => Ok(Arc::new(crate::backends::served::Served)),
         #[cfg(feature = "live")]
@@ -90,21 +87,21 @@ fn backend(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Arc<dyn Backend>, 
                 keep: args.keep,
                 stop: interrupt.stop().clone(),
             };
-            let debug: Tell = if args.debug { Arc::new(hint) } else { Arc::new(|_| {}) };
-            let tell: Tell = Arc::new(hint);
+            let debug: Tell = if args.debug { Arc::new(print_notice) } else { Arc::new(|_| {}) };
+            let tell: Tell = Arc::new(print_notice);
             let place = tools::make(&make, interrupt.cleanups(), &tell, &debug);
             Ok(Arc::new(place.map_err(|error| error.to_string())?))
         }
         #[cfg(feature = "live")]
         BackendKind::Kubeconfig => {
             let place =
-                Existing::reach(existing(args, interrupt.stop())?, interrupt.cleanups(), Arc::new(hint));
+                Existing::reach(existing(args, interrupt.stop())?, interrupt.cleanups(), Arc::new(print_notice));
             Ok(Arc::new(place.map_err(|error| error.to_string())?))
         }
     }
 }
 
-/// Who makes the cluster, and of what.
+/// Returns the program that creates the cluster, with its image.
 #[cfg(feature = "live")]
 fn maker(args: &PlaceArgs) -> Maker {
     let image = |default: &str| args.image.clone().unwrap_or_else(|| default.to_owned());
@@ -116,7 +113,7 @@ fn maker(args: &PlaceArgs) -> Maker {
     }
 }
 
-/// Where it is noted which clusters are to be deleted.
+/// Returns the folder of the ledger of clusters to delete.
 #[cfg(feature = "live")]
 fn state_folder() -> Result<PathBuf, String> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
@@ -127,17 +124,17 @@ fn state_folder() -> Result<PathBuf, String> {
     Ok(state.join("windtunnel/clusters"))
 }
 
-/// Removes what runs left behind: in a cluster, or clusters themselves.
+/// Removes the remains of runs: in a cluster, or whole clusters.
 #[cfg(feature = "live")]
 pub(super) fn clean(args: &CleanArgs) -> Result<Exit, String> {
-    let tell: Tell = Arc::new(hint);
+    let tell: Tell = Arc::new(print_notice);
     let Some(context) = &args.context else {
         tools::remove_remains_in(&state_folder()?, &tell, &tell).map_err(|error| error.to_string())?;
         return Ok(Exit::Passed);
     };
     let connection = Connection::new(args.kubeconfig.as_deref(), Some(context));
     let config = live::block_on(connection.config())?.map_err(|said| unprefixed(&said.stderr))?;
-    let cluster = Use {
+    let cluster = ClusterSettings {
         config,
         speed: 1.0,
         writes_per_second: WRITES_PER_SECOND,
@@ -150,13 +147,13 @@ pub(super) fn clean(args: &CleanArgs) -> Result<Exit, String> {
     Ok(Exit::Passed)
 }
 
-/// How many writes a cluster that others use takes in a second where nobody says: as many as the controllers of Kubernetes
-/// themselves make.
+/// The default number of writes per second to a shared cluster: about as many as the Kubernetes controllers
+/// make.
 pub(super) const WRITES_PER_SECOND: u32 = 50;
 
-/// The cluster that the arguments name, and how it is used.
+/// Returns the settings for the cluster that the arguments name.
 #[cfg(feature = "live")]
-fn existing(args: &PlaceArgs, stop: &Stop) -> Result<Use, String> {
+fn existing(args: &PlaceArgs, stop: &Stop) -> Result<ClusterSettings, String> {
     let connection = Connection::new(args.kubeconfig.as_deref(), args.context.as_deref());
     if args.context.is_none() {
         let contexts = connection.contexts().map_err(|said| unprefixed(&said.stderr))?;
@@ -182,7 +179,7 @@ fn existing(args: &PlaceArgs, stop: &Stop) -> Result<Use, String> {
         line(&["kubectl"], &["get", "clusterversion"])?,
         line(&["windtunnel", "clean"], &[])?
     );
-    Ok(Use {
+    Ok(ClusterSettings {
         config,
         speed: args.speed,
         writes_per_second: args.writes_per_second,
@@ -193,7 +190,7 @@ fn existing(args: &PlaceArgs, stop: &Stop) -> Result<Use, String> {
     })
 }
 
-/// What a client said went wrong, without the word that it puts before.
+/// Returns an error message of the client without its prefix.
 #[cfg(feature = "live")]
 fn unprefixed(said: &str) -> String {
     said.strip_prefix("error: ").unwrap_or(said).trim_end().to_owned()

@@ -1,4 +1,4 @@
-//! The controllers that an API server alone lacks, beside one that is served.
+//! Kubernetes controllers that run next to a plain API server.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,12 +22,12 @@ use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::text::did_you_mean;
 
-use super::{complain, files};
+use super::{print_errors, files};
 
-/// Pause before controllers that made no progress start anew.
+/// The pause before controllers restart after a failure.
 const RESTART: Duration = Duration::from_secs(1);
 
-/// One of them, by its name in kube-controller-manager.
+/// A controller, by its name in kube-controller-manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Controller {
     /// Each of these.
@@ -76,19 +76,19 @@ pub(super) enum Controller {
     ServiceAccounts,
 }
 
-/// What the controllers have to know of the server that they are beside.
+/// The properties of the API server that controllers need.
 #[derive(Debug, Clone)]
 pub(super) struct Surroundings {
-    /// The minor of its Kubernetes 1.x.
+    /// The minor of its Kubernetes version.
     pub(super) minor: u32,
-    /// The authority that signed its certificate, as PEM.
+    /// The authority of its certificate, as PEM.
     pub(super) authority: String,
 }
 
 impl Controller {
-    /// The controller; none for the word that stands for all of them.
+    /// Returns the controller; `None` for `All`.
     fn actor(self, surroundings: &Surroundings) -> Option<Box<dyn Actor>> {
-        // Drawn is only how long simulated programs take, and beside an API server alone there are none.
+        // Random values only affect the delays of simulated programs, and a plain API server has none.
         let streams = Streams::new(0);
         Some(match self {
             Self::All => return None,
@@ -98,7 +98,7 @@ impl Controller {
             Self::Endpoints => Box::new(EndpointsController::new()),
             Self::EndpointSlices => Box::new(EndpointSliceController::new()),
             Self::GarbageCollector => Box::new(GarbageCollector::new()),
-            Self::Jobs => Box::new(JobController::of(surroundings.minor)),
+            Self::Jobs => Box::new(JobController::with_minor(surroundings.minor)),
             Self::Scheduler => Box::new(Scheduler::new()),
             Self::Namespaces => Box::new(NamespaceController::new()),
             Self::NodeLifecycle => Box::new(NodeLifecycleController::new()),
@@ -110,7 +110,7 @@ impl Controller {
     }
 }
 
-/// Those that are asked for, each once.
+/// Returns the selected controllers, each once.
 fn chosen(controllers: &[Controller], surroundings: &Surroundings) -> Vec<Box<dyn Actor>> {
     let is_chosen =
         |controller: &&Controller| controllers.contains(&Controller::All) || controllers.contains(controller);
@@ -118,16 +118,15 @@ fn chosen(controllers: &[Controller], surroundings: &Surroundings) -> Vec<Box<dy
     each.filter_map(|controller| controller.actor(surroundings)).collect()
 }
 
-/// The names of controllers.
 pub(super) fn names(controllers: &[Controller]) -> Vec<String> {
     let values = controllers.iter().filter_map(ValueEnum::to_possible_value);
     values.map(|value| value.get_name().to_owned()).collect()
 }
 
-/// Reads the controllers that a file names, a line each.
+/// Parses a file with the name of a controller in each line.
 ///
 /// # Errors
-/// The file cannot be read, or a line names none.
+/// The file cannot be read, or a line contains no known name.
 pub(super) fn read(path: &Path) -> Result<Vec<Controller>, String> {
     let text = files::read(path)?;
     let named = text.lines().enumerate().map(|(number, line)| {
@@ -140,8 +139,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<Controller>, String> {
     named.collect()
 }
 
-/// Lets controllers work beside a server for as long as the task lives; without any there is nothing to do. Where they make no
-/// progress that is told, and they start anew, as kube-controller-manager would.
+/// Runs controllers until the task is dropped. Reports an error and restarts them, as kube-controller-manager
+/// would, if they make no progress.
 pub(super) async fn work(shared: Shared, controllers: Vec<Controller>, surroundings: Surroundings) {
     if controllers.is_empty() {
         return;
@@ -149,7 +148,7 @@ pub(super) async fn work(shared: Shared, controllers: Vec<Controller>, surroundi
     loop {
         let actors = chosen(&controllers, &surroundings);
         let why = runner::run(shared.clone(), actors).await;
-        complain(&why.to_string());
+        print_errors(&why.to_string());
         tokio::time::sleep(RESTART).await;
     }
 }
@@ -159,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_are_those_of_kubernetes_and_the_publisher_of_the_root_certificate() {
+    fn all_selects_the_kubernetes_controllers_and_the_root_ca_publisher() {
         let surroundings = Surroundings { minor: 33, authority: String::new() };
         let names = |actors: Vec<Box<dyn Actor>>| {
             let mut names: Vec<String> = actors.iter().map(|actor| actor.name().to_owned()).collect();

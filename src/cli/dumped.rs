@@ -1,31 +1,31 @@
-//! A cluster from files, whatever they are: a dump, or a record.
+//! A cluster from files: a dump or a record.
 
 use std::path::Path;
 
 use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
-use windtunnel_update_status::status::Alerts;
+use windtunnel_update_status::status::AlertsResponse;
 
 use super::{dump, moment, report};
 use crate::record::Record;
 
-/// A cluster as it was at one moment.
+/// The state of a cluster at one moment.
 pub(super) struct Dumped {
-    /// Its objects, each with the place where it stands.
+    /// Its objects, each with its file.
     pub(super) objects: Vec<(String, Object)>,
-    /// The body of Prometheus' answer, where there is one.
+    /// The body of Prometheus' answer, if there is one.
     pub(super) alerts: Option<String>,
-    /// What could not be read.
+    /// Errors of unreadable files.
     pub(super) problems: Vec<String>,
-    /// The moment at which a record was like this; a dump has none.
+    /// The moment of a record's state; `None` for a dump.
     pub(super) moment: Option<Time>,
 }
 
 impl Dumped {
-    /// Reads a folder, an archive, a file of YAML or JSON, or a record.
+    /// Reads a folder, an archive, a YAML or JSON file, or a record.
     ///
     /// # Errors
-    /// Nothing can be read there.
+    /// Nothing can be read.
     pub(super) fn read(path: &Path, at: Option<&str>) -> Result<Self, String> {
         if report::is_record(path) {
             return Self::of_record(path, &report::read(path)?, at);
@@ -42,11 +42,11 @@ impl Dumped {
         Ok(Self::at(path, record, moment::of_record(record, at)?))
     }
 
-    /// A cluster as a record tells of it, at a moment.
+    /// Returns the cluster of a record at a moment.
     pub(super) fn at(path: &Path, record: &Record, at: Time) -> Self {
         let view = record.view_at(at);
         let objects = view.objects().map(|(_, object)| (path.display().to_string(), object.clone()));
-        let Alerts::Answer(alerts) = Alerts::of(record.alerts_at(at)) else {
+        let AlertsResponse::Answer(alerts) = AlertsResponse::from_active(record.alerts_at(at)) else {
             unreachable!("it is made of alerts")
         };
         let (objects, alerts) = (objects.collect(), Some(alerts.to_string()));

@@ -1,4 +1,4 @@
-//! `--html`: the page of a run, and the commands on it that play a scenario again.
+//! `--html`: the page of a run, with commands to rerun its scenarios.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::record::Record;
 use crate::report::ScenarioResult;
 use crate::report::html::{self, Scenario};
 
-/// Writes the page, if one is wanted, of results with their records.
+/// Writes the page of results and their records, if `path` is set.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -19,25 +19,25 @@ pub(super) fn write<'a>(
 ) -> Result<(), String> {
     let Some(path) = path else { return Ok(()) };
     let played: Vec<_> =
-        played.map(|(result, record)| (result, record, again(command, result, options))).collect();
+        played.map(|(result, record)| (result, record, rerun_command(command, result, options))).collect();
     let scenarios: Vec<Scenario<'_>> =
         played.iter().map(|(result, record, again)| Scenario { result, record: *record, again }).collect();
     let page = html::render(command, &scenarios).map_err(|error| error.to_string())?;
     files::write(path, &page)
 }
 
-/// The command that plays a scenario again; empty where its file is not known.
-fn again(command: &str, result: &ScenarioResult, options: &[String]) -> String {
+/// Returns the command that reruns a scenario; empty if its file is unknown.
+fn rerun_command(command: &str, result: &ScenarioResult, options: &[String]) -> String {
     if result.file.is_empty() {
         return String::new();
     }
     let seed = result.seed.to_string();
     let words = [result.file.as_str(), "--seed", &seed].into_iter().chain(options.iter().map(String::as_str));
-    // Only a word with a null byte cannot be quoted, and no path has one.
+    // Quoting only fails for a null byte, which no path contains.
     format!("{command} {}", shlex::try_join(words).unwrap_or_default())
 }
 
-/// The options of a run that its scenarios depend on.
+/// Returns the options that the scenarios of a run depend on.
 pub(super) fn payload_options(payloads: &[(semver::Version, PathBuf)]) -> Vec<String> {
     let option = |(version, folder): &(semver::Version, PathBuf)| {
         ["--payload".to_owned(), format!("{version}={}", folder.display())]

@@ -1,4 +1,5 @@
-//! SIGINT and SIGTERM while scenarios are played: no other is begun, and what is known by then is reported as always.
+//! Handles SIGINT and SIGTERM during a run: no further scenario starts, and the results so far are reported
+//! as usual.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -9,51 +10,49 @@ use std::time::Duration;
 
 use super::Exit;
 #[cfg(any(feature = "live", feature = "serve"))]
-use super::{hint, signal::Signal};
+use super::{print_notice, signal::Signal};
 use crate::backends::{Cleanups, Stop};
 
-/// Why a scenario was not begun.
+/// The reason of a scenario that did not start.
 pub(super) const INTERRUPTED: &str = "the run was interrupted before";
 
-/// How long a run that is to end soon may do nothing for it before the process ends without its reports.
+/// The time limit for a stopped run to make progress; after it, the process exits without reports.
 #[cfg(any(feature = "live", feature = "serve"))]
 const SOON: Duration = Duration::from_secs(60);
 
-/// What is played is played to its end.
+/// Running scenarios run to completion.
 const PATIENT: u8 = 0;
-/// It is ended, and what it made is removed.
+/// Running scenarios stop and clean up.
 const SOONER: u8 = 1;
-/// What there is is undone, and the process ends.
+/// All cleanup work is done, and the process exits.
 const AT_ONCE: u8 = 2;
 
-/// Whether somebody wants the run to end.
+/// The state of an interrupt.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interrupt(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
     told: Arc<AtomicBool>,
-    /// The exit code of that.
     code: AtomicU8,
-    /// What is done about it.
+    /// The reaction to the signal.
     manner: AtomicU8,
-    /// Whether the manner stays as it is.
     fixed: bool,
     stop: Stop,
     cleanups: Cleanups,
 }
 
-/// Who is told of signals: there is one listener, and one run at a time.
+/// The receiver of signals: there is one listener thread, and one run at a time.
 #[cfg(any(feature = "live", feature = "serve"))]
 static CURRENT: Mutex<Option<Interrupt>> = Mutex::new(None);
 
 impl Interrupt {
-    /// From now on the first signal is told here; the second ends the process.
+    /// Handles the first signal from now on; the second one ends the process.
     pub(super) fn listen() -> Self {
         Self::default().heard()
     }
 
-    /// From now on a signal cleans up and ends the process.
+    /// Makes a signal clean up and end the process from now on.
     pub(super) fn listen_to_end() -> Self {
         let state = State { manner: AtomicU8::new(AT_ONCE), fixed: true, ..State::default() };
         Self(Arc::new(state)).heard()
@@ -70,48 +69,46 @@ impl Interrupt {
         if before.is_none() {
             let (tell, told) = std::sync::mpsc::channel();
             let listener = std::thread::Builder::new().name("interrupt".to_owned());
-            // Where there is nobody to listen, signals end the process as they do by themselves.
+            // Without a listener, signals kill the process as usual.
             if listener.spawn(move || listen(&tell)).is_ok() {
-                // From here on none ends the process.
+                // Waits until the handler is installed.
                 let _ = told.recv();
             }
         }
         self
     }
 
-    /// Whether it was told.
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn is_interrupted(&self) -> bool {
         self.0.told.load(Ordering::SeqCst)
     }
 
-    /// The same, for who does not know of this type.
+    /// Returns the same as a shared flag, for code that does not use this type.
     #[cfg(feature = "gherkin")]
     pub(super) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0.told)
     }
 
-    /// How a run ends that was interrupted.
+    /// Returns the exit status of an interrupted run.
     pub(super) fn exit(&self) -> Option<Exit> {
-        self.is_told().then(|| Exit::Interrupted(self.0.code.load(Ordering::SeqCst)))
+        self.is_interrupted().then(|| Exit::Interrupted(self.0.code.load(Ordering::SeqCst)))
     }
 
-    /// What has to be undone whatever happens.
     pub(super) fn cleanups(&self) -> &Cleanups {
         &self.0.cleanups
     }
 
-    /// What ends runs that are to end soon.
+    /// Returns the flag that stops running scenarios.
     #[cfg(feature = "live")]
     pub(super) fn stop(&self) -> &Stop {
         &self.0.stop
     }
 
-    /// From now on whoever interrupts has the process clean up and end: nothing was played yet.
+    /// Makes a signal clean up and end the process from now on: nothing is running yet.
     pub(super) fn end_at_once(&self) {
         self.set(AT_ONCE);
     }
 
-    /// From now on, what is being played is ended where it is, or else played to its end.
+    /// Makes a signal stop running scenarios from now on (`soon`), or else let them run to completion.
     pub(super) fn end_soon(&self, soon: bool) {
         self.set(if soon { SOONER } else { PATIENT });
     }
@@ -128,7 +125,8 @@ impl Interrupt {
     }
 }
 
-/// Waits for signals on a thread of its own, until the process ends; `ready` is told once none ends it by itself.
+/// Waits for signals on a thread of its own until the process ends; sends to `ready` once the handler is
+/// installed.
 #[cfg(any(feature = "live", feature = "serve"))]
 fn listen(ready: &std::sync::mpsc::Sender<()>) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
@@ -142,16 +140,16 @@ fn listen(ready: &std::sync::mpsc::Sender<()>) {
         current.0.code.store(u8::try_from(code).unwrap_or(u8::MAX), Ordering::SeqCst);
         current.0.told.store(true, Ordering::SeqCst);
         match current.manner() {
-            AT_ONCE => hint("interrupted: cleaning up"),
+            AT_ONCE => print_notice("interrupted: cleaning up"),
             SOONER => {
-                hint("interrupted: cleaning up");
-                current.0.stop.tell();
-                // Who is at its reports by then, or removes what it made, is not cut short.
+                print_notice("interrupted: cleaning up");
+                current.0.stop.request();
+                // Do not exit while reports are written or cleanup work is being done.
                 let is_at_it = || current.manner() != SOONER || current.cleanups().is_at_work();
                 while tokio::time::timeout(SOON, signal.next()).await.is_err() && is_at_it() {}
             }
             _ => {
-                hint("interrupted: what is being played is played to its end; Ctrl-C again ends at once");
+                print_notice("interrupted: what is being played is played to its end; Ctrl-C again ends at once");
                 signal.next().await;
             }
         }
@@ -161,6 +159,6 @@ fn listen(ready: &std::sync::mpsc::Sender<()>) {
         current.0.cleanups.run_last();
         std::process::exit(code);
     });
-    // Who cannot wait for that either leaves it to the next run.
+    // After another signal, cleanup is left to the next run.
     std::process::exit(runtime.block_on(signal.next()));
 }

@@ -1,25 +1,23 @@
-//! `windtunnel lint`: what is wrong or odd about scenarios and features, without playing them.
+//! `windtunnel lint`: reports errors and warnings in scenarios and features without running them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::args::LintArgs;
 use super::payload::Releases;
-use super::{Exit, files, say};
+use super::{Exit, files, print_output};
 use crate::scenario::{self, Problem, lint};
 
-/// What was found in all files.
 #[derive(Default)]
 struct Findings {
     errors: Vec<Problem>,
     warnings: Vec<Problem>,
-    /// Where each scenario of YAML stands, by its name.
+    /// The files of YAML scenarios, by scenario name.
     names: BTreeMap<String, Vec<String>>,
 }
 
-/// Looks at what the arguments name.
 pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
-    let sources = files::read_played(&asked(&args.paths))?;
+    let sources = files::read_played(&paths_to_check(&args.paths))?;
     let releases = Releases::read(&args.payload)?;
     let mut findings = Findings::default();
     for (file, text) in &sources {
@@ -36,9 +34,9 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
         .collect();
     let lines = findings.errors.iter().map(|problem| format!("error: {problem}\n"));
     let lines = lines.chain(findings.warnings.iter().map(|problem| format!("warning: {problem}\n")));
-    say(&lines.chain(twice.iter().cloned()).collect::<String>());
+    print_output(&lines.chain(twice.iter().cloned()).collect::<String>());
     let warnings = warnings + twice.len();
-    say(&format!(
+    print_output(&format!(
         "{}: {}, {}\n",
         counted(sources.len(), "file"),
         counted(errors, "error"),
@@ -51,8 +49,8 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
     })
 }
 
-/// What is looked at: what was asked for, or those of the usual folders that there are.
-fn asked(paths: &[PathBuf]) -> Vec<PathBuf> {
+/// Returns the paths to check: the arguments, or those of the usual folders that exist.
+fn paths_to_check(paths: &[PathBuf]) -> Vec<PathBuf> {
     let usual = ["scenarios", "features"].map(PathBuf::from);
     match paths {
         [] if usual.iter().any(|path| path.is_dir()) => {
@@ -68,7 +66,7 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 fn yaml(file: &str, text: &str, releases: &Releases, findings: &mut Findings) {
-    match scenario::read_all(file, text, releases) {
+    match scenario::parse_all(file, text, releases) {
         Err(problems) => findings.errors.extend(problems.0),
         Ok(plans) => {
             findings.warnings.extend(lint::warnings(&plans, text));
@@ -82,10 +80,10 @@ fn yaml(file: &str, text: &str, releases: &Releases, findings: &mut Findings) {
 #[cfg(feature = "gherkin")]
 fn feature(file: &str, text: &str, findings: &mut Findings) {
     use super::snapshots;
-    use crate::steps::{Beside, Suite};
+    use crate::steps::{FeatureFiles, Suite};
     let source = (file.to_owned(), text.to_owned());
-    let beside = Beside { folder: files::read_beside, text: files::text_beside, snapshot: snapshots::kept };
-    match Suite::read_with(&[source], beside) {
+    let beside = FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot: snapshots::kept };
+    match Suite::parse_with_files(&[source], beside) {
         Err(problems) => findings.errors.extend(problems.0),
         Ok(suite) => findings.warnings.extend(suite.warnings(text)),
     }

@@ -1,22 +1,22 @@
-//! `run --until TIME [--serve]`: stops a scenario at a moment, to look at the cluster as it is then.
+//! `run --until TIME [--serve]`: stops a scenario at a moment to inspect the cluster.
 
 use windtunnel_update_status::status::Details;
 
 use super::args::{BackendKind, RunArgs};
 use super::report::story;
-use super::{Exit, say};
+use super::{Exit, print_output};
 use crate::backends::in_process::InProcess;
 use crate::engine::{self, Session};
 use crate::plan::Plan;
 use crate::report::{ScenarioResult, status, summary};
 use crate::scenario::{self};
 
-/// Plays one scenario up to the moment, prints what happened and the status of the update, and serves the cluster if that
-/// is wanted. What fails before is looked at where it failed.
+/// Runs one scenario up to the moment, prints the timeline and the status of the update, and serves the
+/// cluster if requested. A scenario that fails before stops at the failure.
 ///
 /// # Errors
-/// There are several scenarios, the time is none, or the cluster cannot be installed or served.
-pub(super) fn look(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
+/// There are several scenarios, the time is invalid, or the cluster cannot be installed or served.
+pub(super) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
     let [plan] = plans else {
         return Err(format!("--until stops one scenario, found {}", plans.len()));
     };
@@ -27,7 +27,7 @@ pub(super) fn look(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
     let until = args.look.until.as_deref().unwrap_or_default();
     let span = scenario::duration(until, "`30m`").map_err(|error| format!("--until: {error}"))?;
     let mut shared = None;
-    let session = Session::start_behind(&plan.cluster, args.seed, engine::EPOCH, |minor, clock| {
+    let session = Session::start_with_connection(&plan.cluster, args.seed, engine::EPOCH, |minor, clock| {
         #[cfg(feature = "serve")]
         let new = if args.look.serve { InProcess::served } else { InProcess::new };
         #[cfg(not(feature = "serve"))]
@@ -40,20 +40,20 @@ pub(super) fn look(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
     session.halt_after(span);
     let failure = engine::play_in(&mut session, plan);
     if failure.is_none() {
-        // The timeline may be over before.
+        // The timeline may end before.
         let _ = session.advance(span);
     }
-    let mut result = ScenarioResult::of(session.record(), &plan.file);
+    let mut result = ScenarioResult::from_record(session.record(), &plan.file);
     result.name.clone_from(&plan.name);
     result.failed_at = failure.map(|failure| (failure.line, failure.column));
     if !args.quiet {
-        say(&story(session.record(), args.layout.width()));
+        print_output(&story(session.record(), args.layout.width()));
     }
-    say(&status::of(session.record(), session.now(), Details::None).unwrap_or_default());
-    say(&format!("\n{}", summary::scenario(&result)));
+    print_output(&status::render_at(session.record(), session.now(), Details::None).unwrap_or_default());
+    print_output(&format!("\n{}", summary::scenario(&result)));
     #[cfg(feature = "serve")]
     if let Some(shared) = shared.filter(|_| args.look.serve) {
-        super::serve::still(&shared, session.now(), &args.look.serve_kubeconfig)?;
+        super::serve::serve_stopped(&shared, session.now(), &args.look.serve_kubeconfig)?;
     }
     Ok(if result.failed() { Exit::Failed } else { Exit::Passed })
 }

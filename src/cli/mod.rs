@@ -1,8 +1,9 @@
-//! The command line: arguments, files, exit codes. Only here does the program print, read files or look at the wall
+//! The command line: arguments, files, exit codes. Only this module prints, reads files and uses the wall
 //! clock.
 //!
-//! Exit codes: 0 everything passed, or a server was ended by a signal; 1 a scenario failed, or `oc` would have refused; 2
-//! wrong usage, unreadable input, or a server that cannot be served; 130 and 143 a run that SIGINT or SIGTERM ended.
+//! Exit codes: 0 everything passed, or a signal ended a server; 1 a scenario failed, or `oc` would have
+//! failed; 2 wrong usage, unreadable input, or a server that cannot start; 130 and 143 a run that SIGINT or
+//! SIGTERM ended.
 
 #[cfg(feature = "live")]
 mod adm;
@@ -59,21 +60,19 @@ use clap::{CommandFactory as _, Parser as _};
 use self::args::{Args, Command};
 pub use self::payload::Releases;
 
-/// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
     /// Everything passed.
     Passed,
-    /// A scenario failed, or a cluster or its client refused.
+    /// A scenario failed, or a cluster or its client reported an error.
     Failed,
-    /// Wrong usage, or input that cannot be read.
+    /// Wrong usage, or unreadable input.
     Usage,
-    /// Somebody wanted it to end before everything was played; the code tells by which signal, as shells do.
+    /// A signal ended the run before everything ran; with the exit code that shells use for the signal.
     Interrupted(u8),
 }
 
 impl Exit {
-    /// As the process tells it.
     fn code(self) -> u8 {
         match self {
             Self::Passed => 0,
@@ -93,7 +92,7 @@ impl From<Exit> for ExitCode {
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
     #[cfg(feature = "serve")]
-    if let Some(code) = envtest::stand_in() {
+    if let Some(code) = envtest::run_under_other_name() {
         return code;
     }
     let exit = match Args::parse().command {
@@ -129,40 +128,39 @@ pub fn main() -> ExitCode {
     match exit {
         Ok(exit) => exit.into(),
         Err(message) => {
-            complain(&message);
+            print_errors(&message);
             Exit::Usage.into()
         }
     }
 }
 
-/// Prints what completes the commands in a shell.
 fn completions(shell: clap_complete::Shell) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "windtunnel", &mut script);
-    say(&String::from_utf8_lossy(&script));
+    print_output(&String::from_utf8_lossy(&script));
     Exit::Passed
 }
 
-/// Prints what is for the one who asked, as it is. Whoever stops reading, as `head` does, has read enough.
-fn say(text: &str) {
+/// Prints output. A reader such as `head` may close the pipe early.
+fn print_output(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// Prints what a client said, and ends as it did.
+/// Prints the output of a client, and returns its exit status.
 #[cfg(feature = "live")]
-fn repeat(said: &windtunnel_openshift::oc::Said) -> Exit {
-    say(&said.stdout);
+fn print_client_output(said: &windtunnel_openshift::oc::CommandOutput) -> Exit {
+    print_output(&said.stdout);
     let _ = std::io::stderr().write_all(said.stderr.as_bytes());
     if said.code == 0 { Exit::Passed } else { Exit::Failed }
 }
 
-/// Tells what may be of use beside the output.
-fn hint(text: &str) {
+/// Prints a notice to standard error.
+fn print_notice(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Prints what is wrong, a line each.
-fn complain(text: &str) {
+/// Prints errors, one per line.
+fn print_errors(text: &str) {
     let mut stderr = std::io::stderr().lock();
     for line in text.lines() {
         let _ = writeln!(stderr, "error: {line}");

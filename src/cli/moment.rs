@@ -1,19 +1,19 @@
-//! Moments that arguments name.
+//! Moments in arguments.
 
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::text::parse_duration;
 
 use crate::record::Record;
 
-/// The moment of a record that `--at` names, counted from the start of its run; without it, the end.
+/// Returns the moment of a record that `--at` names, counted from the start of its run; without it, the end.
 ///
 /// # Errors
-/// It is no span of time.
+/// The text is not a duration.
 pub(super) fn of_record(record: &Record, at: Option<&str>) -> Result<Time, String> {
     at.map_or(Ok(record.end()), |text| since_start(record, "--at", text))
 }
 
-/// The moment that a flag names by the time since the start of a run.
+/// Returns the moment that a flag names by the time since the start of a run.
 ///
 /// # Errors
 /// As [`of_record`].
@@ -23,10 +23,10 @@ pub(super) fn since_start(record: &Record, flag: &str, text: &str) -> Result<Tim
     Ok(after(record.header.epoch, span))
 }
 
-/// The moment that `--as-of` names.
+/// Returns the moment that `--as-of` names.
 ///
 /// # Errors
-/// It is none.
+/// The text is not a time.
 pub(super) fn as_of(text: &str) -> Result<Time, String> {
     text.parse()
         .map_err(|_| format!("--as-of: expected a time such as `2024-05-01T12:00:00Z`, found `{text}`"))

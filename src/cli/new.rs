@@ -1,12 +1,12 @@
-//! `windtunnel new`: a scenario or a feature to begin with.
+//! `windtunnel new`: creates a scenario or a feature from a template.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use super::args::NewArgs;
-use super::{Exit, files, say};
+use super::{Exit, files, print_output};
 
-/// What there is to begin with: name, what it is, extension, text.
+/// The templates: name, description, extension, text.
 pub(super) const TEMPLATES: &[(&str, &str, &str, &str)] = &[
     ("update", "an update within a minor that completes", "yaml", include_str!("templates/update.yaml")),
     ("bad-digest", "a release image that nobody has", "yaml", include_str!("templates/bad-digest.yaml")),
@@ -22,12 +22,11 @@ pub(super) const TEMPLATES: &[(&str, &str, &str, &str)] = &[
     ("feature", "an update in Gherkin", "feature", include_str!("templates/update.feature")),
 ];
 
-/// Writes a file by a template.
 pub(super) fn new(args: &NewArgs) -> Result<Exit, String> {
     let Some(path) = &args.path else {
         let width = TEMPLATES.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
         for (name, what, ..) in TEMPLATES {
-            say(&format!("{name:width$}  {what}\n"));
+            print_output(&format!("{name:width$}  {what}\n"));
         }
         return Ok(Exit::Passed);
     };
@@ -37,14 +36,14 @@ pub(super) fn new(args: &NewArgs) -> Result<Exit, String> {
     }
     files::write(path, &text.replace("NAME", &name_of(path)))?;
     let command = if path.extension() == Some(OsStr::new("feature")) { "test" } else { "run" };
-    say(&format!(
+    print_output(&format!(
         "{}: written by template `{template}`\nplay it: windtunnel {command} {0}\n",
         path.display()
     ));
     Ok(Exit::Passed)
 }
 
-/// The template of this name, or the first one for files like that.
+/// Returns the template of this name, or the first one for this extension.
 fn chosen(path: &Path, name: Option<&str>) -> Result<(&'static str, &'static str), String> {
     let extension = path.extension().unwrap_or_default();
     let fits = |template: &str| *extension == *template;
@@ -61,7 +60,7 @@ fn chosen(path: &Path, name: Option<&str>) -> Result<(&'static str, &'static str
     }
 }
 
-/// What a file is called, as words.
+/// Returns the name of a file as words.
 fn name_of(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().replace(['-', '_'], " ")
 }

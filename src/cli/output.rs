@@ -1,9 +1,8 @@
-//! Forms in which data is printed for other programs.
+//! Output formats for other programs.
 
 use serde::Serialize;
 use windtunnel_core::yaml;
 
-/// A form of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
     /// YAML.
@@ -13,10 +12,10 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The text of a value, which ends with a new line.
+    /// Returns the text of a value, with a line break at the end.
     ///
     /// # Errors
-    /// It has no such text.
+    /// The value cannot be serialized.
     pub(super) fn text(self, value: &impl Serialize) -> Result<String, String> {
         match self {
             Self::Yaml => yaml::to_string(value).map_err(|error| error.to_string()),

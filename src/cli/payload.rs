@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use semver::Version;
-use windtunnel_openshift::payload::{File, METADATA, OWN, Payload, RELEASE, is_part};
+use windtunnel_openshift::payload::{File, METADATA, OWN, Payload, RELEASE, is_payload_file};
 use windtunnel_openshift::release::{Release, UnknownRelease};
 
 use super::{files, snapshots};
 use crate::plan::Snapshot;
 use crate::scenario;
 
-/// The releases of a command: those that there are facts for, and those whose payloads lie in folders.
+/// The releases of a command: those with facts in the model, and those with payload folders.
 #[derive(Debug, Default)]
 pub struct Releases {
     payloads: BTreeMap<Version, Release>,
-    /// Whether snapshots are written rather than compared with.
+    /// Whether snapshots are written instead of compared.
     update_snapshots: bool,
 }
 
@@ -25,7 +25,7 @@ impl Releases {
     /// Reads the payloads of `--payload`.
     ///
     /// # Errors
-    /// All that is wrong with them, with file, line and column.
+    /// All problems of the payloads, with file, line and column.
     pub fn read(given: &[(Version, PathBuf)]) -> Result<Self, String> {
         let (mut payloads, mut problems) = (BTreeMap::new(), Vec::new());
         for (version, folder) in given {
@@ -43,7 +43,7 @@ impl Releases {
 }
 
 impl Releases {
-    /// The same, with snapshots that are written rather than compared with.
+    /// Sets whether snapshots are written instead of compared.
     pub(super) fn with_snapshots_updated(self, update_snapshots: bool) -> Self {
         Self { update_snapshots, ..self }
     }
@@ -75,15 +75,15 @@ impl scenario::Releases for Releases {
         if self.update_snapshots { snapshots::to_be_written(file, name) } else { snapshots::kept(file, name) }
     }
 
-    fn everywhere(&self) -> Vec<Release> {
+    fn common_releases(&self) -> Vec<Release> {
         self.payloads.values().cloned().collect()
     }
 }
 
-/// Reads `VERSION=DIR`.
+/// Parses `VERSION=DIR`.
 ///
 /// # Errors
-/// What was expected.
+/// The expected syntax.
 pub(super) fn argument(text: &str) -> Result<(Version, PathBuf), String> {
     let (version, folder) = text.split_once('=').ok_or("expected VERSION=DIR, such as 4.18.9=payload")?;
     let version = Version::parse(version)
@@ -94,10 +94,10 @@ pub(super) fn argument(text: &str) -> Result<(Version, PathBuf), String> {
     Ok((version, PathBuf::from(folder)))
 }
 
-/// The release of this version by the payload in a folder.
+/// Returns the release of this version from the payload in a folder.
 fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
     let known = Release::find(version).map_err(|error| vec![error.to_string()])?;
-    let payload = Payload::read(parts(folder)?, &known.image);
+    let payload = Payload::parse(parts(folder)?, &known.image);
     let named = |problem: String| {
         let problem_of_folder = problem.starts_with("expected ");
         let between = if problem_of_folder { ": " } else { "/" };
@@ -114,7 +114,7 @@ fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
     Release::with_payload(version, Arc::new(payload)).map_err(|error| vec![error.to_string()])
 }
 
-/// The files of a payload, by their paths below its folder.
+/// Returns the files of a payload, by their paths below its folder.
 fn parts(folder: &Path) -> Result<Vec<File>, Vec<String>> {
     let mut found = Vec::new();
     let mut problems = Vec::new();
@@ -128,7 +128,7 @@ fn parts(folder: &Path) -> Result<Vec<File>, Vec<String>> {
         for entry in entries.filter_map(Result::ok) {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = if below.is_empty() { name } else { format!("{below}/{name}") };
-            if is_part(&path) && !entry.path().is_dir() {
+            if is_payload_file(&path) && !entry.path().is_dir() {
                 match files::read(&entry.path()) {
                     Ok(text) => found.push((path, text)),
                     Err(error) => problems.push(error),

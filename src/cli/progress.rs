@@ -1,12 +1,11 @@
-//! A bar on the terminal while scenarios are played. Where there is no terminal nothing is drawn: the results are lines of
-//! their own.
+//! A progress bar on the terminal during a run. Without a terminal nothing is drawn.
 
 #[cfg(feature = "progress")]
 pub(super) struct Progress(indicatif::ProgressBar);
 
 #[cfg(feature = "progress")]
 impl Progress {
-    /// A bar for so many scenarios, on standard error.
+    /// Creates a bar for this many scenarios, on standard error.
     pub(super) fn of(count: usize) -> Self {
         let bar = indicatif::ProgressBar::new(count as u64);
         let style = indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {wide_msg}");
@@ -16,13 +15,12 @@ impl Progress {
         Self(bar)
     }
 
-    /// One more is done.
+    /// Advances the bar by one scenario.
     pub(super) fn done(&self, name: &str) {
         self.0.set_message(name.to_owned());
         self.0.inc(1);
     }
 
-    /// Takes the bar away.
     pub(super) fn end(&self) {
         self.0.finish_and_clear();
     }
@@ -33,14 +31,12 @@ pub(super) struct Progress;
 
 #[cfg(not(feature = "progress"))]
 impl Progress {
-    /// Nothing is drawn by this program.
+    /// Does nothing in a build without progress bars.
     pub(super) fn of(_: usize) -> Self {
         Self
     }
 
-    /// One more is done.
     pub(super) fn done(&self, _: &str) {}
 
-    /// Nothing is to be taken away.
     pub(super) fn end(&self) {}
 }

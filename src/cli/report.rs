@@ -1,34 +1,33 @@
-//! `windtunnel report`: a record file's timeline.
+//! `windtunnel report`: prints the timeline of a record file.
 
 use std::path::Path;
 
 use super::args::ReportArgs;
-use super::{Exit, files, html, say};
+use super::{Exit, files, html, print_output};
 use crate::record::Record;
 use crate::report::{ScenarioResult, draft, insights, summary, timeline};
 
 /// Prints the timeline, the final insights and the result of a record.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, String> {
     let record = read(&args.record)?;
-    let result = ScenarioResult::of(&record, "");
-    say(&story(&record, args.layout.width()));
-    say(&summary::scenario(&result));
+    let result = ScenarioResult::from_record(&record, "");
+    print_output(&story(&record, args.layout.width()));
+    print_output(&summary::scenario(&result));
     let told = std::iter::once((&result, Some(&record)));
     html::write(args.html.as_deref(), "windtunnel report", told, &[])?;
     Ok(if result.passed() { Exit::Passed } else { Exit::Failed })
 }
 
-/// Drafts a scenario of a record.
 pub(super) fn scenario_from(path: &Path, output: Option<&Path>) -> Result<Exit, String> {
     let text = draft::draft(&read(path)?).map_err(|why| format!("{}: {why}", path.display()))?;
     match output {
         Some(output) => files::write(output, &text)?,
-        None => say(&text),
+        None => print_output(&text),
     }
     Ok(Exit::Passed)
 }
 
-/// Whether a file is a record: it begins as one.
+/// Returns whether a file is a record, by its first bytes.
 pub(super) fn is_record(path: &Path) -> bool {
     use std::io::Read as _;
     let mut start = [0; BEGINNING.len()];
@@ -36,20 +35,20 @@ pub(super) fn is_record(path: &Path) -> bool {
     read.is_ok() && start == *BEGINNING
 }
 
-/// How every record begins.
+/// The first bytes of every record.
 const BEGINNING: &[u8; 14] = b"{\"windtunnel\":";
 
 /// Reads a record file.
 ///
 /// # Errors
-/// Why it is none, with its line.
+/// The reason why the file is not a record, with the line.
 pub(super) fn read(path: &Path) -> Result<Record, String> {
     let text = files::read(path)?;
     let at = |line| format!("{}:{line}", path.display());
     Record::parse(&text).map_err(|error| format!("{}: expected {}", at(error.line), error.expected))
 }
 
-/// The timeline and the final insights of a record.
+/// Returns the timeline and the final insights of a record.
 pub(super) fn story(record: &Record, width: usize) -> String {
     let mut text = timeline::render(record, width);
     let insights = insights::at_the_end(record);

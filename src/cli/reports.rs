@@ -1,23 +1,23 @@
-//! What is written about the results of `run` and `test`: the same reports of both.
+//! Writes the reports about the results of `run` and `test`, which are the same for both.
 
 use super::args::{Format, JunitPer, Reports};
-use super::{files, html, say};
+use super::{files, html, print_output};
 use crate::record::Record;
 use crate::report::{ScenarioResult, blame, json, junit, test_results};
 
-/// A result with the record of its run, where there is one.
-pub(super) type Told<'a> = (&'a ScenarioResult, Option<&'a Record>);
+/// A result with the record of its run, if there is one.
+pub(super) type RecordedResult<'a> = (&'a ScenarioResult, Option<&'a Record>);
 
-/// Writes all reports that are asked for; `command` is what was run, such as `windtunnel run`, `kind` what test results call
-/// such suites, and `options` what else plays a scenario again.
+/// Writes all requested reports. `command` is the command of the run, such as `windtunnel run`; `kind` is the
+/// type of the suite in test results; `options` are further options to rerun a scenario.
 ///
 /// # Errors
-/// All that cannot be written: one report does not wait for another.
+/// All files that cannot be written; an error does not prevent other reports.
 pub(super) fn write(
     reports: &Reports,
     command: &str,
     kind: &str,
-    told: &[Told<'_>],
+    told: &[RecordedResult<'_>],
     options: &[String],
 ) -> Result<(), String> {
     let results: Vec<ScenarioResult> = told.iter().map(|(result, _)| (*result).clone()).collect();
@@ -37,12 +37,12 @@ pub(super) fn write(
     write(reports.test_results.as_ref(), &|| Ok(test_results::render("windtunnel", kind, &results)));
     unwritten.extend(html::write(reports.html.as_deref(), command, told.iter().copied(), options).err());
     if reports.format == Format::Json {
-        say(&json::render(command, told));
+        print_output(&json::render(command, told));
     }
     if unwritten.is_empty() { Ok(()) } else { Err(unwritten.join("\n")) }
 }
 
-/// The files that [`write`] makes.
+/// Returns the files that [`write`] writes.
 #[cfg(feature = "watch")]
 pub(super) fn paths(reports: &Reports) -> Vec<std::path::PathBuf> {
     let files = [&reports.junit, &reports.junit_upgrade, &reports.test_results, &reports.html];

@@ -1,16 +1,16 @@
-//! `run --check-restarts`: a scenario again and again, each time with the death of another program.
+//! `run --check-restarts`: reruns a scenario with a crash of a component after each of its writes.
 
-use super::hint;
+use super::print_notice;
 use super::run::side_by_side;
 use crate::engine::restarts::{self, Restart};
 use crate::plan::Plan;
 
-/// So many differences are told.
+/// The maximum number of differences to report.
 const MOST: usize = 10;
 
-/// What differs at the end where a program died after one of its writes; `None`: nothing.
+/// Returns the differences of the final state after a crash; `None` if there are none.
 pub(super) fn check(plan: &Plan, seed: u64) -> Option<String> {
-    let undisturbed = match restarts::undisturbed(plan, seed) {
+    let undisturbed = match restarts::run_baseline(plan, seed) {
         Ok(undisturbed) => undisturbed,
         Err(error) => return Some(format!("the cluster could not be installed: {error}")),
     };
@@ -21,7 +21,7 @@ pub(super) fn check(plan: &Plan, seed: u64) -> Option<String> {
         found.map(|difference| format!("{restart}: {difference}"))
     });
     let differences: Vec<String> = differences.into_iter().flatten().collect();
-    hint(&format!("{}: {} restarts, {} of them with another end", plan.file, tried.len(), differences.len()));
+    print_notice(&format!("{}: {} restarts, {} of them with another end", plan.file, tried.len(), differences.len()));
     let more = differences.len().saturating_sub(MOST);
     let mut told: Vec<String> = differences.into_iter().take(MOST).collect();
     told.extend((more > 0).then(|| format!("and {more} more")));

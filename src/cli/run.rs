@@ -14,7 +14,7 @@ use super::report::story;
 use super::start_from::StartFrom;
 #[cfg(feature = "watch")]
 use super::watch;
-use super::{Exit, complain, files, html, look, reports, restarts, say, snapshots};
+use super::{Exit, print_errors, files, html, look, reports, restarts, print_output, snapshots};
 use crate::engine::{self, Failure, SessionError};
 use crate::plan::{Plan, PlannedStep, Snapshot};
 use crate::record::Record;
@@ -22,7 +22,7 @@ use crate::report::steps::Written;
 use crate::report::{ScenarioResult, summary};
 use crate::scenario;
 
-/// How much is printed about each scenario.
+/// The amount of output for each scenario.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     /// A line; the reasons of failures follow at the end.
@@ -34,7 +34,7 @@ enum Detail {
 }
 
 impl Detail {
-    /// The detail for a number of scenarios: one is shown with its timeline, several with a line each.
+    /// Returns the detail for this number of scenarios: one with its timeline, several with a line each.
     fn of(args: &RunArgs, scenarios: usize) -> Self {
         match scenarios {
             _ if args.verbose => Self::Timeline,
@@ -45,12 +45,12 @@ impl Detail {
     }
 }
 
-/// What one scenario came to.
 struct Played {
     result: ScenarioResult,
-    /// The record, if anybody asked for it: those of a whole suite take much room.
+    /// The record, if it is needed later: the records of a whole suite take a lot of memory.
     record: Option<Record>,
-    /// Of the record, and made where the scenario was played, for it takes a while; empty where there is none.
+    /// The hash of the record, computed by the thread that ran the scenario, because it takes a while; empty
+    /// without a record.
     hash: String,
     /// Its timeline, if it is to be printed.
     story: String,
@@ -59,41 +59,41 @@ struct Played {
 }
 
 impl Played {
-    /// What was not played, or not to its end.
+    /// Returns the result of a scenario that did not run to completion.
     fn without_record(result: ScenarioResult, wall: Duration) -> Self {
         let (hash, story) = (String::new(), String::new());
         Self { result, record: None, hash, story, snapshots: Vec::new(), wall }
     }
 }
 
-/// Plays what the arguments name, once or whenever it changes.
+/// Runs the scenarios that the arguments name, once or after each change.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
     #[cfg(feature = "watch")]
     if args.look.watch {
         let again = || {
             if let Err(message) = once(args) {
-                complain(&message);
+                print_errors(&message);
             }
         };
         let written = reports::paths(&args.reports);
         return watch::watch(&args.paths, &written, again).map(|()| Exit::Passed);
     }
     if args.look.until.is_some() {
-        return look::look(args, &read(args)?);
+        return look::run_until(args, &read(args)?);
     }
     once(args)
 }
 
-/// Reads the scenarios that are to be played.
+/// Reads the scenarios to run.
 ///
 /// # Errors
-/// All that is wrong with them.
+/// All problems of the scenarios.
 fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
     let sources = files::read_all(&args.paths, "yaml")?;
     let releases = Releases::read(&args.payload)?.with_snapshots_updated(args.update_snapshots);
     let (mut plans, mut problems) = (Vec::new(), Vec::new());
     for (file, text) in &sources {
-        match scenario::read_all(file, text, &releases) {
+        match scenario::parse_all(file, text, &releases) {
             Ok(found) => plans.extend(found),
             Err(found) => problems.push(found.to_string()),
         }
@@ -112,7 +112,7 @@ fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
         for plan in &mut plans {
             start.apply(plan);
         }
-        start.tell();
+        start.print_notices();
     }
     Ok(plans)
 }
@@ -150,7 +150,7 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     }
     let kept = played.iter().flat_map(|played| &played.snapshots);
     let told: Vec<_> = played.iter().map(|played| (&played.result, played.record.as_ref())).collect();
-    // What cannot be written must not hide how the run came out.
+    // A failure to write a file must not hide the result of the run.
     let mut unwritten = files::write_records(args.record.as_deref(), &told);
     unwritten.extend(snapshots::write(kept).err());
     let options = html::payload_options(&args.payload);
@@ -158,9 +158,9 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
     if for_people {
         if plans.len() > 1 {
-            say(&summary::recap(&results, "windtunnel run"));
+            print_output(&summary::recap(&results, "windtunnel run"));
         }
-        say(&summary::run(&results, wall));
+        print_output(&summary::run(&results, wall));
     }
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
@@ -169,7 +169,7 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     Ok(interrupt.exit().unwrap_or(if failed { Exit::Failed } else { Exit::Passed }))
 }
 
-/// Plays a scenario, unless none is to be begun any more; one that fails again, with other seeds.
+/// Runs a scenario, unless no further one may start; reruns a failed one with other seeds.
 fn play_unless(
     failed: &AtomicBool,
     interrupt: &Interrupt,
@@ -179,7 +179,7 @@ fn play_unless(
     detail: Detail,
 ) -> Played {
     let why = match args.selection.fail_fast && failed.load(Ordering::Relaxed) {
-        _ if interrupt.is_told() => Some(INTERRUPTED),
+        _ if interrupt.is_interrupted() => Some(INTERRUPTED),
         true => Some(FAILED_FAST),
         false => None,
     };
@@ -191,14 +191,14 @@ fn play_unless(
     let mut played = play(place, plan, args, args.seed, detail);
     if played.result.failed() {
         let seeds = (1..=args.selection.retry).map(|more| args.seed.wrapping_add(more));
-        let mut seeds = seeds.take_while(|_| !interrupt.is_told());
+        let mut seeds = seeds.take_while(|_| !interrupt.is_interrupted());
         played.result.passed_with = seeds.find(|seed| play(place, plan, args, *seed, detail).result.passed());
     }
     failed.fetch_or(played.result.failed(), Ordering::Relaxed);
     played
 }
 
-/// The steps of a plan as reports name them.
+/// Returns the steps of a plan for reports.
 fn written(plan: &Plan) -> Vec<Written> {
     let step = |planned: &PlannedStep| Written {
         keyword: String::new(),
@@ -209,14 +209,14 @@ fn written(plan: &Plan) -> Vec<Written> {
     plan.timeline.iter().map(step).collect()
 }
 
-/// Why a scenario was not begun.
+/// The reason of a scenario that did not start.
 pub(super) const FAILED_FAST: &str = "another scenario failed before, and --fail-fast was given";
 
 fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -> Played {
-    let (outcome, wall) = timed(|| engine::play_on(place.backend(), plan, seed));
+    let (outcome, wall) = timed(|| engine::run_plan_on(place.backend(), plan, seed));
     let outcome = match outcome {
         Ok(outcome) => outcome,
-        Err(SessionError::Unable(why)) => {
+        Err(SessionError::Unsupported(why)) => {
             let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, &why);
             return Played::without_record(result, wall);
         }
@@ -228,18 +228,18 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -
             return Played::without_record(result, wall);
         }
     };
-    let result = ScenarioResult::of(&outcome.record, &plan.file);
+    let result = ScenarioResult::from_record(&outcome.record, &plan.file);
     let mut result = result.of_scenario(Some(&outcome.record), &plan.tags, &written(plan));
-    if let Some(Failure { step, error: SessionError::Unable(why), .. }) = &outcome.failure {
+    if let Some(Failure { step, error: SessionError::Unsupported(why), .. }) = &outcome.failure {
         (result.skipped, result.failure) = (Some(format!("{step}: {why}")), None);
     } else {
         result.failed_at = outcome.failure.map(|failure| (failure.line, failure.column));
     }
-    let mut result = result.judged();
+    let mut result = result.judge_canary();
     if args.check_determinism {
-        // The third time it goes on from a copy of the second one's cluster.
+        // The third run starts from a copy of the second one's cluster.
         let difference =
-            ["second", "third"].iter().find_map(|time| match engine::play_on(place.backend(), plan, seed) {
+            ["second", "third"].iter().find_map(|time| match engine::run_plan_on(place.backend(), plan, seed) {
                 Ok(again) => first_difference(&outcome.record, &again.record),
                 Err(error) => Some(format!("the {time} time the cluster could not be installed: {error}")),
             });
@@ -257,7 +257,7 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -
     Played { result, record: is_kept.then_some(record), hash, story, snapshots, wall }
 }
 
-/// The first line in which two records differ.
+/// Returns the first line in which two records differ.
 fn first_difference(one: &Record, other: &Record) -> Option<String> {
     let (one, other) = (one.to_lines(), other.to_lines());
     if one == other {
@@ -272,25 +272,25 @@ fn first_difference(one: &Record, other: &Record) -> Option<String> {
 
 fn print(plan: &Plan, played: &Played, args: &RunArgs, detail: Detail) {
     if detail == Detail::Line {
-        /// So much of a record's hash tells records apart.
+        /// This many characters of a hash distinguish records.
         const DIGITS: usize = 12;
         let line = summary::line(&played.result);
         let record = played.hash.get(..DIGITS).map(|start| format!("  record {start}")).unwrap_or_default();
-        return say(&format!("{}{record}\n", line.trim_end()));
+        return print_output(&format!("{}{record}\n", line.trim_end()));
     }
     if detail == Detail::Timeline {
-        say(&format!("{}: {}\n\n", plan.file, plan.name));
-        say(&played.story);
+        print_output(&format!("{}: {}\n\n", plan.file, plan.name));
+        print_output(&played.story);
     }
-    say(&summary::scenario(&played.result));
+    print_output(&summary::scenario(&played.result));
     if !played.hash.is_empty() {
         let millis = played.wall.as_secs_f64() * 1000.0;
-        say(&format!("      seed {}, record {}, {millis:.0} ms\n", args.seed, played.hash));
+        print_output(&format!("      seed {}, record {}, {millis:.0} ms\n", args.seed, played.hash));
     }
-    say("\n");
+    print_output("\n");
 }
 
-/// Does the work for each item on all cores, but not for more than so many at a time; the results are in the order of the items.
+/// Processes the items on all cores, at most `at_a_time` at once; the results are in the order of the items.
 pub(super) fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     at_a_time: usize,
@@ -310,7 +310,7 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
                             done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
                         }
                         Err(panic) => {
-                            complain("a run panicked; this is a bug in windtunnel");
+                            print_errors("a run panicked; this is a bug in windtunnel");
                             resume_unwind(panic)
                         }
                     }
@@ -323,7 +323,7 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// How long something took on the wall.
+/// Returns the result with the wall time that it took.
 #[expect(clippy::disallowed_methods, reason = "the command line tells people how long they waited")]
 pub(super) fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
     let start = std::time::Instant::now();

@@ -1,18 +1,17 @@
-//! The signals that end a command which runs until it is told to end.
+//! The signals that end a command.
 
 #[cfg(unix)]
 use futures::future::{Either, select};
 
-/// SIGTERM or SIGINT.
 #[cfg(unix)]
 pub(super) struct Signal(tokio::signal::unix::Signal, tokio::signal::unix::Signal);
 
 #[cfg(unix)]
 impl Signal {
-    /// From now on, signals do not end the process by themselves.
+    /// Installs the handler: from now on, signals do not kill the process.
     ///
     /// # Errors
-    /// They cannot be received.
+    /// The handler cannot be installed.
     pub(super) fn new() -> Result<Self, String> {
         use tokio::signal::unix::{SignalKind, signal};
         let failed = |error| format!("signals cannot be received: {error}");
@@ -22,12 +21,12 @@ impl Signal {
         ))
     }
 
-    /// Waits for one; the exit code of a process that it ends, as shells tell it.
+    /// Waits for a signal; returns the exit code that shells use for it.
     pub(super) async fn received(mut self) -> i32 {
         self.next().await
     }
 
-    /// The same, for who waits for another afterwards.
+    /// As `received`, for a caller that waits for another one afterwards.
     pub(super) async fn next(&mut self) -> i32 {
         match select(std::pin::pin!(self.0.recv()), std::pin::pin!(self.1.recv())).await {
             Either::Left(_) => 143,
@@ -36,23 +35,22 @@ impl Signal {
     }
 }
 
-/// Ctrl-C.
 #[cfg(not(unix))]
 pub(super) struct Signal;
 
 #[cfg(not(unix))]
 impl Signal {
-    /// There is nothing to prepare.
+    /// Does nothing on this platform.
     pub(super) fn new() -> Result<Self, String> {
         Ok(Self)
     }
 
-    /// Waits for it; the exit code of a process that it ends.
+    /// Waits for Ctrl-C; returns the exit code that shells use for it.
     pub(super) async fn received(mut self) -> i32 {
         self.next().await
     }
 
-    /// The same, for who waits for another afterwards.
+    /// As `received`, for a caller that waits for another one afterwards.
     pub(super) async fn next(&mut self) -> i32 {
         let _ = tokio::signal::ctrl_c().await;
         130

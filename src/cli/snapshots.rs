@@ -1,14 +1,14 @@
-//! Files beside scenarios and features that statuses are compared with, or kept in.
+//! Files next to scenarios and features with expected statuses.
 
 use std::path::Path;
 
 use super::files;
 use crate::plan::Snapshot;
 
-/// The file that `file` names, to be compared with.
+/// Returns the file `name`, relative to `file`, to compare with.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub(super) fn kept(file: &str, name: &str) -> Result<Snapshot, String> {
     let snapshot = to_be_written(file, name)?;
     let text = files::read(Path::new(&snapshot.path))
@@ -16,10 +16,10 @@ pub(super) fn kept(file: &str, name: &str) -> Result<Snapshot, String> {
     Ok(Snapshot { text: Some(text), ..snapshot })
 }
 
-/// The file that `file` names, to be written.
+/// Returns the file `name`, relative to `file`, to write.
 ///
 /// # Errors
-/// It is a folder.
+/// The path is a folder.
 pub(super) fn to_be_written(file: &str, name: &str) -> Result<Snapshot, String> {
     let path = Path::new(file).parent().unwrap_or(Path::new("")).join(name);
     let path_text = path.display().to_string();
@@ -29,10 +29,10 @@ pub(super) fn to_be_written(file: &str, name: &str) -> Result<Snapshot, String> 
     Ok(Snapshot { path: path_text, text: None })
 }
 
-/// Writes texts into their files.
+/// Writes texts to their files.
 ///
 /// # Errors
-/// All that cannot be written.
+/// All files that cannot be written.
 pub(super) fn write<'a>(snapshots: impl IntoIterator<Item = &'a Snapshot>) -> Result<(), String> {
     let written = snapshots.into_iter().filter_map(|Snapshot { path, text }| {
         let text = text.as_deref()?;

@@ -1,23 +1,22 @@
-//! `windtunnel steps`: the sentences that features may say.
+//! `windtunnel steps`: lists the Gherkin steps.
 
 use std::fmt::Write as _;
 
 use super::args::StepsArgs;
-use super::{Exit, say};
+use super::{Exit, print_output};
 use crate::steps::catalogue::{self, Found, StepDoc};
 
-/// Lists the steps, or tells which one a sentence is.
+/// Lists the steps, or finds the one that matches a text.
 pub(super) fn steps(args: &StepsArgs) -> Exit {
     if let Some(sentence) = &args.sentence {
-        let (text, exit) = told(sentence);
-        say(&text);
+        let (text, exit) = describe_match(sentence);
+        print_output(&text);
         return exit;
     }
-    say(&if args.markdown { catalogue::markdown() } else { list() });
+    print_output(&if args.markdown { catalogue::markdown() } else { list() });
     Exit::Passed
 }
 
-/// All steps by topic, an example each.
 fn list() -> String {
     let mut text = String::new();
     for topic in catalogue::topics() {
@@ -32,8 +31,8 @@ fn list() -> String {
     text
 }
 
-/// Which step a sentence is.
-fn told(sentence: &str) -> (String, Exit) {
+/// Returns the description of the step that matches a text.
+fn describe_match(sentence: &str) -> (String, Exit) {
     match catalogue::find(sentence) {
         Found::Step(step, values) => (explained(step, &values), Exit::Passed),
         Found::Like(like) if like.is_empty() => (

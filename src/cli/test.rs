@@ -1,28 +1,27 @@
-//! `windtunnel test`: plays Gherkin features.
+//! `windtunnel test`: runs Gherkin features.
 
 use super::args::{Format, TestArgs};
 use super::backend::{self, Place};
 use super::interrupt::{INTERRUPTED, Interrupt};
 use super::progress::Progress;
 use super::run::FAILED_FAST;
-use super::{Exit, files, reports, say, snapshots};
+use super::{Exit, files, reports, print_output, snapshots};
 use crate::record::Record;
 use crate::report::steps::Written;
 use crate::report::{ScenarioResult, cucumber_json, summary};
 use crate::scenario::is_id;
-use crate::steps::{self, Beside, Playing, Suite};
+use crate::steps::{self, FeatureFiles, Playing, Suite};
 
-/// Plays the features that the arguments name.
 pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "feature")?;
     let snapshot = if args.update_snapshots { snapshots::to_be_written } else { snapshots::kept };
-    let beside = Beside { folder: files::read_beside, text: files::text_beside, snapshot };
-    let mut suite = Suite::read_with(&sources, beside).map_err(|problems| problems.to_string())?;
+    let beside = FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot };
+    let mut suite = Suite::parse_with_files(&sources, beside).map_err(|problems| problems.to_string())?;
     suite.retain(|number, _| args.selection.has(number));
     let interrupt = Interrupt::listen();
     let (played, wall) = super::run::timed(|| play_all(&suite, args, &interrupt));
     let (played, results): (Vec<_>, Vec<ScenarioResult>) = played?.into_iter().unzip();
-    // A part may be empty where there are more parts than scenarios.
+    // A shard may be empty if there are more shards than scenarios.
     if results.is_empty() && args.selection.shard.is_none() {
         return Err(match &args.selection.tags {
             Some(tags) => format!("--tags: no scenario has tags that fit `{}`", tags.text),
@@ -31,7 +30,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     }
     let for_people = args.reports.format == Format::Text;
     if for_people {
-        tell(&results);
+        print_results(&results);
     }
     let kept = snapshots::write(played.iter().flat_map(|played| &played.snapshots));
     let told: Vec<(&ScenarioResult, Option<&Record>)> =
@@ -43,9 +42,9 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     unwritten.extend([kept, reports, cucumber].into_iter().filter_map(Result::err));
     if for_people {
         if results.len() > 1 {
-            say(&summary::recap(&results, "windtunnel test"));
+            print_output(&summary::recap(&results, "windtunnel test"));
         }
-        say(&summary::run(&results, wall));
+        print_output(&summary::run(&results, wall));
     }
     if !unwritten.is_empty() {
         return Err(unwritten.join("\n"));
@@ -54,20 +53,20 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     Ok(interrupt.exit().unwrap_or(if failed { Exit::Failed } else { Exit::Passed }))
 }
 
-fn tell(results: &[ScenarioResult]) {
+fn print_results(results: &[ScenarioResult]) {
     let mut feature = None;
     for result in results {
         if feature != Some((&result.file, &result.feature)) {
             feature = Some((&result.file, &result.feature));
-            say(&format!("{}: {}\n", result.file, result.feature));
+            print_output(&format!("{}: {}\n", result.file, result.feature));
         }
-        say(&if results.len() > 1 { summary::line(result) } else { summary::scenario(result) });
+        print_output(&if results.len() > 1 { summary::line(result) } else { summary::scenario(result) });
     }
 }
 
 type Played = (steps::ScenarioResult, ScenarioResult);
 
-/// Plays a suite, and what failed again with other seeds.
+/// Runs a suite, and reruns failed scenarios with other seeds.
 fn play_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec<Played>, String> {
     let place = backend::make(&args.place, interrupt)?;
     let playing = |suite, seed| play(suite, &place, args, seed, interrupt);
@@ -76,7 +75,7 @@ fn play_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec
         let seed = args.seed.wrapping_add(more);
         let failing: Vec<_> =
             played.iter().filter(|(_, result)| result.failed()).map(|(told, _)| told.place()).collect();
-        if failing.is_empty() || interrupt.is_told() {
+        if failing.is_empty() || interrupt.is_interrupted() {
             break;
         }
         let mut again = suite.clone();
@@ -118,28 +117,28 @@ fn play(
         stop: interrupt.flag(),
     };
     let take = move |mut played: steps::ScenarioResult| {
-        let why = if interrupted.is_told() { INTERRUPTED } else { FAILED_FAST };
+        let why = if interrupted.is_interrupted() { INTERRUPTED } else { FAILED_FAST };
         let result = result(&played, seed, why);
         if played.begun {
             told.done(&played.name);
         }
-        // Those of a whole suite take much room.
+        // The records of a whole suite take a lot of memory.
         played.record = played.record.filter(|_| keeps_records);
         (played, result)
     };
-    let played = runtime.block_on(suite.run_giving(playing, take));
+    let played = runtime.block_on(suite.run_each(playing, take));
     done.end();
     Ok(played)
 }
 
-/// `why` tells of a scenario that was not begun why that is so.
+/// Converts a result; `why` is the reason if the scenario did not start.
 fn result(played: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioResult {
     let ids: Vec<String> = played.ids.iter().filter(|id| is_id(id)).cloned().collect();
     let record = played.record.as_deref();
     let mut result = if played.begun {
         record.map_or_else(
             || ScenarioResult::unplayed(&played.name, &played.file, &[], seed),
-            |record| ScenarioResult::of(record, &played.file),
+            |record| ScenarioResult::from_record(record, &played.file),
         )
     } else {
         ScenarioResult::skipped(&played.name, &played.file, &[], seed, why)
@@ -152,7 +151,7 @@ fn result(played: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioResul
     result.skipped = played.skipped.clone().or(result.skipped);
     result.failed_at = played.failed_at.or_else(|| played.failure.as_ref().map(|_| (played.line, 1)));
     let written: Vec<Written> = played.steps.iter().map(written).collect();
-    result.of_scenario(record, &played.tags, &written).judged()
+    result.of_scenario(record, &played.tags, &written).judge_canary()
 }
 
 fn written(step: &steps::SaidStep) -> Written {

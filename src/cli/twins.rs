@@ -1,35 +1,36 @@
-//! `windtunnel twins`: a scenario as two, for runs in which others update the cluster between them.
+//! `windtunnel twins`: splits a scenario into a pre-upgrade and a post-upgrade one, for environments where
+//! something else updates the cluster between the two runs.
 
 use std::path::Path;
 
 use super::args::TwinsArgs;
 use super::payload::Releases;
-use super::{Exit, files, say};
+use super::{Exit, files, print_output};
 use crate::scenario::twins;
 use crate::steps::twins as of_feature;
 
-/// Prints the twins, or writes them.
+/// Prints the two scenarios, or writes them to files.
 pub(super) fn twins(args: &TwinsArgs) -> Result<Exit, String> {
     let stem = args.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let twins = made(&args.path, &stem)?;
     let Some(out) = &args.out else {
         let texts: Vec<String> = twins.into_iter().map(|(name, text)| format!("# {name}\n{text}")).collect();
-        say(&texts.join("\n"));
+        print_output(&texts.join("\n"));
         return Ok(Exit::Passed);
     };
     for (name, text) in twins {
         let path = Path::new(out).join(name);
         files::write(&path, &text)?;
-        say(&format!("{}\n", path.display()));
+        print_output(&format!("{}\n", path.display()));
     }
     Ok(Exit::Passed)
 }
 
-/// The names of the twins' files, and their texts; each row of a table of parameters has twins of its own.
+/// Returns file names and texts of the scenarios; each row of a table of parameters has two of its own.
 fn made(path: &Path, stem: &str) -> Result<Vec<(String, String)>, String> {
     let (file, text) = (path.display().to_string(), files::read(path)?);
     if file.ends_with(".feature") {
-        let of_feature::Twins { prepare, check } = of_feature::twins(&file, &text)?;
+        let of_feature::SplitFeature { prepare, check } = of_feature::twins(&file, &text)?;
         return Ok(vec![
             (format!("{stem}-prepare.feature"), prepare),
             (format!("{stem}-check.feature"), check),

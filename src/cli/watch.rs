@@ -1,4 +1,4 @@
-//! `run --watch`: plays again whenever a file changes.
+//! `run --watch`: runs again after each change of a file.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use notify::{EventKind, RecursiveMode, Watcher as _};
 
-use super::hint;
+use super::print_notice;
 
-/// How long a change waits for others: editors write a file in several steps.
+/// The time to collect further changes: editors write a file in several steps.
 const SETTLES_AFTER: Duration = Duration::from_millis(200);
 
-/// Does the work, and again after each change of what lies at or below the paths, until the process is ended. Files that the
-/// work itself writes, `written`, are no change.
+/// Does the work, and repeats it after each change at or below the paths, until the process ends. Changes of
+/// `written`, the files that the work itself writes, are ignored.
 ///
 /// # Errors
 /// The paths cannot be watched.
@@ -22,7 +22,7 @@ pub(super) fn watch(paths: &[PathBuf], written: &[PathBuf], mut work: impl FnMut
     let (tell, told) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let Ok(event) = event else { return };
-        // What reads files changes nothing.
+        // Reading a file is not a change.
         if matches!(event.kind, EventKind::Access(_)) {
             return;
         }
@@ -32,7 +32,7 @@ pub(super) fn watch(paths: &[PathBuf], written: &[PathBuf], mut work: impl FnMut
     })
     .map_err(|error| format!("--watch: {error}"))?;
     for path in paths {
-        // Editors put another file in the place of the old one: the folder sees that.
+        // Editors replace files, which only a watch of the folder detects.
         let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let failed = |error| format!("--watch: {}: {error}", folder.display());
@@ -40,15 +40,16 @@ pub(super) fn watch(paths: &[PathBuf], written: &[PathBuf], mut work: impl FnMut
     }
     loop {
         work();
-        hint("watching for changes; Ctrl-C ends it");
+        print_notice("watching for changes; Ctrl-C ends it");
         let Ok(changed) = told.recv() else { return Ok(()) };
         while told.recv_timeout(SETTLES_AFTER).is_ok() {}
         let name = changed.file_name().unwrap_or_default().to_string_lossy();
-        hint(&format!("\n{name} changed"));
+        print_notice(&format!("\n{name} changed"));
     }
 }
 
-/// Whether a file is one that people write: neither a report of a run nor a draft of one, nor what editors keep for themselves.
+/// Returns whether a path is an input: neither a report of a run nor its draft, nor a temporary file of an
+/// editor.
 fn is_input(path: &Path, written: &[OsString]) -> bool {
     let Some(name) = path.file_name() else { return false };
     let text = name.to_string_lossy();
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_and_what_editors_keep_are_no_change() {
+    fn ignores_reports_and_temporary_files_of_editors() {
         let written = [OsString::from("results.xml")];
         for (path, input) in [
             ("scenarios/a.yaml", true),

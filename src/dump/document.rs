@@ -6,7 +6,6 @@ use windtunnel_core::yaml;
 
 use super::alerts;
 
-/// The content of a file.
 #[derive(Debug)]
 pub(super) enum Content {
     /// All objects; empty for a file without any.
@@ -19,7 +18,7 @@ pub(super) enum Content {
 ///
 /// # Errors
 /// The file is neither: `path:line:column: why`.
-pub(super) fn read(path: &str, text: &str) -> Result<Content, String> {
+pub(super) fn parse(path: &str, text: &str) -> Result<Content, String> {
     let is_answer = alerts::is_answer(path);
     let documents = if text.trim_start().starts_with('{') {
         serde_json::from_str(text).map(|value| vec![value]).map_err(|error| {

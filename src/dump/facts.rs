@@ -4,7 +4,7 @@ use semver::Version;
 use serde_json::Value;
 use windtunnel_core::Object;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, FEATURE_GATES, NODES};
-use windtunnel_openshift::manifests::Line;
+use windtunnel_openshift::manifests::MajorMinor;
 
 use super::layout::is_of;
 
@@ -45,7 +45,7 @@ impl Facts {
     }
 
     /// Returns major and minor of the desired release.
-    pub fn line(&self) -> Option<Line> {
+    pub fn line(&self) -> Option<MajorMinor> {
         self.desired.as_ref().map(|version| (version.major, version.minor))
     }
 }

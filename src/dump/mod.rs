@@ -38,10 +38,8 @@ pub struct Dump {
     pub alerts: Option<String>,
 }
 
-/// Group, kind, namespace and name.
 type Identity = (String, String, String, String);
 
-/// An object and its file.
 #[derive(Debug, Clone)]
 struct Found {
     object: Object,
@@ -54,7 +52,7 @@ impl Dump {
     ///
     /// # Errors
     /// A line for each invalid file (`path:line:column: why`), and for objects of two clusters.
-    pub fn read(
+    pub fn parse(
         sources: impl IntoIterator<Item = Source>,
         wanted: &[&Resource],
     ) -> Result<Self, Vec<String>> {
@@ -78,7 +76,7 @@ impl Dump {
     ) -> (Self, Vec<String>, Vec<String>) {
         let (mut dump, mut problems, mut strangers) = (Self::default(), Vec::new(), Vec::new());
         for Source { path, text } in sources {
-            match document::read(&path, &text) {
+            match document::parse(&path, &text) {
                 Err(problem) => problems.push(problem),
                 // In the order of names, the answer about alerts precedes the one about rules.
                 Ok(document::Content::Alerts(body)) => {
@@ -120,7 +118,7 @@ impl Dump {
             Age::Older => {}
             Age::Newer => *old = new,
             Age::Stranger => {
-                let (old, object) = (&old.path, told(&new.object));
+                let (old, object) = (&old.path, object_name(&new.object));
                 return Err(format!(
                     "{path}: {object} is of another cluster than the one in {old}; expected the files of one cluster"
                 ));
@@ -138,9 +136,9 @@ fn identity(object: &Object) -> Identity {
 }
 
 /// Returns the name of an object in messages.
-fn told(object: &Object) -> String {
+fn object_name(object: &Object) -> String {
     let (api_version, kind) = (object.text("/apiVersion"), object.text("/kind"));
-    match resources::of_group(api_version, kind) {
+    match resources::find(api_version, kind) {
         Some(resource) => resource.key(object.namespace(), object.name()).to_string(),
         None => format!("{kind} {}", object.name()),
     }

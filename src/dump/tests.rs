@@ -8,7 +8,7 @@ const WANTED: &[&Resource] = &[&CLUSTER_OPERATORS, &CLUSTER_VERSIONS, &DEPLOYMEN
 
 fn read(files: &[(&str, &str)]) -> Result<Dump, Vec<String>> {
     let source = |(path, text): &(&str, &str)| Source { path: (*path).to_owned(), text: (*text).to_owned() };
-    Dump::read(files.iter().map(source), WANTED)
+    Dump::parse(files.iter().map(source), WANTED)
 }
 
 fn check(files: &[(&str, &str)], resource: &Resource, expected: &[&str]) {

@@ -1,4 +1,4 @@
-//! What an administrator does, as the requests that `oc` and `kubectl` would make.
+//! Administrator actions as the requests that `oc` and `kubectl` make.
 
 use serde_json::{Value, json};
 use windtunnel_core::resources;
@@ -12,8 +12,8 @@ use super::runtime::Simulation;
 use crate::plan::{Action, Target};
 use crate::record::ADMINISTRATOR;
 
-/// Makes the request that the action stands for. Components notice it when the simulation settles.
-pub(super) fn act(simulation: &mut Simulation, action: &Action) -> Result<(), SessionError> {
+/// Makes the request for an action. Components react when the simulation settles.
+pub(super) fn perform_action(simulation: &mut Simulation, action: &Action) -> Result<(), SessionError> {
     let write = match action {
         Action::Update { to, force } => request_update(simulation, to, *force)?,
         Action::ClearUpdate => cluster_version_patch(json!({ "spec": { "desiredUpdate": null } })),
@@ -48,8 +48,8 @@ fn cluster_version_patch(patch: Value) -> Write {
     Write::merge_patch(&CLUSTER_VERSIONS, "", "version", patch)
 }
 
-/// `spec.desiredUpdate` as `oc adm upgrade` writes it: with the image of a version, and with only the image of an
-/// image.
+/// Returns the patch of `spec.desiredUpdate` as `oc adm upgrade` writes it. A target version sets `version`
+/// and `image`, a target image only `image`.
 fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<Write, SessionError> {
     let (version, image) = match to {
         Target::Image(image) => (Value::Null, image.clone()),
@@ -68,9 +68,9 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
     ))
 }
 
-/// Creates an object, or merges it into the one that is there.
+/// Creates an object, or merges it into the existing one.
 fn apply(simulation: &Simulation, object: &Value) -> Result<Write, SessionError> {
-    let resource = resources::of(object).ok_or_else(|| {
+    let resource = resources::find_for_object(object).ok_or_else(|| {
         let kind = object["kind"].as_str().unwrap_or_default();
         let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
         SessionError::UnknownKind { kind: kind.to_owned(), hint }

@@ -1,80 +1,80 @@
-//! Why a run cannot go on.
+//! Errors that end a run.
 
 use windtunnel_core::{Refusal, Write};
 
 use crate::backends::BackendError;
 
-/// Why a command to a session failed.
+/// An error of a command to a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    /// The API server refused what an administrator or the installer asked for.
+    /// The API server rejected a request of an administrator or the installer.
     #[error("the API server refused to {what}: {message}")]
     Refused {
-        /// What was asked, such as `patch clusterversions.config.openshift.io/version`.
+        /// The request, such as `patch clusterversions.config.openshift.io/version`.
         what: String,
-        /// The refusal.
+        /// The message of the rejection.
         message: String,
-        /// Whether the same request may get through later: the API server is in trouble, or somebody else was faster.
-        may_pass: bool,
-        /// Line and column of the object that the scenario begins with, when it is one.
+        /// Whether the same request may succeed later: the API server has trouble, or there was a conflict.
+        is_retryable: bool,
+        /// Line and column of the rejected object, if the scenario's cluster defines it.
         place: Option<(usize, usize)>,
     },
-    /// There is no such release in this run.
+    /// This run has no such release.
     #[error("no release {version} exists in this run; it has {known}")]
     NoRelease {
-        /// What was asked for.
+        /// The requested version.
         version: String,
-        /// What there is.
+        /// The versions of this run.
         known: String,
     },
-    /// An object is of a kind that no simulated cluster has.
+    /// No simulated cluster has objects of this kind.
     #[error("objects of kind `{kind}` are not known{hint}")]
     UnknownKind {
         /// The kind.
         kind: String,
-        /// The nearest one, as `; did you mean ...`.
+        /// The nearest kind, as `; did you mean ...`.
         hint: String,
     },
-    /// The cluster has no such operator or node.
+    /// The cluster has no object or process of this name.
     #[error("the cluster has no {kind} `{name}`{hint}")]
     NotThere {
         /// Its kind.
         kind: String,
         /// The name.
         name: String,
-        /// The nearest one, as `; did you mean ...`.
+        /// The nearest name, as `; did you mean ...`.
         hint: String,
     },
-    /// An invariant does not hold.
+    /// An invariant is broken.
     #[error("{0}")]
-    Broken(String),
-    /// There is no cluster.
+    InvariantBroken(String),
+    /// The backend provided no cluster.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// There is a cluster no longer.
+    /// The cluster was lost during the run.
     #[error("{0}")]
-    Lost(String),
+    ClusterLost(String),
     /// The cluster cannot do what a step asks for.
     #[error("{0}")]
-    Unable(String),
-    /// A step would do nothing in a cluster that is as this one.
+    Unsupported(String),
+    /// A step would have no effect in the current cluster.
     #[error("{0}")]
-    Pointless(String),
+    NoEffect(String),
     /// An expectation does not hold.
     #[error("{0}")]
-    Unmet(String),
+    ExpectationFailed(String),
     /// Controllers keep making requests although hardly any time passes.
     #[error(
         "controllers made {requests} requests within one second of cluster time: one of them runs in a hot loop"
     )]
     HotLoop {
-        /// How many.
+        /// The number of requests.
         requests: u64,
     },
-    /// The moment came at which the session was to stop.
+    /// The run reached the time at which the session was to stop.
     #[error("the run was to stop here")]
     Halted,
-    /// The session's thread or runtime is gone, or could not be made.
+    /// The session's thread or runtime is gone, or could not be created.
     #[error("the session ended unexpectedly")]
     Ended,
     /// Actors keep taking turns although no time passes.
@@ -82,44 +82,44 @@ pub enum SessionError {
         "{steps} steps were taken without time passing, the next would be {actor}'s: no progress is made"
     )]
     NoProgress {
-        /// The one that was next.
+        /// The actor whose turn was next.
         actor: String,
-        /// How many.
+        /// The number of turns.
         steps: u32,
     },
 }
 
 impl SessionError {
-    /// The API server refused a write of an administrator or the installer.
+    /// Creates the error for a rejected write of an administrator or the installer.
     pub(super) fn refused(write: &Write, refusal: Refusal) -> Self {
         Self::Refused {
             what: format!("{} {}", write.verb(), write.key()),
-            may_pass: matches!(refusal.code, 429 | 500..) || refusal.reason == "Conflict",
+            is_retryable: matches!(refusal.code, 429 | 500..) || refusal.reason == "Conflict",
             message: refusal.message,
             place: None,
         }
     }
 
-    /// Whether the same request may get through later.
-    pub(super) fn may_pass(&self) -> bool {
-        matches!(self, Self::Refused { may_pass: true, .. })
+    /// Whether the same request may succeed later.
+    pub(super) fn is_retryable(&self) -> bool {
+        matches!(self, Self::Refused { is_retryable: true, .. })
     }
 
-    /// With what may be shown of its texts.
-    pub(super) fn hidden(mut self, hide: impl Fn(&str) -> String) -> Self {
+    /// Applies `hide` to the texts of the error.
+    pub(super) fn redact_with(mut self, hide: impl Fn(&str) -> String) -> Self {
         match &mut self {
             Self::Refused { message: text, .. }
-            | Self::Broken(text)
-            | Self::Lost(text)
-            | Self::Unable(text)
-            | Self::Pointless(text)
-            | Self::Unmet(text) => *text = hide(text),
+            | Self::InvariantBroken(text)
+            | Self::ClusterLost(text)
+            | Self::Unsupported(text)
+            | Self::NoEffect(text)
+            | Self::ExpectationFailed(text) => *text = hide(text),
             _ => {}
         }
         self
     }
 
-    /// With the place in the scenario's file of what was refused.
+    /// Adds the place of the rejected object in the scenario file.
     pub(super) fn at(mut self, found: Option<(usize, usize)>) -> Self {
         if let Self::Refused { place, .. } = &mut self {
             *place = found;
@@ -127,7 +127,7 @@ impl SessionError {
         self
     }
 
-    /// Line and column, from 1, in the scenario's file of what was refused, where one object of it was.
+    /// Line and column, from 1, of the rejected object in the scenario file, if the scenario defines it.
     pub fn place(&self) -> Option<(usize, usize)> {
         match self {
             Self::Refused { place, .. } => *place,

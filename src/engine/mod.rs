@@ -1,4 +1,4 @@
-//! The run: virtual time, the actors and their turns, what an administrator does, what must hold.
+//! The engine: runs a cluster in virtual time, performs administrator actions and checks expectations.
 //!
 //! ```text
 //! plan --> play --> Session --> Simulation --writes--> door --> API server
@@ -21,7 +21,7 @@ mod session;
 mod start;
 
 pub use error::SessionError;
-pub use play::{Failure, Outcome, play, play_in, play_on};
+pub use play::{Failure, Outcome, run_plan, play_in, run_plan_on};
 pub use runtime::Pending;
 pub use session::Session;
 pub use start::EPOCH;

@@ -1,22 +1,22 @@
-//! Plays a plan from its first step to its last.
+//! Runs a plan from its first step to its last.
 
 use jiff::SignedDuration;
 
 use super::error::SessionError;
 use super::session::Session;
 use crate::backends::Backend;
-use crate::backends::in_process::Here;
+use crate::backends::in_process::InProcessBackend;
 use crate::plan::{Plan, PlannedStep, Snapshot};
 use crate::record::Record;
 
-/// How a played plan came out.
+/// The outcome of a run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// All that happened.
+    /// The history of the run.
     pub record: Record,
-    /// Why it failed, with the place of the step in the scenario's file; `None`: it passed.
+    /// The failed step with its place in the scenario file; `None` if the run passed.
     pub failure: Option<Failure>,
-    /// Texts to be kept, with their files.
+    /// Snapshot texts to keep, with their files.
     pub snapshots: Vec<Snapshot>,
     /// Virtual time that the run covered.
     pub virtual_time: SignedDuration,
@@ -25,29 +25,29 @@ pub struct Outcome {
 /// The step that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Line in the scenario's file; 0 when the cluster could not be set up.
+    /// Line in the scenario file; 0 if the cluster could not be set up.
     pub line: usize,
-    /// Column in the scenario's file.
+    /// Column in the scenario file.
     pub column: usize,
     /// The step in one line.
     pub step: String,
-    /// What went wrong.
+    /// The error.
     pub error: SessionError,
 }
 
-/// Plays a plan with a seed. Steps after a failed one are not played.
+/// Runs a plan in process with a seed. A failed step ends the run.
 ///
 /// # Errors
-/// Only when the cluster could not be set up.
-pub fn play(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
-    play_on(&Here, plan, seed)
+/// The cluster could not be set up.
+pub fn run_plan(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
+    run_plan_on(&InProcessBackend, plan, seed)
 }
 
-/// The same in another place.
+/// Runs a plan on a backend.
 ///
 /// # Errors
 /// As [`play`].
-pub fn play_on(backend: &dyn Backend, plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
+pub fn run_plan_on(backend: &dyn Backend, plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
     let mut session = Session::start_on(backend, &plan.cluster, &plan.name, &plan.ids, seed)?;
     let failure = play_in(&mut session, plan);
     let virtual_time = session.elapsed();
@@ -55,12 +55,12 @@ pub fn play_on(backend: &dyn Backend, plan: &Plan, seed: u64) -> Result<Outcome,
     Ok(Outcome { record: session.into_record(), failure, snapshots, virtual_time })
 }
 
-/// Plays the timeline of a plan in a session that has its cluster, up to the moment at which the session is to stop.
+/// Runs the timeline of a plan in a session whose cluster is ready, at most until the session's halt.
 pub fn play_in(session: &mut Session, plan: &Plan) -> Option<Failure> {
     let mut failure = None;
     for planned in &plan.timeline {
         session.begin_step(&planned.text);
-        let outcome = session.play(&planned.step);
+        let outcome = session.run_step(&planned.step);
         if outcome == Err(SessionError::Halted) {
             break;
         }

@@ -1,4 +1,4 @@
-//! Steps of a session that keep something for later ones, and steps that are played until they pass.
+//! Steps that keep values for later steps, and steps that are retried until they pass.
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
@@ -10,30 +10,31 @@ use super::session::Session;
 use crate::plan::{Keep, PlannedStep, Retry};
 use crate::record::Event;
 
-/// How long steps that are played again wait at least, and at most while nothing is written.
+/// The shortest pause between two attempts, and the longest one while nothing is written.
 const RETRY_AT_MOST_EVERY: SignedDuration = SignedDuration::from_secs(1);
 const RETRY_EVERY: SignedDuration = SignedDuration::from_secs(30);
 
 impl Session {
-    /// Keeps something for later steps.
+    /// Keeps a value for later steps.
     ///
     /// # Errors
-    /// [`SessionError::Unmet`]: there is nothing like this to be kept.
+    /// [`SessionError::Unmet`]: there is no such object, or no command was run.
     pub fn keep(&mut self, keep: &Keep) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             simulation.settle()?;
-            let text = captures::value(simulation, &keep.what).map_err(SessionError::Unmet)?;
+            let text = captures::value(simulation, &keep.what).map_err(SessionError::ExpectationFailed)?;
             simulation.kept.insert(keep.name.clone(), text);
             Ok(())
         })
     }
 
-    /// Plays steps again and again until all of them pass: whenever something was written meanwhile, at most once a second
-    /// and at least every half a minute.
+    /// Retries steps until all of them pass: after each write, but at most once a second, and at least every
+    /// 30 seconds.
     ///
     /// # Errors
-    /// What failed the last time, when the time is over.
+    /// The failure of the last attempt, once the time is over. Errors other than [`SessionError::Unmet`] end
+    /// the retries at once.
     pub fn retry(&mut self, retry: &Retry) -> Result<(), SessionError> {
         let deadline = after(self.now(), retry.within);
         loop {
@@ -46,20 +47,20 @@ impl Session {
                 }
             }
             let Some((text, error)) = failed else { return Ok(()) };
-            let SessionError::Unmet(why) = error else { return Err(error) };
+            let SessionError::ExpectationFailed(why) = error else { return Err(error) };
             if self.now() >= deadline {
-                return Err(SessionError::Unmet(format!("{text}: {why}")));
+                return Err(SessionError::ExpectationFailed(format!("{text}: {why}")));
             }
-            // What commands printed in vain tells nothing.
+            // The output of failed attempts would only clutter the record.
             let attempt = self.simulation.record.entries.split_off(begun);
             let told = attempt.into_iter().filter(|entry| !matches!(entry.event, Event::Command { .. }));
             self.simulation.record.entries.extend(told);
-            self.await_news(deadline)?;
+            self.wait_for_write(deadline)?;
         }
     }
 
     /// Lets time pass until something is written.
-    fn await_news(&mut self, deadline: Time) -> Result<(), SessionError> {
+    fn wait_for_write(&mut self, deadline: Time) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             let (now, seen) = (simulation.now(), simulation.record.entries.len());

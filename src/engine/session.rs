@@ -1,5 +1,5 @@
-//! A session: one simulated cluster on its own paused runtime, driven by commands. Between two commands time stands
-//! still.
+//! A session: one simulated cluster on its own paused runtime, driven by commands. Time stands still between
+//! two commands.
 
 use jiff::SignedDuration;
 use windtunnel_controllers::Actor;
@@ -11,7 +11,7 @@ use super::error::SessionError;
 use super::expectations::{captures, status};
 use super::runtime::{Pending, Simulation};
 use super::{act, command, expectations};
-use crate::plan::{Action, Attempt, Expectation, Run, Snapshot, Step, When};
+use crate::plan::{Action, Attempt, Expectation, Run, Snapshot, Step, ExpectedTime};
 use crate::record::{Event, Record};
 
 /// One simulated cluster and its time.
@@ -22,18 +22,18 @@ pub struct Session {
 }
 
 impl Session {
-    /// Has time stand still for good when so much of it has passed since the start: whatever goes on then ends with
+    /// Stops virtual time for good when `span` has passed since the start. A step that runs then ends with
     /// [`SessionError::Halted`].
     pub fn halt_after(&mut self, span: SignedDuration) {
         self.simulation.halt = Some(after(self.simulation.record.header.epoch, span));
     }
 
-    /// Adds a component to those that a cluster has anyway.
+    /// Adds a component to the cluster's own.
     pub fn add(&mut self, actor: Box<dyn Actor>) {
         self.simulation.add(actor);
     }
 
-    /// The current virtual moment.
+    /// The current virtual time.
     pub fn now(&self) -> Time {
         let _guard = self.runtime.enter();
         self.simulation.now()
@@ -49,45 +49,45 @@ impl Session {
         &self.simulation.view
     }
 
-    /// What each component waits for, those that wait for something.
+    /// The components that wait for something.
     pub fn pending(&self) -> Vec<Pending> {
         self.simulation.pending()
     }
 
-    /// What happened so far.
+    /// The record so far.
     pub fn record(&self) -> &Record {
         &self.simulation.record
     }
 
-    /// Takes the texts that expectations asked to be kept so far ([`Snapshot`] without a text).
+    /// Takes the texts that expectations asked to keep so far ([`Snapshot`] without a text).
     pub fn take_snapshots(&mut self) -> Vec<Snapshot> {
         std::mem::take(&mut self.simulation.snapshots)
     }
 
-    /// Ends the run and gives its record.
+    /// Ends the run and returns its record.
     pub fn into_record(mut self) -> Record {
-        if let Some(secrets) = self.simulation.door.secrets() {
+        if let Some(secrets) = self.simulation.connection.secrets() {
             secrets.hide_in(&mut self.simulation.record);
         }
         self.simulation.record
     }
 
-    /// Plays one step of a timeline.
+    /// Runs one step of a timeline.
     ///
     /// # Errors
-    /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and [`Session::expect`].
-    /// [`SessionError::Broken`]: an invariant that the plan holds was broken meanwhile.
-    pub fn play(&mut self, step: &Step) -> Result<(), SessionError> {
+    /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and
+    /// [`Session::expect`]. [`SessionError::Broken`]: the step broke an invariant of the plan.
+    pub fn run_step(&mut self, step: &Step) -> Result<(), SessionError> {
         let played = self.play_plainly(step);
-        played.map_err(|error| self.simulation.blamed(error).hidden(|text| self.simulation.hide(text)))
+        played.map_err(|error| self.simulation.excuse_downgrade(error).redact_with(|text| self.simulation.redact(text)))
     }
 
-    /// The same for a step that may be played again: what fails is not yet what came of it.
+    /// Runs a step and leaves its error as it is: a retry may still succeed.
     pub(super) fn play_plainly(&mut self, step: &Step) -> Result<(), SessionError> {
-        let filled = captures::filled(step, &self.simulation.kept).map_err(SessionError::Unmet)?;
+        let filled = captures::fill_kept_values(step, &self.simulation.kept).map_err(SessionError::ExpectationFailed)?;
         match &*filled {
-            Step::Act(action) => self.act(action),
-            Step::Try(attempt) => self.attempt(attempt),
+            Step::Act(action) => self.perform(action),
+            Step::Try(attempt) => self.expect_rejection(attempt),
             Step::Run(run) => self.run(run),
             Step::Advance(span) => self.advance(*span),
             Step::At(span) => self.advance_to(*span),
@@ -95,16 +95,16 @@ impl Session {
             Step::Keep(keep) => self.keep(keep),
             Step::Retry(retry) => self.retry(retry),
         }?;
-        match self.simulation.invariants.broken() {
+        match self.simulation.invariants.violation() {
             None => Ok(()),
-            Some(why) => Err(SessionError::Broken(why.to_owned())),
+            Some(why) => Err(SessionError::InvariantBroken(why.to_owned())),
         }
     }
 
     /// Lets virtual time pass.
     ///
     /// # Errors
-    /// A component that makes no progress.
+    /// A component makes no progress.
     pub fn advance(&mut self, span: SignedDuration) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
@@ -113,20 +113,20 @@ impl Session {
         })
     }
 
-    /// Lets virtual time pass until so much of it has passed since the start.
+    /// Lets virtual time pass until `span` has passed since the start.
     ///
     /// # Errors
-    /// As [`Session::advance`]; [`SessionError::Unmet`] if more has passed.
+    /// As [`Session::advance`]; [`SessionError::Unmet`] if more time has passed already.
     pub fn advance_to(&mut self, span: SignedDuration) -> Result<(), SessionError> {
         let passed = self.elapsed();
         if passed > span {
             let passed = short_duration(passed);
-            return Err(SessionError::Unmet(format!("that is over: {passed} have passed since the start")));
+            return Err(SessionError::ExpectationFailed(format!("that is over: {passed} have passed since the start")));
         }
         self.advance(span - passed)
     }
 
-    /// Lets virtual time pass until it is `moment`; what others wrote meanwhile is seen even if that is past.
+    /// Lets virtual time pass until `moment`. Takes in the writes of other clients even if `moment` is past.
     ///
     /// # Errors
     /// As [`Session::advance`].
@@ -135,41 +135,41 @@ impl Session {
         runtime.block_on(simulation.run_until(moment, |_| false)).map(|_| ())
     }
 
-    /// When a component wants to look again by itself.
+    /// When the next component, machine or fault is due.
     pub fn due(&self) -> Option<Time> {
         self.simulation.due()
     }
 
-    /// Forgets the record so far, for runs without end.
-    pub fn forget(&mut self) {
+    /// Clears the record, for runs without end.
+    pub fn clear_record(&mut self) {
         self.simulation.record.entries.clear();
     }
 
-    /// Does what an administrator does.
+    /// Performs an administrator's action.
     ///
     /// # Errors
-    /// The API server's refusal, or a release that this run does not have.
-    pub fn act(&mut self, action: &Action) -> Result<(), SessionError> {
+    /// The API server's rejection, or a release that this run does not have.
+    pub fn perform(&mut self, action: &Action) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             simulation.settle()?;
-            act::act(simulation, action)?;
+            act::perform_action(simulation, action)?;
             simulation.settle()
         })
     }
 
-    /// Tries what the API server must refuse.
+    /// Performs an action that the API server must reject.
     ///
     /// # Errors
-    /// [`SessionError::Unmet`] if it is not refused, or with other words.
-    pub fn attempt(&mut self, attempt: &Attempt) -> Result<(), SessionError> {
-        match self.act(&attempt.action) {
-            Ok(()) => Err(SessionError::Unmet("the API server did not refuse it".to_owned())),
+    /// [`SessionError::Unmet`] if the API server accepts it, or rejects it with another message.
+    pub fn expect_rejection(&mut self, attempt: &Attempt) -> Result<(), SessionError> {
+        match self.perform(&attempt.action) {
+            Ok(()) => Err(SessionError::ExpectationFailed("the API server did not refuse it".to_owned())),
             Err(SessionError::Refused { message, .. }) => {
                 match attempt.refused.iter().find(|text| !text.fits(&message)) {
                     None => Ok(()),
                     Some(text) => {
-                        Err(SessionError::Unmet(format!("expected a refusal with {text}; it is: {message}")))
+                        Err(SessionError::ExpectationFailed(format!("expected a refusal with {text}; it is: {message}")))
                     }
                 }
             }
@@ -177,24 +177,24 @@ impl Session {
         }
     }
 
-    /// Runs a command of an administrator, and checks what came of it.
+    /// Runs an administrator's command, and checks its output.
     ///
     /// # Errors
-    /// [`SessionError::Unmet`] tells what it printed instead.
+    /// [`SessionError::Unmet`] with the actual output.
     pub fn run(&mut self, run: &Run) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
             simulation.settle()?;
             let said = command::run(simulation, &run.command).await;
             simulation.settle()?;
-            command::check(&said, &run.checks).map_err(SessionError::Unmet)
+            command::check_output(&said, &run.checks).map_err(SessionError::ExpectationFailed)
         })
     }
 
     /// Checks an expectation, now or while time passes.
     ///
     /// # Errors
-    /// [`SessionError::Unmet`] tells what was seen instead and what the run is waiting for.
+    /// [`SessionError::Unmet`] with what was seen instead, and what the run is waiting for.
     pub fn expect(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         let what = &expectation.what;
@@ -202,13 +202,13 @@ impl Session {
         runtime.block_on(async {
             let start = simulation.now();
             match expectation.when {
-                When::Now => {
+                ExpectedTime::Now => {
                     simulation.settle()?;
-                    status::keep(simulation, what);
+                    status::keep_snapshot(simulation, what);
                     expectations::check(simulation, what, None)
-                        .map_err(|why| expectations::unmet(simulation, &why))
+                        .map_err(|why| expectations::unmet_error(simulation, &why))
                 }
-                When::Within(span) => {
+                ExpectedTime::Within(span) => {
                     let met = simulation
                         .run_until(after(start, span), |s| expectations::check(s, what, None).is_ok())
                         .await?;
@@ -216,9 +216,9 @@ impl Session {
                         return Ok(());
                     }
                     let why = expectations::check(simulation, what, None).err().unwrap_or_default();
-                    Err(expectations::unmet(simulation, &why))
+                    Err(expectations::unmet_error(simulation, &why))
                 }
-                When::Throughout(span) => {
+                ExpectedTime::Throughout(span) => {
                     simulation.settle()?;
                     let baseline = simulation.view.clone();
                     let mut broken = None;
@@ -228,22 +228,22 @@ impl Session {
                             broken.is_some()
                         })
                         .await?;
-                    broken.map_or(Ok(()), |why| Err(expectations::unmet(simulation, &why)))
+                    broken.map_or(Ok(()), |why| Err(expectations::unmet_error(simulation, &why)))
                 }
             }
         })
     }
 
-    /// Writes into the record that a step of the scenario begins.
+    /// Records the beginning of a step.
     pub fn begin_step(&mut self, text: &str) {
         let _guard = self.runtime.enter();
-        self.simulation.note(Event::Step { text: text.to_owned() });
+        self.simulation.record_event(Event::Step { text: text.to_owned() });
     }
 
-    /// Writes into the record how a step of the scenario ended.
+    /// Records the outcome of a step.
     pub fn end_step(&mut self, text: &str, outcome: &Result<(), SessionError>) {
         let _guard = self.runtime.enter();
         let failure = outcome.as_ref().err().map(ToString::to_string);
-        self.simulation.note(Event::Outcome { text: text.to_owned(), failure });
+        self.simulation.record_event(Event::Outcome { text: text.to_owned(), failure });
     }
 }

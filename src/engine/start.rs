@@ -1,4 +1,4 @@
-//! How the cluster of a session comes about: it is installed, or goes on from a copy.
+//! Starts the cluster of a session: installs it, or continues a snapshot.
 
 use std::sync::Arc;
 
@@ -8,36 +8,36 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Write};
 use windtunnel_openshift::mco;
-use windtunnel_openshift::world::World;
+use windtunnel_openshift::world::Environment;
 
 use super::error::SessionError;
 use super::expectations::invariants::Invariants;
 use super::install;
-use super::install::snapshots::{Beginning, Origin};
+use super::install::snapshots::{StartPlan, SnapshotKey};
 use super::runtime::Simulation;
 use super::session::Session;
-use crate::backends::in_process::Here;
-use crate::backends::{Backend, BackendError, Door, Order};
+use crate::backends::in_process::InProcessBackend;
+use crate::backends::{Backend, BackendError, ClusterConnection, Order};
 use crate::plan::ClusterPlan;
 use crate::record::{Header, INSTALLER, Record};
 
-/// When the clock of every run starts: 2024-01-15T08:00:00Z.
+/// The default start of a run's clock: 2024-01-15T08:00:00Z.
 pub const EPOCH: Time = Time::constant(1_705_305_600, 0);
 
-/// How long before that the cluster is installed: its components start and settle meanwhile.
+/// How long before the epoch the cluster is installed. Its components start and settle in that time.
 const SETTLING: SignedDuration = SignedDuration::from_mins(2);
 
-/// What a session begins with beside its plan.
-struct Begin<'a> {
+/// The parameters of a session besides its plan.
+struct StartOptions<'a> {
     scenario: &'a str,
     ids: &'a [String],
     seed: u64,
     epoch: Time,
-    /// Whether it may go on from a cluster that was installed before.
-    remembers: bool,
+    /// Whether the session may continue a snapshot of an installed cluster.
+    may_use_snapshot: bool,
 }
 
-impl Begin<'_> {
+impl StartOptions<'_> {
     fn header(&self, epoch: Time) -> Header {
         Header {
             scenario: self.scenario.to_owned(),
@@ -50,23 +50,23 @@ impl Begin<'_> {
 }
 
 impl Session {
-    /// Installs the planned cluster; its clock starts when everything is installed.
+    /// Installs the planned cluster. Its clock starts when everything is installed.
     ///
     /// # Errors
-    /// An object of the plan that the API server refuses.
+    /// The API server rejects an object of the plan.
     pub fn start(
         plan: &ClusterPlan,
         scenario: &str,
         ids: &[String],
         seed: u64,
     ) -> Result<Self, SessionError> {
-        Self::start_on(&Here, plan, scenario, ids, seed)
+        Self::start_on(&InProcessBackend, plan, scenario, ids, seed)
     }
 
-    /// The same in another place.
+    /// Starts a session on a backend.
     ///
     /// # Errors
-    /// As [`Session::start`], and why there is no cluster.
+    /// As [`Session::start`]; the backend provides no cluster.
     pub fn start_on(
         backend: &dyn Backend,
         plan: &ClusterPlan,
@@ -75,29 +75,29 @@ impl Session {
         seed: u64,
     ) -> Result<Self, SessionError> {
         let epoch = backend.epoch().or(plan.past.moment).unwrap_or(EPOCH);
-        let begin = Begin { scenario, ids, seed, epoch, remembers: backend.is_always_the_same() };
-        Self::begin(plan, &begin, |minor, clock| backend.open(&Order { minor, seed, clock }))
+        let begin = StartOptions { scenario, ids, seed, epoch, may_use_snapshot: backend.is_always_the_same() };
+        Self::start_with(plan, &begin, |minor, clock| backend.open(&Order { minor, seed, clock }))
     }
 
-    /// Installs the planned cluster behind a door that the caller makes of the Kubernetes minor and the cluster's clock;
-    /// that shows `epoch` when everything is installed.
+    /// Installs the planned cluster behind a cluster connection that the caller creates for a Kubernetes
+    /// minor and the cluster's clock. The clock shows `epoch` when everything is installed.
     ///
     /// # Errors
     /// As [`Session::start`].
-    pub fn start_behind(
+    pub fn start_with_connection(
         plan: &ClusterPlan,
         seed: u64,
         epoch: Time,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn Door>,
+        door: impl FnOnce(u32, Arc<VirtualClock>) -> Box<dyn ClusterConnection>,
     ) -> Result<Self, SessionError> {
-        let begin = Begin { scenario: "", ids: &[], seed, epoch, remembers: false };
-        Self::begin(plan, &begin, |minor, clock| Ok(door(minor, clock)))
+        let begin = StartOptions { scenario: "", ids: &[], seed, epoch, may_use_snapshot: false };
+        Self::start_with(plan, &begin, |minor, clock| Ok(door(minor, clock)))
     }
 
-    fn begin(
+    fn start_with(
         plan: &ClusterPlan,
-        begin: &Begin<'_>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
+        begin: &StartOptions<'_>,
+        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Self, SessionError> {
         // kube-runtime's back-off draws from this thread-local generator.
         fastrand::seed(begin.seed);
@@ -110,17 +110,17 @@ impl Session {
         Ok(Self { simulation, runtime })
     }
 
-    /// The planned cluster when all that it begins with has started.
+    /// Returns the planned cluster after its components have started.
     async fn settled(
         plan: &ClusterPlan,
-        begin: &Begin<'_>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
+        begin: &StartOptions<'_>,
+        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Simulation, SessionError> {
-        let world = Arc::new(install::world(plan));
-        let origins = if begin.remembers { Origin::all(plan, begin.seed, begin.epoch) } else { Vec::new() };
+        let world = Arc::new(install::environment(plan));
+        let origins = if begin.may_use_snapshot { SnapshotKey::all(plan, begin.seed, begin.epoch) } else { Vec::new() };
         let (mut found, mut to_keep) = (None, Vec::new());
         for origin in &origins {
-            let Beginning { copy, keep_at } = origin.begin(begin.header(begin.epoch), &world);
+            let StartPlan { copy, keep_at } = origin.look_up(begin.header(begin.epoch), &world);
             to_keep.extend(keep_at.map(|at| (at, origin)));
             found = copy;
             if found.is_some() {
@@ -131,7 +131,7 @@ impl Session {
             Some(copy) => *copy,
             None => {
                 let installed = Self::install(plan, begin, world, door)?;
-                // Most clusters are of this origin.
+                // Most clusters share this origin.
                 if let Some(origin) = origins.last() {
                     origin.keep(&installed, installed.now());
                 }
@@ -146,16 +146,16 @@ impl Session {
         let epoch = simulation.record.header.epoch;
         simulation.run_until(epoch, |_| false).await?;
         for origin in origins {
-            origin.learn(&simulation);
+            origin.record_validity(&simulation);
         }
         Ok(simulation)
     }
 
     fn install(
         plan: &ClusterPlan,
-        begin: &Begin<'_>,
-        mut world: Arc<World>,
-        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn Door>, BackendError>,
+        begin: &StartOptions<'_>,
+        mut world: Arc<Environment>,
+        door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Simulation, SessionError> {
         let clock = VirtualClock::starting_at(after(begin.epoch, -SETTLING));
         let start = clock.now();
@@ -165,12 +165,12 @@ impl Session {
         let door = door(minor, clock.clone())?;
         let capabilities = door.capabilities();
         if plan.kubernetes_minor.is_some() && !capabilities.any_kubernetes {
-            return Err(SessionError::Unable(format!(
+            return Err(SessionError::Unsupported(format!(
                 "the scenario is about Kubernetes 1.{minor}, and this cluster's API server cannot be chosen"
             )));
         }
         if capabilities.controllers {
-            // Whoever watches over nodes there does so by their Leases, in the time of the wall.
+            // The cluster's own controllers judge nodes by their Leases and the wall clock.
             let world = Arc::make_mut(&mut world);
             world.has_controllers = true;
             world.node_leases = true;
@@ -189,7 +189,7 @@ impl Session {
         let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").cloned();
         let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
         let mut rest = install::writes(plan, &installed, &cluster_version, start);
-        // Where others are the controllers, what runs on machines would be run in pods as well.
+        // The cluster's own DaemonSet controller would run the machines' programs in pods as well.
         rest.retain(|write| !world.has_controllers || write.key() != mco::daemon_set());
         Self::install_all(&mut simulation, rest)?;
         for (planned, write) in install::planned_writes(plan) {
@@ -210,7 +210,7 @@ impl Session {
         Ok(simulation)
     }
 
-    /// Makes the installer's writes; what is there already, such as the API server's own namespaces, stays.
+    /// Makes the installer's writes. Skips existing objects, such as the API server's own namespaces.
     fn install_all(simulation: &mut Simulation, writes: Vec<Write>) -> Result<(), SessionError> {
         for write in writes {
             if write.verb() == "create" && simulation.view.get_key(&write.key()).is_some() {

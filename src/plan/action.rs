@@ -7,7 +7,7 @@ use serde_json::Value;
 use windtunnel_core::Propagation;
 
 use super::{ObjectRef, Target};
-use crate::plan::{Disturbance, Faulty};
+use crate::plan::{InjectedFault, FaultTarget};
 
 /// An action of the administrator, or the start or end of a fault.
 #[derive(Debug, Clone)]
@@ -42,19 +42,19 @@ pub enum Action {
     /// Starts a fault.
     Fault {
         /// The fault.
-        fault: Disturbance,
+        fault: InjectedFault,
         /// The delay after the step; zero starts it at once.
         after: SignedDuration,
         /// The duration; `None` lasts until it is healed or ends itself.
         lasts: Option<SignedDuration>,
     },
     /// Ends the faults of this target.
-    Heal(Faulty),
+    Heal(FaultTarget),
 }
 
 impl Action {
     /// Returns an action that starts a fault at once and lasts until it is healed.
-    pub fn fault(fault: Disturbance) -> Self {
+    pub fn fault(fault: InjectedFault) -> Self {
         Self::Fault { fault, after: SignedDuration::ZERO, lasts: None }
     }
 }

@@ -2,14 +2,14 @@
 
 use semver::Version;
 use windtunnel_controllers::faults::Fault;
-use windtunnel_core::requests::faults::{ProgramFault, RequestFault, Requests};
+use windtunnel_core::requests::faults::{ProgramFault, RequestFault, RequestFilter};
 use windtunnel_openshift::world::ReleaseFault;
 
 use super::CrdFault;
 
 /// The target of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Faulty {
+pub enum FaultTarget {
     /// The operator of this ClusterOperator.
     Operator(String),
     /// This node.
@@ -22,7 +22,7 @@ pub enum Faulty {
         name: String,
     },
     /// The API server's handling of these requests; `None` means all requests.
-    Api(Option<Requests>),
+    Api(Option<RequestFilter>),
     /// The component with this name in the timeline.
     Process(String),
     /// This MachineConfigPool.
@@ -30,14 +30,14 @@ pub enum Faulty {
     /// The registry and the signature stores, for this release.
     Release(Version),
     /// An admission webhook that covers these writes.
-    Webhook(Requests),
+    Webhook(RequestFilter),
     /// The CustomResourceDefinition with this name.
     Crd(String),
 }
 
 /// A fault of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Disturbance {
+pub enum InjectedFault {
     /// A fault of an operator.
     Operator(String, Fault),
     /// A fault of a node.
@@ -53,31 +53,31 @@ pub enum Disturbance {
     /// The image or the signatures of a release are broken.
     Release(Version, ReleaseFault),
     /// An admission webhook covers these writes and does not answer.
-    Webhook(Requests),
+    Webhook(RequestFilter),
     /// The definition with this name conflicts with another one.
     Crd(String, CrdFault),
 }
 
-impl Disturbance {
+impl InjectedFault {
     /// Returns the target, which a `heal` step names to end the fault.
-    pub fn faulty(&self) -> Faulty {
+    pub fn faulty(&self) -> FaultTarget {
         match self {
-            Self::Operator(name, _) => Faulty::Operator(name.clone()),
-            Self::Node(name, _) => Faulty::Node(name.clone()),
+            Self::Operator(name, _) => FaultTarget::Operator(name.clone()),
+            Self::Node(name, _) => FaultTarget::Node(name.clone()),
             Self::Pods(namespace, name, _) => {
-                Faulty::Pods { namespace: namespace.clone(), name: name.clone() }
+                FaultTarget::Pods { namespace: namespace.clone(), name: name.clone() }
             }
-            Self::Requests(fault) => Faulty::Api(Some(fault.requests.clone())),
-            Self::Process(name, _) => Faulty::Process(name.clone()),
-            Self::RenderFlips(pool, _) => Faulty::Pool(pool.clone()),
-            Self::Release(version, _) => Faulty::Release(version.clone()),
-            Self::Webhook(writes) => Faulty::Webhook(writes.clone()),
-            Self::Crd(name, _) => Faulty::Crd(name.clone()),
+            Self::Requests(fault) => FaultTarget::Api(Some(fault.requests.clone())),
+            Self::Process(name, _) => FaultTarget::Process(name.clone()),
+            Self::RenderFlips(pool, _) => FaultTarget::Pool(pool.clone()),
+            Self::Release(version, _) => FaultTarget::Release(version.clone()),
+            Self::Webhook(writes) => FaultTarget::Webhook(writes.clone()),
+            Self::Crd(name, _) => FaultTarget::Crd(name.clone()),
         }
     }
 }
 
-impl std::fmt::Display for Disturbance {
+impl std::fmt::Display for InjectedFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Operator(name, fault) => write!(f, "operator {name} is {}", fault.kind.name()),
@@ -105,7 +105,7 @@ impl std::fmt::Display for Disturbance {
     }
 }
 
-impl std::fmt::Display for Faulty {
+impl std::fmt::Display for FaultTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Operator(name) => write!(f, "operator {name}"),

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use regex::Regex;
 use windtunnel_core::alert::AlertState;
 use windtunnel_openshift::promql::Expr;
-use windtunnel_update_status::node_phase::Phase;
+use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::status::Details;
 
 use super::{CommandCheck, ObjectRef};
@@ -13,14 +13,14 @@ use super::{CommandCheck, ObjectRef};
 #[derive(Debug, Clone)]
 pub struct Expectation {
     /// The condition.
-    pub what: What,
+    pub what: ExpectedState,
     /// The moment or the time.
-    pub when: When,
+    pub when: ExpectedTime,
 }
 
 /// The time at which an expectation must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum ExpectedTime {
     /// At this moment.
     Now,
     /// At some moment before this much virtual time has passed; the run continues from that moment.
@@ -31,7 +31,7 @@ pub enum When {
 
 /// The condition that must hold.
 #[derive(Debug, Clone)]
-pub enum What {
+pub enum ExpectedState {
     /// The object exists and all checks hold for it; for a name with `*`, for at least one match.
     Object(ObjectRef, Vec<Check>),
     /// The object does not exist.
@@ -210,7 +210,7 @@ impl TextMatch {
     ///
     /// # Errors
     /// The reason why the regular expression is invalid.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let pattern = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
         let Some(pattern) = pattern else { return Ok(Self::Equals(text.to_owned())) };
         Regex::new(pattern).map(Self::Matches).map_err(|error| {

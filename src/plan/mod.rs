@@ -26,10 +26,10 @@ pub mod places;
 
 pub use action::Action;
 pub use crd_fault::CrdFault;
-pub use disturbance::{Disturbance, Faulty};
+pub use disturbance::{InjectedFault, FaultTarget};
 pub use expected::{
-    AlertMatch, Check, Expectation, InsightRef, MetricMatch, Snapshot, StatusMatch, Subject, TextMatch, What,
-    When, WriteMatch,
+    AlertMatch, Check, Expectation, InsightRef, MetricMatch, Snapshot, StatusMatch, Subject, TextMatch, ExpectedState,
+    ExpectedTime, WriteMatch,
 };
 pub use invariants::Invariant;
 pub use past::{NodePlan, Past};
@@ -227,7 +227,7 @@ pub struct PlannedStep {
     pub column: usize,
     /// The step in one line, for reports.
     pub text: String,
-    /// What to do.
+    /// The action or expectation.
     pub step: Step,
 }
 

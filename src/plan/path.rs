@@ -39,7 +39,7 @@ pub fn text_at(value: &Value, path: &str) -> String {
 ///
 /// # Errors
 /// [`NoPath`] with the text.
-pub fn check(path: &str) -> Result<(), NoPath> {
+pub fn validate(path: &str) -> Result<(), NoPath> {
     parts(path).map(drop).ok_or_else(|| NoPath(path.to_owned()))
 }
 
@@ -94,7 +94,7 @@ mod tests {
             ("status.history[0]", r#"{"state":"Completed","verified":true}"#),
         ] {
             assert_eq!(text_at(&value, path), text, "{path}");
-            check(path).unwrap();
+            validate(path).unwrap();
         }
     }
 
@@ -103,7 +103,7 @@ mod tests {
         for path in
             ["", ".status", "status.", "status..x", "status[x]", "status[0", "data[\"a", "a b", "a[0]b"]
         {
-            assert_eq!(check(path), Err(NoPath(path.to_owned())), "{path}");
+            assert_eq!(validate(path), Err(NoPath(path.to_owned())), "{path}");
         }
     }
 }

@@ -11,7 +11,7 @@ static PLACE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\$\(\s*kept(?:\s+|:)([^\s)]+)\s*\)").expect("pattern"));
 
 /// Returns whether `text` contains a placeholder.
-pub fn has_place(text: &str) -> bool {
+pub fn has_placeholder(text: &str) -> bool {
     PLACE.is_match(text)
 }
 
@@ -34,9 +34,9 @@ mod tests {
         let line = in_one_word("oc get $( kept  kind ) --x=$(kept y)");
         assert_eq!(line, "oc get $(kept:kind) --x=$(kept:y)");
         for text in ["$(kept kind)", "$(kept:kind)"] {
-            assert!(has_place(text));
+            assert!(has_placeholder(text));
             assert_eq!(fill(text, str::to_uppercase), "KIND");
         }
-        assert!(!has_place("$(image 4.16.5)"));
+        assert!(!has_placeholder("$(image 4.16.5)"));
     }
 }

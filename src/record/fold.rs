@@ -15,7 +15,6 @@ const BATCH: usize = 1_000;
 /// The progress of folding a record.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folding {
-    /// The number of folded entries.
     done: usize,
     /// The last state of each object in these entries.
     states: ByKey<State>,
@@ -53,7 +52,7 @@ impl Folding {
     }
 
     fn fold(&mut self, write: &mut WriteEvent) {
-        let state = write.leaves().cloned();
+        let state = write.state_after().cloned();
         let known = self.states.get(&write.key);
         let known =
             known.filter(|known| write.before.as_ref().is_some_and(|before| before.is_same(&known.whole)));
@@ -65,11 +64,11 @@ impl Folding {
             write.before = Some(known.told.clone());
         }
         if let (Some(before), Some(patch)) = (&write.before, patch)
-            && let Some(after) = before.becomes(&patch)
+            && let Some(after) = before.with_patch(&patch)
         {
             write.after = Some(after);
         }
-        match (state, write.leaves()) {
+        match (state, write.state_after()) {
             (Some(whole), Some(told)) => {
                 self.states.insert(&write.key, State { whole, told: told.clone() });
             }
@@ -116,7 +115,7 @@ mod tests {
             folding.fold_up_to(&mut record.entries[..end], 5, 5);
         }
         let is_told = |entry: &&Entry| match &entry.event {
-            Event::Write(write) => write.after.as_ref().is_some_and(Object::is_told_by_a_change),
+            Event::Write(write) => write.after.as_ref().is_some_and(Object::is_delta),
             _ => false,
         };
         assert!(record.entries.iter().filter(is_told).count() > 50);

@@ -121,7 +121,7 @@ impl Record {
             push_entry(&mut line, entry, known);
             give(&line);
             if let Event::Write(write) = &entry.event {
-                match write.leaves() {
+                match write.state_after() {
                     Some(state) => states.insert(&write.key, state),
                     None => states.remove(&write.key),
                 };

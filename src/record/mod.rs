@@ -182,7 +182,7 @@ impl WriteEvent {
     }
 
     /// Returns the object's state after this entry.
-    fn leaves(&self) -> Option<&Object> {
+    fn state_after(&self) -> Option<&Object> {
         let gone = self.after.is_none() && self.code < 400;
         self.after.as_ref().or(self.before.as_ref().filter(|_| !gone))
     }

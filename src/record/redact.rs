@@ -11,7 +11,6 @@ use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-/// The replacement for secrets.
 const REDACTED: &str = "REDACTED";
 
 /// Names of entries (of ConfigMaps, environments, annotations) whose values are credentials.
@@ -78,7 +77,6 @@ pub fn redact(object: &mut Value) {
     walk(object);
 }
 
-/// Replaces all values of a map.
 fn every(map: Option<&mut Value>, replacement: impl Fn(&str) -> Value) {
     for value in map.and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
         *value = replacement(REDACTED);

@@ -13,7 +13,6 @@ use windtunnel_core::Object;
 
 use super::{Event, Record, WriteEvent};
 
-/// The replacement for a value.
 const REDACTED: &str = "REDACTED";
 /// The minimum length in bytes of values that are searched in texts; shorter ones may be ordinary words and
 /// numbers.

@@ -39,7 +39,7 @@ impl<W: io::Write> Writer<W> {
             return self.to.write_all(line.as_bytes());
         };
         push_entry(&mut line, entry, self.states.get(&write.key));
-        match write.leaves() {
+        match write.state_after() {
             Some(state) => self.states.insert(write.key.clone(), state.clone()),
             None => self.states.remove(&write.key),
         };

@@ -13,7 +13,6 @@ use windtunnel_core::{Object, View};
 use super::ScenarioResult;
 use crate::record::Record;
 
-/// The name of the suite and the class of its cases.
 const SUITE: &str = "cluster upgrade";
 /// The causes that are neither operators nor ids: the update as a whole, and the cluster-version operator.
 const OVERALL: &str = "overall";
@@ -89,7 +88,7 @@ fn blames(view: &View, result: &ScenarioResult) -> BTreeSet<String> {
 fn waited_for(view: &View, cluster_version: &Object) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for kind in ["Failing", "Progressing"] {
-        let Some(condition) = condition::of(cluster_version, kind) else { continue };
+        let Some(condition) = condition::find_in_status(cluster_version, kind) else { continue };
         for captures in WAITS.captures_iter(condition["message"].as_str().unwrap_or_default()) {
             let names = captures[1].split(',').map(str::trim);
             let there = names.filter(|name| view.get(&CLUSTER_OPERATORS, "", name).is_some());

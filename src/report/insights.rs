@@ -14,29 +14,29 @@ use windtunnel_update_status::insight::{documents, published};
 use crate::record::{Event, Record};
 
 /// Returns whether this is the ConfigMap that insights are published in.
-pub(super) fn is_home(key: &Key) -> bool {
-    key.is(&resources::CONFIG_MAPS) && key.namespace == NAMESPACE && key.name == CONFIG_MAP
+pub(super) fn is_insights_config_map(key: &Key) -> bool {
+    key.is_kind(&resources::CONFIG_MAPS) && key.namespace == NAMESPACE && key.name == CONFIG_MAP
 }
 
 /// Returns whether this is the UpdateStatus, which contains the same insights.
 pub(super) fn is_update_status(key: &Key) -> bool {
-    key.is(&resources::UPDATE_STATUSES)
+    key.is_kind(&resources::UPDATE_STATUSES)
 }
 
 /// An insight in its published form.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Told<'a> {
+pub(super) enum PublishedInsight<'a> {
     /// A YAML document of the ConfigMap.
     Document(&'a str),
     /// A part of the UpdateStatus.
     Part(&'a Value),
 }
 
-impl<'a> Told<'a> {
+impl<'a> PublishedInsight<'a> {
     /// Parses the insight; `None` for invalid YAML.
     pub(super) fn read(self) -> Option<Insight<'a>> {
         match self {
-            Self::Document(text) => documents::read(text).map(Insight::Read),
+            Self::Document(text) => documents::parse_cached(text).map(Insight::Read),
             Self::Part(insight) => Some(Insight::Part(insight)),
         }
     }
@@ -71,16 +71,16 @@ impl Deref for Insight<'_> {
 
 /// Returns the insights of the ConfigMap or of the UpdateStatus, by their data keys; empty for any other
 /// object.
-pub(super) fn of(object: &Value) -> BTreeMap<Cow<'_, str>, Told<'_>> {
-    let in_data = published::documents(object).map(|(key, text)| (Cow::Borrowed(key), Told::Document(text)));
-    let in_status = published::in_status(&object["status"])
-        .map(|(key, insight)| (Cow::Owned(format!("{KEY_PREFIX}{key}")), Told::Part(insight)));
+pub(super) fn published_insights(object: &Value) -> BTreeMap<Cow<'_, str>, PublishedInsight<'_>> {
+    let in_data = published::documents(object).map(|(key, text)| (Cow::Borrowed(key), PublishedInsight::Document(text)));
+    let in_status = published::insights_in_status(&object["status"])
+        .map(|(key, insight)| (Cow::Owned(format!("{KEY_PREFIX}{key}")), PublishedInsight::Part(insight)));
     in_data.chain(in_status).collect()
 }
 
 /// Returns an insight in a few words: its conditions that are not as expected, including `Updating`, its
 /// progress, or the impact of a health insight.
-pub(super) fn in_short(told: Told<'_>) -> String {
+pub(super) fn summarize(told: PublishedInsight<'_>) -> String {
     let Some(insight) = told.read() else { return "is no YAML".to_owned() };
     let Some((_, content)) = published::content(&insight) else { return "is no insight".to_owned() };
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
@@ -104,7 +104,7 @@ pub(super) fn in_short(told: Told<'_>) -> String {
 
 /// Returns whether an insight about an operator or a node has no news: it is not updating, and everything
 /// else is as expected.
-pub(super) fn is_all_well(told: Told<'_>) -> bool {
+pub(super) fn has_no_news(told: PublishedInsight<'_>) -> bool {
     let Some(insight) = told.read() else { return false };
     let Some((kind, content)) = published::content(&insight) else { return false };
     let is_quiet = |condition: &Value| match condition["type"].as_str() {
@@ -116,7 +116,7 @@ pub(super) fn is_all_well(told: Told<'_>) -> bool {
 }
 
 /// Returns whether an insight about an operator or a node has no problem, so that a few words describe it.
-fn is_in_order(told: Told<'_>) -> bool {
+fn has_no_problem(told: PublishedInsight<'_>) -> bool {
     let Some(insight) = told.read() else { return false };
     let Some((kind, content)) = published::content(&insight) else { return false };
     let is_quiet = |condition: &Value| condition["type"] == "Updating" || condition["reason"] == "AsExpected";
@@ -134,13 +134,13 @@ pub fn at_the_end(record: &Record) -> String {
         });
         writes.into_iter().next().flatten()
     };
-    let object = last(is_home).or_else(|| last(is_update_status));
+    let object = last(is_insights_config_map).or_else(|| last(is_update_status));
     let mut out = String::new();
-    for (key, told) in object.map(|object| of(object)).unwrap_or_default() {
+    for (key, told) in object.map(|object| published_insights(object)).unwrap_or_default() {
         out.push_str(&key);
-        if is_in_order(told) {
+        if has_no_problem(told) {
             out.push_str(": ");
-            out.push_str(&in_short(told));
+            out.push_str(&summarize(told));
             out.push('\n');
             continue;
         }
@@ -164,7 +164,7 @@ mod tests {
             let member = kind[..1].to_lowercase() + &kind[1..];
             let document =
                 format!("{{uid: u, type: {kind}, {member}: {{name: n, conditions: [{conditions}]}}}}");
-            assert_eq!(is_all_well(Told::Document(&document)), expected, "{document}");
+            assert_eq!(has_no_news(PublishedInsight::Document(&document)), expected, "{document}");
         };
         let (updated, pending) = (
             "{type: Updating, status: 'False', reason: Completed}",
@@ -179,6 +179,6 @@ mod tests {
         check("Node", &format!("{pending}, {available}"), false);
         check("ClusterOperator", updated, true);
         check("ClusterVersion", updated, false);
-        assert!(!is_all_well(Told::Document("{")));
+        assert!(!has_no_news(PublishedInsight::Document("{")));
     }
 }

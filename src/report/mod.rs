@@ -57,7 +57,7 @@ pub struct ScenarioResult {
 
 impl ScenarioResult {
     /// Returns the result from the record of a run; `file` is the path of the scenario.
-    pub fn of(record: &Record, file: &str) -> Self {
+    pub fn from_record(record: &Record, file: &str) -> Self {
         let end = record.entries.last().map_or(record.header.epoch, |entry| entry.at);
         let failure = record.entries.iter().find_map(|entry| match &entry.event {
             Event::Outcome { text, failure: Some(failure) } => Some(format!("{text}: {failure}")),
@@ -83,7 +83,7 @@ impl ScenarioResult {
     /// Returns the result with failure and success swapped for a canary: it passes if one of its steps
     /// failed.
     #[must_use]
-    pub fn judged(mut self) -> Self {
+    pub fn judge_canary(mut self) -> Self {
         if self.skipped.is_some() || !self.tags.iter().any(|tag| tag == CANARY) {
             return self;
         }

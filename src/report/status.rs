@@ -2,7 +2,7 @@
 
 use windtunnel_core::clock::Time;
 use windtunnel_update_status::status;
-use windtunnel_update_status::status::{Alerts, Details, Inputs, Moment};
+use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment};
 
 use crate::record::Record;
 
@@ -10,12 +10,12 @@ use crate::record::Record;
 pub fn inputs(record: &Record, at: Time) -> Option<Inputs> {
     let view = record.view_at(at);
     let mut inputs = Inputs::gather(|resource| view.list(resource).cloned().collect()).ok()?;
-    inputs.alerts = Alerts::of(record.alerts_at(at));
+    inputs.alerts = AlertsResponse::from_active(record.alerts_at(at));
     Some(inputs)
 }
 
 /// Returns the output at that moment; `None` if `oc` would report an error.
-pub fn of(record: &Record, at: Time, details: Details) -> Option<String> {
+pub fn render_at(record: &Record, at: Time, details: Details) -> Option<String> {
     let report = status::render(&inputs(record, at)?, Moment::at(at), details).ok()?;
     Some(report.text)
 }

@@ -20,7 +20,7 @@ pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
         (Some(object), Some(field)) => {
             let object = object::reference(reader, object, Star::Refused);
             let text = reader.text(field, "a path such as `status.desired.image`")?;
-            if let Err(no_path) = path::check(&text) {
+            if let Err(no_path) = path::validate(&text) {
                 reader.problem(field, no_path.to_string());
                 return None;
             }

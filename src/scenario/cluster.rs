@@ -18,7 +18,6 @@ use crate::plan::{
     PLATFORMS_WITH_REGION, Past, PlannedObject, Platform, ReleasePlan, WORKER_NODES,
 };
 
-/// Keys of `cluster`.
 pub(super) const KEYS: &[&str] = &[
     "version",
     "payload",
@@ -70,7 +69,7 @@ pub(super) fn read(
     let keyrings = map.get("keyrings").map(|node| reader.texts(node, "the name of a keyring"));
     let objects = map.get("objects").map(|node| reader.list(node, "Kubernetes objects")).unwrap_or_default();
     let objects = objects.iter().filter_map(|node| {
-        let object = object::whole(reader, node)?;
+        let object = object::parse_object(reader, node)?;
         Some(PlannedObject { place: Some((node.line, node.column)), object })
     });
     let objects = objects.collect();
@@ -80,7 +79,7 @@ pub(super) fn read(
     add_others(reader, &mut releases, &release);
     let (baseline, additional) = capabilities(reader, &map, &release, feature_set.unwrap_or_default());
     let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);
-    let of_machines = |plan: ReleasePlan| ReleasePlan { release: plan.release.of(architecture), ..plan };
+    let of_machines = |plan: ReleasePlan| ReleasePlan { release: plan.release.for_architecture(architecture), ..plan };
     Some(ClusterPlan {
         releases: releases.into_iter().map(of_machines).collect(),
         workloads: Workloads::default(),
@@ -102,7 +101,7 @@ pub(super) fn read(
         objects,
         past: Past::default(),
         invariants: Invariant::all(),
-        release: release.of(architecture),
+        release: release.for_architecture(architecture),
     })
 }
 

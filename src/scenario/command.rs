@@ -46,7 +46,7 @@ pub(super) fn run(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) ->
 /// Rejects a command whose arguments the client itself always rejects, unless the step expects that.
 /// Arguments with a placeholder are accepted, because their value is unknown here.
 fn sensible(reader: &mut Reader<'_>, node: &Node, run: Run) -> Option<Run> {
-    if run.command.words.iter().any(|word| places::has_place(word)) {
+    if run.command.words.iter().any(|word| places::has_placeholder(word)) {
         return Some(run);
     }
     let refusal = match run.command.program {
@@ -54,7 +54,7 @@ fn sensible(reader: &mut Reader<'_>, node: &Node, run: Run) -> Option<Run> {
         Program::Get => Get::read(&run.command.words).err(),
         Program::Status(_) => None,
     };
-    let refusal = refusal.as_ref().and_then(|said| said.refusal());
+    let refusal = refusal.as_ref().and_then(|said| said.error_message());
     let accepted = run.checks.iter().any(|check| matches!(check, CommandCheck::Code(0)));
     let Some(refusal) = refusal.filter(|_| accepted) else { return Some(run) };
     let first = refusal.lines().next().unwrap_or_default();
@@ -121,7 +121,7 @@ pub(super) fn parse(
         }
     };
     let words = words.iter().map(|word| (*word).to_owned()).collect();
-    Ok(CommandLine { line: line.to_owned(), program, words, gates: Gates::of(variables) })
+    Ok(CommandLine { line: line.to_owned(), program, words, gates: Gates::from_env(variables) })
 }
 
 /// Parses the flags of `oc adm upgrade status`, which choose the sections to show in detail.

@@ -3,7 +3,7 @@
 use windtunnel_core::resources::PODS;
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
-use windtunnel_update_status::node_phase::Phase;
+use windtunnel_update_status::assessment::node::phase::Phase;
 
 use super::insight;
 use super::monitoring;
@@ -11,9 +11,8 @@ use super::object::{self, Star};
 use super::reader::{Map, Reader};
 use super::status_text;
 use crate::plan::path;
-use crate::plan::{Check, Expectation, Subject, TextMatch, What, When, WriteMatch};
+use crate::plan::{Check, Expectation, Subject, TextMatch, ExpectedState, ExpectedTime, WriteMatch};
 
-/// Keys of `expect`.
 pub(super) const KEYS: &[&str] = &[
     "object",
     "insight",
@@ -52,7 +51,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> 
     let map = reader.map(node, "an expectation", KEYS)?;
     let when = when(reader, &map);
     let checks = checks(reader, &map);
-    if let (Some(at), false) = (map.get("unchanged"), matches!(when, Some(When::Throughout(_)) | None)) {
+    if let (Some(at), false) = (map.get("unchanged"), matches!(when, Some(ExpectedTime::Throughout(_)) | None)) {
         reader.problem(at, "`unchanged` needs `throughout`: for how long must it not change?");
     }
     let subjects: Vec<&str> = SUBJECTS.iter().copied().filter(|key| map.get(key).is_some()).collect();
@@ -74,11 +73,11 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> 
 }
 
 /// Parses `within` or `throughout`; without either, the expectation must hold now.
-fn when(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<When> {
+fn when(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<ExpectedTime> {
     match (map.get("within"), map.get("throughout")) {
-        (None, None) => Some(When::Now),
-        (Some(limit), None) => reader.duration(limit).map(When::Within),
-        (None, Some(span)) => reader.duration(span).map(When::Throughout),
+        (None, None) => Some(ExpectedTime::Now),
+        (Some(limit), None) => reader.duration(limit).map(ExpectedTime::Within),
+        (None, Some(span)) => reader.duration(span).map(ExpectedTime::Throughout),
         (Some(_), Some(span)) => {
             reader.problem(span, "an expectation holds `within` or `throughout` a time, not both");
             None
@@ -88,16 +87,16 @@ fn when(reader: &mut Reader<'_>, map: &Map<'_>) -> Option<When> {
 
 /// Parses an expectation about a node: `phase`, all `phases` since the start of the run, or the number of
 /// `reboots`.
-fn of_node(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<What> {
+fn of_node(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<ExpectedState> {
     let name = reader.text(node, "the name of a node such as `worker-0`");
     let mut phase = |at: &Node| reader.word(at, PHASES).and_then(Phase::named);
     match ["phase", "phases", "reboots"].map(|key| map.get(key)) {
-        [Some(at), None, None] => Some(What::Phase { phase: phase(at)?, node: name? }),
-        [None, None, Some(at)] => Some(What::Reboots { times: reader.number(at, 0, 1000)?, node: name? }),
+        [Some(at), None, None] => Some(ExpectedState::Phase { phase: phase(at)?, node: name? }),
+        [None, None, Some(at)] => Some(ExpectedState::Reboots { times: reader.number(at, 0, 1000)?, node: name? }),
         [None, Some(list), None] => {
             let items = reader.list(list, "phases");
             let phases = items.iter().map(|at| reader.word(at, PHASES).and_then(Phase::named));
-            Some(What::Phases { phases: phases.collect::<Option<_>>()?, node: name? })
+            Some(ExpectedState::Phases { phases: phases.collect::<Option<_>>()?, node: name? })
         }
         _ => {
             reader.problem(node, "an expectation about a node has a `phase`, `phases` or `reboots`");
@@ -106,7 +105,7 @@ fn of_node(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<What> 
     }
 }
 
-fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check>) -> Option<What> {
+fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check>) -> Option<ExpectedState> {
     let node = map.get(subject)?;
     let absent = map.get("absent").and_then(|at| Some((at, reader.flag(at)?)));
     if let Some((at, false)) = absent {
@@ -133,12 +132,12 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
             }
             if absent {
                 no_checks(reader, map, "absent", &[]);
-                return Some(What::Absent(object));
+                return Some(ExpectedState::Absent(object));
             }
-            Some(if never { What::Never(object, checks) } else { What::Object(object, checks) })
+            Some(if never { ExpectedState::Never(object, checks) } else { ExpectedState::Object(object, checks) })
         }
         "node" => of_node(reader, map, node),
-        "status" => status_text::read(reader, map, node).map(What::Status),
+        "status" => status_text::read(reader, map, node).map(ExpectedState::Status),
         "insight" => {
             if let Some(at) = map.get("pod-status") {
                 reader.problem(at, "`pod-status` is for pods, not for insights");
@@ -148,14 +147,14 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
         "alert" => {
             let alert = monitoring::alert(reader, node)?;
             Some(match (absent, never) {
-                (true, _) => What::NoAlert(alert),
-                (_, true) => What::NeverAlert(alert),
-                _ => What::Alert(alert),
+                (true, _) => ExpectedState::NoAlert(alert),
+                (_, true) => ExpectedState::NeverAlert(alert),
+                _ => ExpectedState::Alert(alert),
             })
         }
         "metric" => {
             let metric = monitoring::metric(reader, node)?;
-            Some(if absent { What::NoMetric(metric) } else { What::Metric(metric) })
+            Some(if absent { ExpectedState::NoMetric(metric) } else { ExpectedState::Metric(metric) })
         }
         "writes" => {
             if let Some(at) = map.get("throughout") {
@@ -167,7 +166,7 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
             }
             let exactly = map.get("exactly").is_some_and(|at| reader.flag(at) == Some(true));
             let writes = items.iter().filter_map(|item| write(reader, item)).collect();
-            Some(if exactly { What::OnlyWrites(writes) } else { What::Writes(writes) })
+            Some(if exactly { ExpectedState::OnlyWrites(writes) } else { ExpectedState::Writes(writes) })
         }
         _ => statuses(reader, node),
     }
@@ -199,7 +198,6 @@ fn no_checks(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, else_refused
     }
 }
 
-/// Parses the checks of an object, an insight or a write.
 fn checks(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
     let mut found = Vec::new();
     if let (Some(_), Some(second)) = (map.get("condition"), map.get("conditions")) {
@@ -234,7 +232,7 @@ fn checks(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
 
 fn path(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let path = reader.text(node, "a path such as `status.history[0].state`")?;
-    path::check(&path).map_err(|error| reader.problem(node, error.to_string())).ok()?;
+    path::validate(&path).map_err(|error| reader.problem(node, error.to_string())).ok()?;
     Some(path)
 }
 
@@ -271,7 +269,7 @@ fn status_word(reader: &mut Reader<'_>, node: &Node, text: &str) -> Option<Strin
 }
 
 /// Parses `statuses: {object: .., condition: Updating, statuses: [..]}`.
-fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<What> {
+fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<ExpectedState> {
     let map = reader.map(node, "`statuses`", &["object", "insight", "condition", "statuses"])?;
     let of = match (map.get("object"), map.get("insight")) {
         (Some(at), None) => object::reference(reader, at, Star::Refused).map(Subject::Object),
@@ -290,7 +288,7 @@ fn statuses(reader: &mut Reader<'_>, node: &Node) -> Option<What> {
     }
     let mut word = |item: &Node| status_word(reader, item, item.scalar().unwrap_or_default());
     let statuses = items.iter().filter_map(&mut word).collect();
-    Some(What::Statuses { of: of?, condition: condition?, statuses })
+    Some(ExpectedState::Statuses { of: of?, condition: condition?, statuses })
 }
 
 /// Parses one item of `writes`.

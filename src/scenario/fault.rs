@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use windtunnel_controllers::faults::{Fault, FaultKind};
-use windtunnel_core::requests::faults::{Hits, ProgramFault, RequestFault, Requests, Trouble, VERBS};
+use windtunnel_core::requests::faults::{Hits, ProgramFault, RequestFault, RequestFilter, InjectedError, VERBS};
 use windtunnel_core::resources;
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::Node;
@@ -11,7 +11,7 @@ use windtunnel_openshift::world::ReleaseFault;
 use super::object::{self, Star};
 use super::reader::{Map, Reader};
 use crate::plan::Action;
-use crate::plan::{CrdFault, Disturbance, Faulty};
+use crate::plan::{CrdFault, InjectedFault, FaultTarget};
 
 const POD: &str = "pods such as `default/web-*`";
 
@@ -41,7 +41,6 @@ const DETAILS: [&str; 7] = ["reason", "message", "times", "by", "nth", "retry-af
 /// The faults of a MachineConfigPool.
 const OF_POOLS: [&str; 1] = ["render-flips"];
 
-/// The faults of a webhook.
 const OF_WEBHOOKS: [&str; 1] = ["unreachable"];
 
 /// The verbs that a webhook can cover.
@@ -67,15 +66,15 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let after = span(reader, "after").unwrap_or(Some(SignedDuration::ZERO));
     let lasts = span(reader, "for");
     let words: &[&str] = match &faulty {
-        Some(Faulty::Node(_)) => &FaultKind::OF_NODES,
-        Some(Faulty::Pods { .. }) => &FaultKind::OF_PODS,
-        Some(Faulty::Api(_)) => &Trouble::NAMES,
-        Some(Faulty::Process(_)) => &ProgramFault::NAMES,
-        Some(Faulty::Pool(_)) => &OF_POOLS,
-        Some(Faulty::Release(_)) => &ReleaseFault::NAMES,
-        Some(Faulty::Webhook(_)) => &OF_WEBHOOKS,
-        Some(Faulty::Crd(_)) => &CrdFault::NAMES,
-        Some(Faulty::Operator(_)) | None => &FaultKind::OF_OPERATORS,
+        Some(FaultTarget::Node(_)) => &FaultKind::OF_NODES,
+        Some(FaultTarget::Pods { .. }) => &FaultKind::OF_PODS,
+        Some(FaultTarget::Api(_)) => &InjectedError::NAMES,
+        Some(FaultTarget::Process(_)) => &ProgramFault::NAMES,
+        Some(FaultTarget::Pool(_)) => &OF_POOLS,
+        Some(FaultTarget::Release(_)) => &ReleaseFault::NAMES,
+        Some(FaultTarget::Webhook(_)) => &OF_WEBHOOKS,
+        Some(FaultTarget::Crd(_)) => &CrdFault::NAMES,
+        Some(FaultTarget::Operator(_)) | None => &FaultKind::OF_OPERATORS,
     };
     let known = format!("one of `{}`", words.join("`, `"));
     // The valid values of `is` depend on the target, so an unknown target leaves `is` unchecked.
@@ -91,20 +90,20 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     };
     let mut details = Details { reader, node, map: &map, lasts };
     let (fault, lasts) = match faulty? {
-        Faulty::Operator(name) => (Disturbance::Operator(name, details.told(word?)?), lasts),
-        Faulty::Node(name) => (Disturbance::Node(name, details.told(word?)?), lasts),
-        Faulty::Pods { namespace, name } => (Disturbance::Pods(namespace, name, details.told(word?)?), lasts),
-        Faulty::Api(requests) => (details.requests(requests.unwrap_or_default(), word?)?, lasts),
-        Faulty::Process(name) => {
+        FaultTarget::Operator(name) => (InjectedFault::Operator(name, details.injected_fault(word?)?), lasts),
+        FaultTarget::Node(name) => (InjectedFault::Node(name, details.injected_fault(word?)?), lasts),
+        FaultTarget::Pods { namespace, name } => (InjectedFault::Pods(namespace, name, details.injected_fault(word?)?), lasts),
+        FaultTarget::Api(requests) => (details.requests(requests.unwrap_or_default(), word?)?, lasts),
+        FaultTarget::Process(name) => {
             let fault = details.program(word?)?;
             // The fault itself contains the duration.
             let lasts = lasts.filter(|_| !matches!(fault, ProgramFault::LosesLease(_)));
-            (Disturbance::Process(name, fault), lasts)
+            (InjectedFault::Process(name, fault), lasts)
         }
-        Faulty::Release(version) => (Disturbance::Release(version, ReleaseFault::named(word?)?), lasts),
-        Faulty::Webhook(writes) => word.map(|_| (Disturbance::Webhook(writes), lasts))?,
-        Faulty::Crd(name) => (Disturbance::Crd(name, CrdFault::named(word?)?), lasts),
-        Faulty::Pool(name) => (Disturbance::RenderFlips(name, details.number("times", 1)?), lasts),
+        FaultTarget::Release(version) => (InjectedFault::Release(version, ReleaseFault::named(word?)?), lasts),
+        FaultTarget::Webhook(writes) => word.map(|_| (InjectedFault::Webhook(writes), lasts))?,
+        FaultTarget::Crd(name) => (InjectedFault::Crd(name, CrdFault::named(word?)?), lasts),
+        FaultTarget::Pool(name) => (InjectedFault::RenderFlips(name, details.number("times", 1)?), lasts),
     };
     Some(Action::Fault { fault, after: after?, lasts })
 }
@@ -116,28 +115,28 @@ pub(super) fn heal(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
 }
 
 /// Returns the detail keys that a fault supports. All others are rejected, because they would have no effect.
-fn details(who: &Faulty, word: &str) -> &'static [&'static str] {
+fn details(who: &FaultTarget, word: &str) -> &'static [&'static str] {
     match (who, word) {
-        (Faulty::Operator(_), "degraded" | "unavailable" | "flapping" | "not-upgradeable" | "stalled") => {
+        (FaultTarget::Operator(_), "degraded" | "unavailable" | "flapping" | "not-upgradeable" | "stalled") => {
             &["reason", "message"]
         }
-        (Faulty::Node(_), "reboot-loop") | (Faulty::Pool(_), _) => &["times"],
-        (Faulty::Node(_), "clock-ahead" | "clock-behind") => &["by"],
+        (FaultTarget::Node(_), "reboot-loop") | (FaultTarget::Pool(_), _) => &["times"],
+        (FaultTarget::Node(_), "clock-ahead" | "clock-behind") => &["by"],
         (
-            Faulty::Node(_),
+            FaultTarget::Node(_),
             "not-ready" | "degraded" | "on-disk-mismatch" | "hidden-mismatch" | "unreconcilable"
             | "os-update-fails" | "image-pull-fails" | "reboot-refused",
         )
-        | (Faulty::Pods { .. }, "unready" | "not-live" | "not-started") => &["message"],
-        (Faulty::Api(_), "too-many-requests") => &["message", "nth", "times", "retry-after"],
-        (Faulty::Api(_), _) => &["message", "nth", "times"],
-        (Faulty::Process(_), "crash-before-write" | "crash-after-write") => &["write", "nth", "times"],
+        | (FaultTarget::Pods { .. }, "unready" | "not-live" | "not-started") => &["message"],
+        (FaultTarget::Api(_), "too-many-requests") => &["message", "nth", "times", "retry-after"],
+        (FaultTarget::Api(_), _) => &["message", "nth", "times"],
+        (FaultTarget::Process(_), "crash-before-write" | "crash-after-write") => &["write", "nth", "times"],
         _ => &[],
     }
 }
 
 /// Reports detail keys that have no effect on this fault.
-fn refuse_others(reader: &mut Reader<'_>, map: &Map<'_>, who: &Faulty, word: &str) {
+fn refuse_others(reader: &mut Reader<'_>, map: &Map<'_>, who: &FaultTarget, word: &str) {
     let own = details(who, word);
     for key in DETAILS.into_iter().filter(|key| !own.contains(key)) {
         let Some(at) = map.get(key) else { continue };
@@ -145,7 +144,7 @@ fn refuse_others(reader: &mut Reader<'_>, map: &Map<'_>, who: &Faulty, word: &st
             [] => "there is nothing to say of it".to_owned(),
             own => format!("say `{}`", own.join("`, `")),
         };
-        reader.problem(at, format!("`{key}` does nothing to a fault `{word}` {}: {known}", of(who)));
+        reader.problem(at, format!("`{key}` does nothing to a fault `{word}` {}: {known}", target_phrase(who)));
     }
     if word == "watch-dropped"
         && let Some(at) = map.get("for")
@@ -154,22 +153,22 @@ fn refuse_others(reader: &mut Reader<'_>, map: &Map<'_>, who: &Faulty, word: &st
     }
 }
 
-fn of(who: &Faulty) -> &'static str {
+fn target_phrase(who: &FaultTarget) -> &'static str {
     match who {
-        Faulty::Operator(_) => "of an operator",
-        Faulty::Node(_) => "of a node",
-        Faulty::Pods { .. } => "of a pod",
-        Faulty::Api(_) => "of requests",
-        Faulty::Process(_) => "of a process",
-        Faulty::Pool(_) => "of a pool",
-        Faulty::Release(_) => "of a release",
-        Faulty::Webhook(_) => "of a webhook",
-        Faulty::Crd(_) => "of a definition",
+        FaultTarget::Operator(_) => "of an operator",
+        FaultTarget::Node(_) => "of a node",
+        FaultTarget::Pods { .. } => "of a pod",
+        FaultTarget::Api(_) => "of requests",
+        FaultTarget::Process(_) => "of a process",
+        FaultTarget::Pool(_) => "of a pool",
+        FaultTarget::Release(_) => "of a release",
+        FaultTarget::Webhook(_) => "of a webhook",
+        FaultTarget::Crd(_) => "of a definition",
     }
 }
 
 /// Parses the target: exactly one of [`WHO`].
-fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<Faulty> {
+fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<FaultTarget> {
     let mut found = WHO.iter().filter_map(|(who, what)| Some((*who, *what, map.get(who)?)));
     let Some((who, what, node)) = found.next() else {
         let known: Vec<String> = WHO.iter().map(|(who, what)| format!("`{who}` ({what})")).collect();
@@ -183,24 +182,24 @@ fn faulty(reader: &mut Reader<'_>, at: &Node, map: &Map<'_>) -> Option<Faulty> {
         return None;
     }
     match who {
-        "operator" => reader.text(node, what).map(Faulty::Operator),
-        "node" => reader.text(node, what).map(Faulty::Node),
-        "process" => reader.text(node, what).map(Faulty::Process),
-        "pool" => reader.text(node, what).map(Faulty::Pool),
+        "operator" => reader.text(node, what).map(FaultTarget::Operator),
+        "node" => reader.text(node, what).map(FaultTarget::Node),
+        "process" => reader.text(node, what).map(FaultTarget::Process),
+        "pool" => reader.text(node, what).map(FaultTarget::Pool),
         "pod" => pods(reader, node),
-        "release" => reader.release(node).map(|release| Faulty::Release(release.version)),
+        "release" => reader.release(node).map(|release| FaultTarget::Release(release.version)),
         "webhook" => guarded(reader, node),
         "crd" => definition(reader, node),
-        _ if node.scalar() == Some("all") => Some(Faulty::Api(None)),
-        _ => requests(reader, node).map(|requests| Faulty::Api(Some(requests))),
+        _ if node.scalar() == Some("all") => Some(FaultTarget::Api(None)),
+        _ => requests(reader, node).map(|requests| FaultTarget::Api(Some(requests))),
     }
 }
 
 /// Parses `namespace/name`; a trailing `*` matches any ending.
-fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
+fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
     let text = reader.text(node, POD)?;
-    match object::parse(&format!("Pod/{text}"), Star::Allowed) {
-        Ok(found) => Some(Faulty::Pods { namespace: found.namespace, name: found.name }),
+    match object::parse_reference(&format!("Pod/{text}"), Star::Allowed) {
+        Ok(found) => Some(FaultTarget::Pods { namespace: found.namespace, name: found.name }),
         Err(_) => {
             reader.problem(node, format!("expected {POD}, found `{text}`"));
             None
@@ -209,19 +208,19 @@ fn pods(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
 }
 
 /// Parses the writes that a webhook covers.
-fn guarded(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
+fn guarded(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
     let map = reader.map(node, WEBHOOK, &["verb", "kind", "name", "subresource"])?;
     if let Some(verb) = map.get("verb") {
         reader.word(verb, &WRITES)?;
     }
-    requests(reader, node).map(Faulty::Webhook)
+    requests(reader, node).map(FaultTarget::Webhook)
 }
 
 /// Parses the name of a CustomResourceDefinition, `<plural>.<group>`.
-fn definition(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
+fn definition(reader: &mut Reader<'_>, node: &Node) -> Option<FaultTarget> {
     let name = reader.text(node, CRD)?;
     if name.contains('.') {
-        return Some(Faulty::Crd(name));
+        return Some(FaultTarget::Crd(name));
     }
     reader.problem(node, format!("expected {CRD}, found `{name}`"));
     None
@@ -229,10 +228,10 @@ fn definition(reader: &mut Reader<'_>, node: &Node) -> Option<Faulty> {
 
 /// Parses
 /// `{verb: update, kind: ClusterVersion, name: version, subresource: status, by: cluster-version-operator}`.
-fn requests(reader: &mut Reader<'_>, node: &Node) -> Option<Requests> {
+fn requests(reader: &mut Reader<'_>, node: &Node) -> Option<RequestFilter> {
     let keys = ["verb", "kind", "name", "subresource", "by"];
     let map = reader.map(node, "requests such as `{verb: update, kind: ClusterVersion}`, or `all`", &keys)?;
-    let mut requests = Requests::default();
+    let mut requests = RequestFilter::default();
     if let Some(verb) = map.get("verb") {
         requests.verb = Some(reader.word(verb, &VERBS)?.to_owned());
     }
@@ -273,7 +272,7 @@ impl Details<'_, '_, '_> {
     }
 
     /// Parses a fault of an operator, a node or pods.
-    fn told(&mut self, word: &str) -> Option<Fault> {
+    fn injected_fault(&mut self, word: &str) -> Option<Fault> {
         let kind = FaultKind::named(word)?;
         let (reason, message) = (self.text("reason", "a reason"), self.text("message", "a message"));
         let times = self.number("times", u32::from(kind == FaultKind::RebootLoop))?;
@@ -286,7 +285,7 @@ impl Details<'_, '_, '_> {
             self.reader.problem(self.node, format!("`{word}` needs `by`: how much, such as `10m`"));
             return None;
         }
-        Some(Fault { reason, message, times, by: by.unwrap_or_default(), ..Fault::of(kind) })
+        Some(Fault { reason, message, times, by: by.unwrap_or_default(), ..Fault::new(kind) })
     }
 
     /// Parses which of the matching requests fail. `nth` without `times` means that one alone.
@@ -296,21 +295,21 @@ impl Details<'_, '_, '_> {
         Some(Hits::new(nth, Some(times).filter(|times| *times > 0).or(otherwise)))
     }
 
-    fn requests(&mut self, requests: Requests, word: &str) -> Option<Disturbance> {
+    fn requests(&mut self, requests: RequestFilter, word: &str) -> Option<InjectedFault> {
         let hits = self.hits(None)?;
         let message = self.text("message", "what the API server says");
         let retry_after = match self.map.get("retry-after") {
             Some(node) => u32::try_from(self.reader.duration(node)?.as_secs()).unwrap_or(u32::MAX),
             None => RETRY_AFTER,
         };
-        let trouble = Trouble::named(word)?;
-        Some(Disturbance::Requests(RequestFault { requests, trouble, hits, message, retry_after }))
+        let trouble = InjectedError::named(word)?;
+        Some(InjectedFault::Requests(RequestFault { requests, trouble, hits, message, retry_after }))
     }
 
     fn program(&mut self, word: &str) -> Option<ProgramFault> {
         let writes = match self.map.get("write") {
             Some(node) => requests(self.reader, node)?,
-            None => Requests::default(),
+            None => RequestFilter::default(),
         };
         let hits = self.hits(Some(1))?;
         match word {

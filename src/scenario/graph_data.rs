@@ -9,7 +9,7 @@ use regex::Regex;
 use semver::Version;
 use windtunnel_core::yaml;
 use windtunnel_core::yaml::Node;
-use windtunnel_openshift::graph::{BlockedEdge, Channel, Risk, Rule, UpdateService};
+use windtunnel_openshift::graph::{BlockedEdge, Channel, Risk, MatchingRule, UpdateService};
 
 use super::reader::Reader;
 use super::update_service::promql;
@@ -30,7 +30,7 @@ pub(super) fn read_into(
     let channels = files(reader, node, &format!("{folder}/channels"), true);
     let listed = channels.iter().filter_map(|(file, text)| {
         reader.in_file(file, |reader| {
-            let tree = whole(reader, text)?;
+            let tree = parse_document(reader, text)?;
             channel(reader, &tree, versions)
         })
     });
@@ -39,7 +39,7 @@ pub(super) fn read_into(
     let blocks = files(reader, node, &format!("{folder}/blocked-edges"), false);
     let blocked = blocks.iter().filter_map(|(file, text)| {
         reader.in_file(file, |reader| {
-            let tree = whole(reader, text)?;
+            let tree = parse_document(reader, text)?;
             blocked_edge(reader, &tree, versions)
         })
     });
@@ -63,8 +63,8 @@ fn files(reader: &mut Reader<'_>, node: &Node, folder: &str, needed: bool) -> Ve
 }
 
 /// Returns the document of a file.
-fn whole(reader: &mut Reader<'_>, text: &str) -> Option<Node> {
-    let (tree, error) = match yaml::tree(text) {
+fn parse_document(reader: &mut Reader<'_>, text: &str) -> Option<Node> {
+    let (tree, error) = match yaml::parse_tree(text) {
         Ok((tree, twice)) => (Some(tree), twice),
         Err(error) => (None, Some(error)),
     };
@@ -131,11 +131,11 @@ fn pattern(reader: &mut Reader<'_>, node: &Node) -> Option<Regex> {
 
 /// Parses `{type: Always}` or `{type: PromQL, promql: {promql: expression}}`. Rules of releases that do not
 /// exist in the run are not parsed as PromQL.
-fn rule(reader: &mut Reader<'_>, node: &Node, needed: bool) -> Option<Rule> {
+fn rule(reader: &mut Reader<'_>, node: &Node, needed: bool) -> Option<MatchingRule> {
     let map = reader.map(node, "a rule", &["type", "promql"])?;
     let kind = map.required(reader, "type", "`Always` or `PromQL`")?;
     if reader.word(kind, &["Always", "PromQL"])? == "Always" {
-        return Some(Rule::Always);
+        return Some(MatchingRule::Always);
     }
     let meaning = "an expression that is 1 for clusters that are exposed";
     let outer = map.required(reader, "promql", meaning)?;
@@ -146,7 +146,7 @@ fn rule(reader: &mut Reader<'_>, node: &Node, needed: bool) -> Option<Rule> {
 
 #[cfg(test)]
 mod tests {
-    use windtunnel_openshift::graph::{Channel, Rule};
+    use windtunnel_openshift::graph::{Channel, MatchingRule};
 
     use crate::plan::Plan;
     use crate::scenario::{self, Folders, Problems};
@@ -164,7 +164,7 @@ mod tests {
             let found: Vec<_> = within.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
             if found.is_empty() { Err(format!("{folder}: no such folder")) } else { Ok(found) }
         };
-        scenario::read("s.yaml", SCENARIO, &Folders(folder))
+        scenario::parse("s.yaml", SCENARIO, &Folders(folder))
     }
 
     fn check(files: &[(&str, &str)], expected: &str) {
@@ -179,7 +179,7 @@ mod tests {
         let versions = vec!["4.16.1".parse().unwrap(), "4.16.5+amd64".parse().unwrap()];
         assert_eq!(service.channels.unwrap()["s"], Channel::Lists(versions));
         let risk = service.blocked[0].risk.clone().unwrap();
-        assert_eq!((risk.name.as_str(), risk.rules), ("R", vec![Rule::Always]));
+        assert_eq!((risk.name.as_str(), risk.rules), ("R", vec![MatchingRule::Always]));
         assert!(service.blocked[0].from.is_match("4.16.1+amd64"));
     }
 

@@ -26,13 +26,11 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Workloads {
     workloads
 }
 
-/// Parses the result of a pull.
 pub(super) fn pull(reader: &mut Reader<'_>, node: Option<&Node>) -> Pull {
     let word = node.and_then(|node| reader.word(node, &Pull::NAMES));
     word.and_then(Pull::named).unwrap_or_default()
 }
 
-/// Parses the behavior of containers.
 pub(super) fn containers(reader: &mut Reader<'_>, node: Option<&Node>) -> Containers {
     const CONTAINERS: &[&str] = &["run", "crash", "out-of-memory", "cannot-be-created"];
     match node.and_then(|node| reader.word(node, CONTAINERS)) {

@@ -28,7 +28,7 @@ pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) 
         }
     };
     let found = reader.in_file(&name, |reader| {
-        let mut tree = match yaml::tree(&text) {
+        let mut tree = match yaml::parse_tree(&text) {
             Ok((tree, None)) => tree,
             Ok((_, Some(error))) | Err(error) => {
                 reader.problem_at(error.line, error.column, error.message);
@@ -39,7 +39,7 @@ pub(super) fn steps(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) 
         Some((step::timeline(reader, &tree, versions), used))
     });
     let Some((steps, used)) = found else { return Vec::new() };
-    parameters::tell_unused(reader, values, &used);
+    parameters::report_unused(reader, values, &used);
     let at = |step: PlannedStep| PlannedStep { line: node.line, column: node.column, ..step };
     steps.into_iter().map(at).collect()
 }

@@ -5,7 +5,7 @@ use windtunnel_core::yaml::Node;
 
 use super::object::{self, Star};
 use super::reader::{Map, Reader};
-use crate::plan::{Check, InsightRef, TextMatch, What};
+use crate::plan::{Check, InsightRef, TextMatch, ExpectedState};
 
 const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
 const LEVELS: &[&str] = &["Unknown", "Info", "Warning", "Error", "Critical"];
@@ -36,7 +36,7 @@ pub(super) fn expected(
     node: &Node,
     mut checks: Vec<Check>,
     (absent, never): (bool, bool),
-) -> Option<What> {
+) -> Option<ExpectedState> {
     let mut insight = reference(reader, node)?;
     if insight.kind == "Health" {
         insight.about = map.get("about").and_then(|at| object::reference(reader, at, Star::Allowed));
@@ -48,9 +48,9 @@ pub(super) fn expected(
         }
     }
     Some(match (absent, never) {
-        (true, _) => What::NoInsight(insight, checks),
-        (_, true) => What::NeverInsight(insight, checks),
-        _ => What::Insight(insight, checks),
+        (true, _) => ExpectedState::NoInsight(insight, checks),
+        (_, true) => ExpectedState::NeverInsight(insight, checks),
+        _ => ExpectedState::Insight(insight, checks),
     })
 }
 

@@ -7,7 +7,6 @@ use windtunnel_core::yaml::{Kind, Node};
 use super::reader::Reader;
 use crate::plan::Invariant;
 
-/// Keys of `invariants`.
 pub(super) const KEYS: &[&str] = &["except"];
 
 /// Returns the invariants to check.

@@ -67,8 +67,8 @@ const KEYS: &[&str] = &[
 ///
 /// # Errors
 /// All problems, in the order of the text.
-pub fn read(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan, Problems> {
-    read_all(file_name, text, releases).map(|mut plans| plans.swap_remove(0))
+pub fn parse(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan, Problems> {
+    parse_all(file_name, text, releases).map(|mut plans| plans.swap_remove(0))
 }
 
 /// Parses all scenarios of a text: one for each row of its table of parameters, or one without a table; never
@@ -76,9 +76,9 @@ pub fn read(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Plan
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Plan>, Problems> {
+pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Plan>, Problems> {
     let mut reader = Reader::new(file_name, releases);
-    let tree = match yaml::tree(text) {
+    let tree = match yaml::parse_tree(text) {
         Ok((tree, twice)) => {
             if let Some(error) = twice {
                 reader.problem_at(error.line, error.column, error.message);
@@ -94,7 +94,7 @@ pub fn read_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<
     // After a malformed table, further problems would mislead.
     let trees = if reader.is_content() || tree.get(parameters::KEY).is_none() { trees } else { Vec::new() };
     let plans: Vec<Plan> =
-        trees.iter().filter_map(|tree| reader.again(|reader| plan(reader, tree))).collect();
+        trees.iter().filter_map(|tree| reader.next_scenario(|reader| plan(reader, tree))).collect();
     let problems = reader.into_problems();
     if problems.0.is_empty() { Ok(plans) } else { Err(problems) }
 }
@@ -109,7 +109,7 @@ pub fn schema() -> Value {
 /// # Errors
 /// The expected syntax, and the nearest kind.
 pub fn object_ref(text: &str, star: Star) -> Result<plan::ObjectRef, String> {
-    object::parse(text, star)
+    object::parse_reference(text, star)
 }
 
 /// Parses a reference to an insight: `Kind/name` of its resource, or a kind alone.
@@ -144,7 +144,7 @@ pub fn graph_data(
     releases: &dyn Releases,
 ) -> Result<(), Problems> {
     let mut reader = Reader::new(file_name, releases);
-    match yaml::tree(&Value::from(folder).to_string()) {
+    match yaml::parse_tree(&Value::from(folder).to_string()) {
         Ok((node, _)) => graph_data::read_into(&mut reader, &node, versions, service),
         Err(error) => reader.problem_at(error.line, error.column, error.message),
     }
@@ -173,8 +173,8 @@ pub fn duration(text: &str, example: &str) -> Result<SignedDuration, String> {
 /// All problems, by lines and columns of `text`.
 pub fn object(text: &str) -> Result<Value, Problems> {
     let mut reader = Reader::new("", &Release::find);
-    let object = match yaml::tree(text) {
-        Ok((tree, None)) => object::whole(&mut reader, &tree),
+    let object = match yaml::parse_tree(text) {
+        Ok((tree, None)) => object::parse_object(&mut reader, &tree),
         Ok((_, Some(error))) | Err(error) => {
             reader.problem_at(error.line, error.column, error.message);
             None

@@ -20,10 +20,10 @@ pub enum Star {
 /// Parses `Kind/name` or `Kind/namespace/name`.
 pub(super) fn reference(reader: &mut Reader<'_>, node: &Node, star: Star) -> Option<ObjectRef> {
     let text = reader.text(node, "an object such as `ClusterVersion/version`")?;
-    parse(&text, star).map_err(|message| reader.problem(node, message)).ok()
+    parse_reference(&text, star).map_err(|message| reader.problem(node, message)).ok()
 }
 
-pub(super) fn parse(text: &str, star: Star) -> Result<ObjectRef, String> {
+pub(super) fn parse_reference(text: &str, star: Star) -> Result<ObjectRef, String> {
     let mut parts = text.split('/');
     let kind = parts.next().unwrap_or_default();
     let resource = resource(kind)?;
@@ -63,7 +63,7 @@ fn resource(kind: &str) -> Result<&'static Resource, String> {
 
 /// Parses a whole Kubernetes object. Its kind must be known, and its metadata must have a name and, for a
 /// namespaced kind, a namespace.
-pub(super) fn whole(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
+pub(super) fn parse_object(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     reader.entries(node, "a Kubernetes object")?;
     let version = field(reader, node, "apiVersion");
     let (at, kind) = field(reader, node, "kind")?;

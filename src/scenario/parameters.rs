@@ -5,7 +5,6 @@ use windtunnel_core::yaml::{Kind, Node};
 
 use super::reader::Reader;
 
-/// The key of the table.
 pub(super) const KEY: &str = "parameters";
 
 /// Returns the scenarios of a text: one for each row of the table, or the text itself without a table.
@@ -15,7 +14,7 @@ pub(super) fn expand(reader: &mut Reader<'_>, tree: &Node) -> Vec<Node> {
     let mut used = vec![false; rows.first().map_or(0, |row| row.len())];
     let expanded: Vec<Node> = rows.iter().map(|row| filled(tree, row, &mut used)).collect();
     if let Some(first) = rows.first() {
-        tell_unused(reader, first, &used);
+        report_unused(reader, first, &used);
     }
     expanded
 }
@@ -28,7 +27,7 @@ pub(super) fn fill_in(tree: &mut Node, values: Row<'_>) -> Vec<bool> {
 }
 
 /// Reports values that no `<name>` uses.
-pub(super) fn tell_unused(reader: &mut Reader<'_>, values: Row<'_>, used: &[bool]) {
+pub(super) fn report_unused(reader: &mut Reader<'_>, values: Row<'_>, used: &[bool]) {
     for ((name, _), _) in values.iter().zip(used).filter(|(_, used)| !**used) {
         let place = format!("<{}>", name.scalar().unwrap_or_default());
         reader.problem(

@@ -29,7 +29,6 @@ pub(super) struct Map<'n> {
 }
 
 impl<'n> Map<'n> {
-    /// Returns the value of a key, if the map has it.
     pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
         self.node.get(key)
     }
@@ -60,7 +59,6 @@ impl<'a> Reader<'a> {
         self.releases.text(path, self.file)
     }
 
-    /// Returns the number of includes that lead to this file.
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
@@ -83,7 +81,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses another scenario of the same file, without state from the one before.
-    pub(super) fn again<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn next_scenario<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         self.architecture = Architecture::default();
         read(self)
     }
@@ -142,7 +140,6 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Returns the items of a list.
     pub(super) fn list<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Node] {
         if let Kind::List(items) = &node.kind {
             return items;
@@ -162,7 +159,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Parses a list of texts.
     pub(super) fn texts(&mut self, node: &Node, what: &str) -> Vec<String> {
         let items = self.list(node, &format!("texts, each {what}"));
         items.iter().filter_map(|item| self.text(item, what)).collect()
@@ -213,7 +209,6 @@ impl<'a> Reader<'a> {
         super::duration(text, EXAMPLE).map_err(|message| self.problem(node, message)).ok()
     }
 
-    /// Parses a version of three numbers.
     pub(super) fn version(&mut self, node: &Node) -> Option<Version> {
         let version = node.scalar().and_then(|text| Version::parse(text).ok());
         if version.is_none() {
@@ -246,7 +241,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the releases that exist in every scenario.
     pub(super) fn releases_everywhere(&self) -> Vec<Release> {
-        self.releases.everywhere()
+        self.releases.common_releases()
     }
 
     /// Parses one text pattern or a list of them. Trailing line breaks are ignored.
@@ -266,7 +261,7 @@ impl<'a> Reader<'a> {
     /// Returns the image of the release of this version.
     pub(super) fn image_of(&self, version: &Version) -> Result<String, String> {
         let found = self.releases.find(version).map_err(|unknown| unknown.to_string())?;
-        Ok(found.of(self.architecture).image)
+        Ok(found.for_architecture(self.architecture).image)
     }
 
     /// Parses a text pattern: plain text, `/regular expression/`, `{contains: text}` or `{lacks: text}`.
@@ -286,6 +281,6 @@ impl<'a> Reader<'a> {
             );
             return None;
         };
-        TextMatch::read(text).map_err(|message| self.problem(node, message)).ok()
+        TextMatch::parse(text).map_err(|message| self.problem(node, message)).ok()
     }
 }

@@ -7,11 +7,11 @@ use windtunnel_update_status::status::Details;
 
 use crate::plan::{
     Action, AlertMatch, Check, CommandCheck, Expectation, InsightRef, Keep, Kept, MetricMatch, ObjectRef,
-    StatusMatch, Step, Subject, Target, TextMatch, What, When, WriteMatch,
+    StatusMatch, Step, Subject, Target, TextMatch, ExpectedState, ExpectedTime, WriteMatch,
 };
 
 /// Returns the step as one line.
-pub(super) fn of(step: &Step) -> String {
+pub(super) fn describe_step(step: &Step) -> String {
     match step {
         Step::Act(action) => act(action),
         Step::Try(attempt) => format!("try to {}", act(&attempt.action)),
@@ -199,7 +199,7 @@ impl fmt::Display for MetricMatch {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for ExpectedState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let with = |f: &mut fmt::Formatter<'_>, checks: &[Check]| {
             for (index, check) in checks.iter().enumerate() {
@@ -264,9 +264,9 @@ impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "expect {}", self.what)?;
         match self.when {
-            When::Now => Ok(()),
-            When::Within(span) => write!(f, " within {}", short_duration(span)),
-            When::Throughout(span) => write!(f, " throughout {}", short_duration(span)),
+            ExpectedTime::Now => Ok(()),
+            ExpectedTime::Within(span) => write!(f, " within {}", short_duration(span)),
+            ExpectedTime::Throughout(span) => write!(f, " throughout {}", short_duration(span)),
         }
     }
 }

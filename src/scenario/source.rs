@@ -50,7 +50,7 @@ pub trait Releases {
     }
 
     /// Returns the releases that exist in every scenario.
-    fn everywhere(&self) -> Vec<Release> {
+    fn common_releases(&self) -> Vec<Release> {
         Vec::new()
     }
 }

@@ -12,7 +12,6 @@ use super::reader::Reader;
 use super::{again, command, expectation, fault, include, sentence};
 use crate::plan::{Action, Attempt, PlannedStep, Step, Target};
 
-/// The keys of steps.
 pub(super) const ACTIONS: &[&str] = &[
     "run",
     "update",
@@ -54,7 +53,7 @@ fn is_one_thing(item: &Node) -> bool {
 
 fn planned(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<PlannedStep> {
     let step = step(reader, node, versions)?;
-    let text = sentence::of(&step);
+    let text = sentence::describe_step(&step);
     Some(PlannedStep { line: node.line, column: node.column, text, step })
 }
 
@@ -118,7 +117,7 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
 fn request(reader: &mut Reader<'_>, name: &str, value: &Node, versions: &[Version]) -> Option<Action> {
     match name {
         "update" => update(reader, value, versions),
-        "apply" => object::whole(reader, value).map(Action::Apply),
+        "apply" => object::parse_object(reader, value).map(Action::Apply),
         _ => delete(reader, value),
     }
 }
@@ -160,7 +159,6 @@ fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
     texts.flatten().collect()
 }
 
-/// Parses the name of a new node.
 fn new_node(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let what = "the name of a new node, such as `worker-3`";
     let name = reader.text(node, what)?;

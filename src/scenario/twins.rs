@@ -8,12 +8,12 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::yaml;
 use windtunnel_core::yaml::{Kind, Node};
 
-use super::{Problem, Problems, Reader, Releases, parameters, read_all};
-use crate::plan::{Action, Check, CommandCheck, Plan, PlannedStep, Program, Step, Target, TextMatch, What};
+use super::{Problem, Problems, Reader, Releases, parameters, parse_all};
+use crate::plan::{Action, Check, CommandCheck, Plan, PlannedStep, Program, Step, Target, TextMatch, ExpectedState};
 
 /// The scenarios of both phases.
 #[derive(Debug)]
-pub struct Twins {
+pub struct SplitScenario {
     /// The scenario to run before the update.
     pub prepare: String,
     /// The scenario to run after the update.
@@ -30,9 +30,9 @@ pub struct Twins {
 /// # Errors
 /// The scenario is invalid; or a row does not update the cluster, does not wait for the end, expects nothing
 /// after it, or uses a value that was kept before it.
-pub fn twins(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Twins>, Problems> {
-    let plans = read_all(file, text, releases)?;
-    let (tree, _) = yaml::tree(text).map_err(|error| {
+pub fn twins(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<SplitScenario>, Problems> {
+    let plans = parse_all(file, text, releases)?;
+    let (tree, _) = yaml::parse_tree(text).map_err(|error| {
         Problems(vec![Problem {
             file: file.to_owned(),
             line: error.line,
@@ -47,7 +47,7 @@ pub fn twins(file: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Twin
     })
 }
 
-fn twins_of(tree: &Node, plan: &Plan) -> Result<Twins, (usize, String)> {
+fn twins_of(tree: &Node, plan: &Plan) -> Result<SplitScenario, (usize, String)> {
     let steps = steps(tree, plan);
     let (Some(timeline), Some(update)) = (
         tree.get("timeline"),
@@ -86,9 +86,9 @@ fn twins_of(tree: &Node, plan: &Plan) -> Result<Twins, (usize, String)> {
         let timeline = timeline.holding(Kind::List(steps));
         named(with(tree, "timeline", Some(timeline)), phase).to_text()
     };
-    Ok(Twins {
+    Ok(SplitScenario {
         prepare: twin(tree.clone(), "prepare", &own, before.collect()),
-        check: twin(moved(tree, &own, &target), "check", &target, checked.collect()),
+        check: twin(with_target_release(tree, &own, &target), "check", &target, checked.collect()),
     })
 }
 
@@ -138,7 +138,7 @@ fn completes(step: &PlannedStep) -> bool {
         Step::Retry(retry) => return retry.steps.iter().any(completes),
         _ => return false,
     };
-    let What::Object(object, checks) = &expectation.what else { return false };
+    let ExpectedState::Object(object, checks) = &expectation.what else { return false };
     let told = |check: &Check| match check {
         Check::Condition { kind, message: Some(TextMatch::Equals(message)), .. } => {
             kind == "Progressing" && message.starts_with("Cluster version is ")
@@ -161,14 +161,14 @@ fn looks_back(step: &PlannedStep) -> bool {
     };
     matches!(
         expectation.what,
-        What::Statuses { .. }
-            | What::Phases { .. }
-            | What::Reboots { .. }
-            | What::Never(..)
-            | What::NeverInsight(..)
-            | What::NeverAlert(_)
-            | What::Writes(_)
-            | What::OnlyWrites(_)
+        ExpectedState::Statuses { .. }
+            | ExpectedState::Phases { .. }
+            | ExpectedState::Reboots { .. }
+            | ExpectedState::Never(..)
+            | ExpectedState::NeverInsight(..)
+            | ExpectedState::NeverAlert(_)
+            | ExpectedState::Writes(_)
+            | ExpectedState::OnlyWrites(_)
     )
 }
 
@@ -200,18 +200,18 @@ fn settled(version: &Version) -> Option<Node> {
     let text = format!(
         "expect: {{object: ClusterVersion/version, condition: {{type: Progressing, status: \"False\", message: Cluster version is {version}}}}}"
     );
-    yaml::tree(&text).ok().map(|(node, _)| node)
+    yaml::parse_tree(&text).ok().map(|(node, _)| node)
 }
 
 /// Returns the scenario with the cluster at the target version, and the old release under `releases`.
-fn moved(tree: &Node, own: &Version, target: &Version) -> Node {
+fn with_target_release(tree: &Node, own: &Version, target: &Version) -> Node {
     if own == target {
         return tree.clone();
     }
     let Some(cluster) = tree.get("cluster") else { return tree.clone() };
     let releases = tree.get("releases");
     let of_target = releases.and_then(|releases| releases.get(&target.to_string()));
-    let scalar = |version: &Version| yaml::tree(&version.to_string()).ok().map(|(node, _)| node);
+    let scalar = |version: &Version| yaml::parse_tree(&version.to_string()).ok().map(|(node, _)| node);
     let payload = of_target.and_then(|release| release.get("payload"));
     let at_target = with(cluster.clone(), "version", scalar(target));
     let at_target = with(at_target, "payload", payload.cloned());

@@ -3,7 +3,7 @@
 use semver::{BuildMetadata, Version};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
-use windtunnel_openshift::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule, UpdateService};
+use windtunnel_openshift::graph::{Channel, ConditionalEdges, Edge, ServiceFault, Risk, MatchingRule, UpdateService};
 use windtunnel_openshift::promql;
 use windtunnel_openshift::release::Architecture;
 
@@ -12,7 +12,6 @@ use super::reader::Reader;
 use super::step::{existing, exists};
 use crate::plan::ClusterPlan;
 
-/// Keys of `update-service`.
 pub(super) const KEYS: &[&str] = &["graph-data", "channels", "edges", "conditional-edges"];
 
 /// Parses an update service; `versions` are those that exist in the run.
@@ -37,7 +36,6 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -
     Some(service)
 }
 
-/// Parses an update service into a plan.
 pub(super) fn read_into(reader: &mut Reader<'_>, node: &Node, cluster: &mut ClusterPlan) {
     let versions = super::cluster::versions(cluster);
     cluster.update_service = read(reader, node, &versions).unwrap_or_default();
@@ -50,9 +48,9 @@ fn channel(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option
         return Some(Channel::Lists(listed.collect()));
     }
     let fault = match reader.word(node, &["unreachable", "server-error", "invalid-json"])? {
-        "unreachable" => Fault::Unreachable,
-        "server-error" => Fault::ServerError,
-        _ => Fault::InvalidJson,
+        "unreachable" => ServiceFault::Unreachable,
+        "server-error" => ServiceFault::ServerError,
+        _ => ServiceFault::InvalidJson,
     };
     Some(Channel::Fails(fault))
 }
@@ -108,9 +106,9 @@ fn risk(reader: &mut Reader<'_>, node: &Node) -> Option<Risk> {
 }
 
 /// Parses `Always`, or `{PromQL: expression}`.
-fn rule(reader: &mut Reader<'_>, node: &Node) -> Option<Rule> {
+fn rule(reader: &mut Reader<'_>, node: &Node) -> Option<MatchingRule> {
     let Kind::Map(_) = node.kind else {
-        return reader.word(node, &["Always"]).map(|_| Rule::Always);
+        return reader.word(node, &["Always"]).map(|_| MatchingRule::Always);
     };
     let map = reader.map(node, "a rule", &["PromQL"])?;
     let expression =
@@ -119,10 +117,10 @@ fn rule(reader: &mut Reader<'_>, node: &Node) -> Option<Rule> {
 }
 
 /// Parses an expression and checks that windtunnel can evaluate it.
-pub(super) fn promql(reader: &mut Reader<'_>, expression: &Node) -> Option<Rule> {
+pub(super) fn promql(reader: &mut Reader<'_>, expression: &Node) -> Option<MatchingRule> {
     let text = reader.text(expression, "a PromQL expression")?;
     match promql::parse(&text) {
-        Ok(_) => Some(Rule::PromQl(text)),
+        Ok(_) => Some(MatchingRule::PromQl(text)),
         Err(error) => {
             reader.problem(expression, format!("this PromQL cannot be evaluated: {error}"));
             None

@@ -5,14 +5,13 @@
 /// The condition types of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Types {
-    /// The types.
     pub(super) known: &'static [&'static str],
     /// Whether the list is complete; otherwise other components may add types.
     pub(super) closed: bool,
 }
 
 /// Returns the condition types of objects of a kind; `None` for a kind that is not listed.
-pub(super) fn of_objects(kind: &str) -> Option<Types> {
+pub(super) fn object_condition_types(kind: &str) -> Option<Types> {
     let (known, closed): (&[&str], bool) = match kind {
         "ClusterVersion" => (
             &[
@@ -67,7 +66,7 @@ pub(super) fn of_objects(kind: &str) -> Option<Types> {
 }
 
 /// Returns the condition types of insights of a kind; `None` if they have none or the kind is unknown.
-pub(super) fn of_insights(kind: &str) -> Option<Types> {
+pub(super) fn insight_condition_types(kind: &str) -> Option<Types> {
     let known: &[&str] = match kind {
         "ClusterVersion" => &["Updating"],
         "ClusterOperator" | "MachineConfigPool" => &["Updating", "Healthy"],
@@ -128,15 +127,15 @@ mod tests {
     #[test]
     fn lists_no_type_and_no_reason_twice() {
         let kinds = ["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node"];
-        let lists = kinds.iter().flat_map(|kind| [of_objects(kind), of_insights(kind)]).flatten();
+        let lists = kinds.iter().flat_map(|kind| [object_condition_types(kind), insight_condition_types(kind)]).flatten();
         let reasons =
-            of_objects("ClusterVersion").unwrap().known.iter().map(|kind| reasons_of_cluster_version(kind));
+            object_condition_types("ClusterVersion").unwrap().known.iter().map(|kind| reasons_of_cluster_version(kind));
         for list in lists.map(|types| types.known).chain(reasons) {
             let mut once: Vec<&str> = list.to_vec();
             once.sort_unstable();
             once.dedup();
             assert_eq!(once.len(), list.len(), "{list:?}");
         }
-        assert_eq!((of_objects("Pod"), of_insights("Health")), (None, None));
+        assert_eq!((object_condition_types("Pod"), insight_condition_types("Health")), (None, None));
     }
 }

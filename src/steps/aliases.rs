@@ -16,7 +16,7 @@ use super::world::{ClusterWorld, StepError};
 use crate::plan;
 use crate::plan::{
     Action, Check, CommandCheck, Expectation, Keep, Kept, ObjectRef, PlannedStep, Retry, Run, TextMatch,
-    What, When,
+    ExpectedState, ExpectedTime,
 };
 
 /// The time limit for a pod to become ready, if the step names none.
@@ -186,7 +186,7 @@ async fn output_parts(world: &mut ClusterWorld, not: String, step: &Step) -> Res
 /// ```
 #[then(regex = r#"^the output should match "(.+)"$"#)]
 async fn output_matches(world: &mut ClusterWorld, pattern: String, step: &Step) -> Result<(), StepError> {
-    let pattern = TextMatch::read(&format!("/{pattern}/")).map_err(StepError::Words)?;
+    let pattern = TextMatch::parse(&format!("/{pattern}/")).map_err(StepError::Words)?;
     command(world, vec![CommandCheck::Says(pattern)], step).await
 }
 
@@ -218,7 +218,7 @@ async fn operator_condition(
     status: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Object(cluster_operator(&operator), vec![condition(&kind, &status, "")?]);
+    let what = ExpectedState::Object(cluster_operator(&operator), vec![condition(&kind, &status, "")?]);
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -250,11 +250,11 @@ async fn operator_version(world: &mut ClusterWorld, operator: String, step: &Ste
     let planned = |step| PlannedStep { line: 0, column: 0, text: "version".to_owned(), step };
     let keep = Keep { name: CURRENT.to_owned(), what: Kept::Field(cluster_version(), VERSION.to_owned()) };
     let value = TextMatch::Equals(format!("$(kept {CURRENT})"));
-    let what = What::Object(
+    let what = ExpectedState::Object(
         cluster_operator(&operator),
         vec![Check::Field { path: "status.versions[0].version".to_owned(), value }],
     );
-    let expect = plan::Step::Expect(Expectation { what, when: When::Now });
+    let expect = plan::Step::Expect(Expectation { what, when: ExpectedTime::Now });
     let steps = vec![planned(plan::Step::Keep(keep)), planned(expect)];
     world.play(&step.value, plan::Step::Retry(Retry { within: SignedDuration::ZERO, steps })).await
 }
@@ -276,7 +276,7 @@ async fn pod_ready(world: &mut ClusterWorld, step: &Step) -> Result<(), StepErro
     }
     let namespace = if world.project.is_empty() { "default".to_owned() } else { world.project.clone() };
     let pods = ObjectRef { resource: PODS, namespace, name: "*".to_owned() };
-    let expectation = Expectation { what: What::Object(pods, checks), when: When::Within(PODS_READY) };
+    let expectation = Expectation { what: ExpectedState::Object(pods, checks), when: ExpectedTime::Within(PODS_READY) };
     world.expect(&step.value, expectation).await
 }
 
@@ -293,7 +293,7 @@ async fn merge_patch(
     step: &Step,
 ) -> Result<(), StepError> {
     let resource =
-        oc::resource(&kind).ok_or_else(|| StepError::Words(format!("there is no kind `{kind}`")))?;
+        oc::find_resource(&kind).ok_or_else(|| StepError::Words(format!("there is no kind `{kind}`")))?;
     let cells: Vec<&String> = rows(step)?.iter().flatten().collect();
     let [cell] = cells.as_slice() else {
         return Err(StepError::Words("expected one cell with JSON".to_owned()));
@@ -344,5 +344,5 @@ pub(super) fn filled(text: &str) -> String {
 }
 
 async fn command(world: &mut ClusterWorld, checks: Vec<CommandCheck>, step: &Step) -> Result<(), StepError> {
-    world.expect(&step.value, Timing::default().expectation(What::Command(checks))?).await
+    world.expect(&step.value, Timing::default().expectation(ExpectedState::Command(checks))?).await
 }

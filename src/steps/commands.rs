@@ -5,7 +5,7 @@ use cucumber::then;
 
 use super::phrase::{Timing, docstring, printed};
 use super::world::{ClusterWorld, StepError};
-use crate::plan::{CommandCheck, TextMatch, What};
+use crate::plan::{CommandCheck, TextMatch, ExpectedState};
 
 /// The output of the last command: the whole text, a pattern, or a part.
 ///
@@ -58,5 +58,5 @@ async fn command_exits(world: &mut ClusterWorld, code: u8, step: &Step) -> Resul
 }
 
 async fn command(world: &mut ClusterWorld, check: CommandCheck, step: &Step) -> Result<(), StepError> {
-    world.expect(&step.value, Timing::default().expectation(What::Command(vec![check]))?).await
+    world.expect(&step.value, Timing::default().expectation(ExpectedState::Command(vec![check]))?).await
 }

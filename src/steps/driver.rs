@@ -21,12 +21,12 @@ type Answer = oneshot::Sender<Result<(), SessionError>>;
 
 enum Command {
     Play(String, Box<Step>, Answer),
-    Finish(oneshot::Sender<Ended>),
+    Finish(oneshot::Sender<SessionResults>),
 }
 
 /// The results of a finished session.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct SessionResults {
     /// The record of the run. The session's thread drops it last if possible, because freeing memory of
     /// another thread is slower.
     pub(super) record: Arc<Record>,
@@ -72,7 +72,7 @@ impl Driver {
     }
 
     /// Ends the session and returns its results.
-    pub(super) async fn finish(&self) -> Option<Ended> {
+    pub(super) async fn finish(&self) -> Option<SessionResults> {
         let (answer, ended) = oneshot::channel();
         self.commands.send(Command::Finish(answer)).ok()?;
         ended.await.ok()
@@ -106,7 +106,7 @@ fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
         match command {
             Command::Play(text, step, answer) => {
                 session.begin_step(&text);
-                let outcome = session.play(&step);
+                let outcome = session.run_step(&step);
                 session.end_step(&text, &outcome);
                 // The receiver is gone if the feature was cancelled meanwhile.
                 let _ = answer.send(outcome);
@@ -114,7 +114,7 @@ fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
             Command::Finish(answer) => {
                 let snapshots = session.take_snapshots();
                 let record = Arc::new(session.into_record());
-                let _ = answer.send(Ended { record: Arc::clone(&record), snapshots });
+                let _ = answer.send(SessionResults { record: Arc::clone(&record), snapshots });
                 // Returns an error once the driver is dropped.
                 let _ = inbox.recv();
                 return;

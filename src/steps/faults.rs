@@ -3,14 +3,14 @@
 use cucumber::gherkin::Step;
 use cucumber::when;
 use windtunnel_controllers::faults::{Fault, FaultKind};
-use windtunnel_core::requests::faults::{Hits, ProgramFault, RequestFault, Requests, Trouble};
+use windtunnel_core::requests::faults::{Hits, ProgramFault, RequestFault, RequestFilter, InjectedError};
 use windtunnel_core::resources;
 use windtunnel_core::text::did_you_mean;
 
 use super::phrase::duration;
 use super::world::{ClusterWorld, StepError};
 use crate::plan::Action;
-use crate::plan::{Disturbance, Faulty};
+use crate::plan::{InjectedFault, FaultTarget};
 
 /// Starts a fault of an operator, named by its ClusterOperator, or ends its faults.
 /// `degrades` sets `Degraded=True`, `becomes unavailable` sets `Available=False`, `flaps` changes `Available`
@@ -42,10 +42,10 @@ async fn operator_fails(
     };
     let action = match kind {
         Some(kind) => {
-            let fault = Fault { reason, message, ..Fault::of(kind) };
-            Action::fault(Disturbance::Operator(operator, fault))
+            let fault = Fault { reason, message, ..Fault::new(kind) };
+            Action::fault(InjectedFault::Operator(operator, fault))
         }
-        None => Action::Heal(Faulty::Operator(operator)),
+        None => Action::Heal(FaultTarget::Operator(operator)),
     };
     world.act(&step.value, action).await
 }
@@ -94,8 +94,8 @@ async fn node_fails(
         _ => None,
     };
     let action = match kind {
-        Some(kind) => Action::fault(Disturbance::Node(node, Fault { message, ..Fault::of(kind) })),
-        None => Action::Heal(Faulty::Node(node)),
+        Some(kind) => Action::fault(InjectedFault::Node(node, Fault { message, ..Fault::new(kind) })),
+        None => Action::Heal(FaultTarget::Node(node)),
     };
     world.act(&step.value, action).await
 }
@@ -112,8 +112,8 @@ async fn reboot_loop(
     times: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let fault = Fault { times: number(&times)?, ..Fault::of(FaultKind::RebootLoop) };
-    world.act(&step.value, Action::fault(Disturbance::Node(node, fault))).await
+    let fault = Fault { times: number(&times)?, ..Fault::new(FaultKind::RebootLoop) };
+    world.act(&step.value, Action::fault(InjectedFault::Node(node, fault))).await
 }
 
 /// Sets the clock of a node's machine ahead or behind. Its kubelet and machine-config daemon use that clock.
@@ -130,8 +130,8 @@ async fn clock(
     step: &Step,
 ) -> Result<(), StepError> {
     let kind = if how == "ahead" { FaultKind::ClockAhead } else { FaultKind::ClockBehind };
-    let fault = Fault { by: duration(&by)?, ..Fault::of(kind) };
-    world.act(&step.value, Action::fault(Disturbance::Node(node, fault))).await
+    let fault = Fault { by: duration(&by)?, ..Fault::new(kind) };
+    world.act(&step.value, Action::fault(InjectedFault::Node(node, fault))).await
 }
 
 /// Changes the rendered MachineConfig of a pool this many times and back: a MachineConfig is added and
@@ -147,7 +147,7 @@ async fn render_flips(
     times: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    world.act(&step.value, Action::fault(Disturbance::RenderFlips(pool, number(&times)?))).await
+    world.act(&step.value, Action::fault(InjectedFault::RenderFlips(pool, number(&times)?))).await
 }
 
 /// Makes the API server fail certain requests: `too-many-requests`, `internal-error`, `etcd-timed-out`,
@@ -175,11 +175,11 @@ async fn api_fails(
     span: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let Some(trouble) = Trouble::named(&trouble) else {
-        let hint = did_you_mean(&trouble, Trouble::NAMES.iter().copied());
+    let Some(trouble) = InjectedError::named(&trouble) else {
+        let hint = did_you_mean(&trouble, InjectedError::NAMES.iter().copied());
         return Err(StepError::Words(format!("the API server knows no trouble `{trouble}`{hint}")));
     };
-    let requests = Requests { by: said(by), ..requests(&verb, &kind, name)? };
+    let requests = RequestFilter { by: said(by), ..requests(&verb, &kind, name)? };
     let hits = match (&*first, &*times) {
         ("", "") => Hits::new(1, if step.value.contains(" to the next ") { Some(1) } else { None }),
         ("", times) => Hits::new(1, Some(number(times)?)),
@@ -187,7 +187,7 @@ async fn api_fails(
     };
     let fault = RequestFault { requests, trouble, hits, message: String::new(), retry_after: 1 };
     let lasts = if span.is_empty() { None } else { Some(duration(&span)?) };
-    let fault = Disturbance::Requests(fault);
+    let fault = InjectedFault::Requests(fault);
     let after = jiff::SignedDuration::ZERO;
     world.act(&step.value, Action::Fault { fault, after, lasts }).await
 }
@@ -199,7 +199,7 @@ async fn api_fails(
 /// ```
 #[when(regex = r"^the API server recovers$")]
 async fn api_recovers(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
-    world.act(&step.value, Action::Heal(Faulty::Api(None))).await
+    world.act(&step.value, Action::Heal(FaultTarget::Api(None))).await
 }
 
 /// Crashes a component at its next matching write, or at a later one. The component loses its memory and
@@ -226,7 +226,7 @@ async fn crash(
     let first = if first.is_empty() { 1 } else { number(&first)? };
     let (writes, hits) = (requests(&verb, &kind, name)?, Hits::new(first, Some(1)));
     let fault = ProgramFault::Crash { writes, after: moment == "after", hits };
-    world.act(&step.value, Action::fault(Disturbance::Process(process, fault))).await
+    world.act(&step.value, Action::fault(InjectedFault::Process(process, fault))).await
 }
 
 /// Silences the watches of a component for a time, after which it lists again.
@@ -241,7 +241,7 @@ async fn watch_stale(
     span: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let fault = Disturbance::Process(process, ProgramFault::StaleWatch);
+    let fault = InjectedFault::Process(process, ProgramFault::StaleWatch);
     let (after, lasts) = (jiff::SignedDuration::ZERO, Some(duration(&span)?));
     world.act(&step.value, Action::Fault { fault, after, lasts }).await
 }
@@ -254,7 +254,7 @@ async fn watch_stale(
 #[when(regex = r"^the watches of (\S+) are dropped$")]
 async fn watch_dropped(world: &mut ClusterWorld, process: String, step: &Step) -> Result<(), StepError> {
     let fault = ProgramFault::DroppedWatch;
-    world.act(&step.value, Action::fault(Disturbance::Process(process, fault))).await
+    world.act(&step.value, Action::fault(InjectedFault::Process(process, fault))).await
 }
 
 /// Makes another holder take the Lease of a component for this time.
@@ -270,18 +270,18 @@ async fn lease_lost(
     step: &Step,
 ) -> Result<(), StepError> {
     let fault = ProgramFault::LosesLease(duration(&span)?);
-    world.act(&step.value, Action::fault(Disturbance::Process(process, fault))).await
+    world.act(&step.value, Action::fault(InjectedFault::Process(process, fault))).await
 }
 
 /// Returns a pattern for requests by verb (`request` and `write` match any), kind and name. Empty texts match
 /// any.
-pub(super) fn requests(verb: &str, kind: &str, name: String) -> Result<Requests, StepError> {
+pub(super) fn requests(verb: &str, kind: &str, name: String) -> Result<RequestFilter, StepError> {
     if !kind.is_empty() && resources::by_kind(kind).is_none() {
         let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
         return Err(StepError::Words(format!("objects of kind `{kind}` are not known{hint}")));
     }
     let verb = said(verb.to_owned()).filter(|verb| !["request", "write"].contains(&verb.as_str()));
-    Ok(Requests { verb, kind: said(kind.to_owned()), name: said(name), ..Requests::default() })
+    Ok(RequestFilter { verb, kind: said(kind.to_owned()), name: said(name), ..RequestFilter::default() })
 }
 
 fn said(text: String) -> Option<String> {
@@ -321,10 +321,10 @@ async fn pod_fails(
     };
     let action = match kind {
         Some(kind) => {
-            let fault = Fault { message, ..Fault::of(kind) };
-            Action::fault(Disturbance::Pods(namespace, name, fault))
+            let fault = Fault { message, ..Fault::new(kind) };
+            Action::fault(InjectedFault::Pods(namespace, name, fault))
         }
-        None => Action::Heal(Faulty::Pods { namespace, name }),
+        None => Action::Heal(FaultTarget::Pods { namespace, name }),
     };
     world.act(&step.value, action).await
 }

@@ -11,7 +11,7 @@ use crate::scenario::{Problem, is_id};
 ///
 /// # Errors
 /// All problems that could be distinguished; at least one.
-pub(super) fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
+pub(super) fn parse_feature(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
     let problem = |(line, column, message)| Problem { file: file.to_owned(), line, column, message };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut feature = match Feature::parse(text, GherkinEnv::default()) {
@@ -122,7 +122,7 @@ fn tag_with_names(scenarios: &mut [Scenario]) {
 /// All problems, by lines of the text.
 pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
     const HEAD: &str = "Feature: f\n  Scenario: s\n    Given a\n";
-    let feature = read("", &format!("{HEAD}{text}\n")).map_err(|problems| {
+    let feature = parse_feature("", &format!("{HEAD}{text}\n")).map_err(|problems| {
         let lines = problems.iter().map(|problem| {
             let line = problem.line.saturating_sub(HEAD.lines().count()).max(1);
             format!("line {line} of the doc string: {}", problem.message)
@@ -194,7 +194,7 @@ mod tests {
 
     /// Parses `text` and compares its problems, one per line, without the file's name.
     fn check(text: &str, expected: &str) {
-        let found = match read("f", text) {
+        let found = match parse_feature("f", text) {
             Ok(_) => String::new(),
             Err(problems) => {
                 let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -227,7 +227,7 @@ mod tests {
 
     /// Returns the lines of scenarios with their tags.
     fn tags(text: &str) -> Vec<String> {
-        let feature = read("f", text).unwrap();
+        let feature = parse_feature("f", text).unwrap();
         let told = scenarios(&feature);
         told.map(|scenario| format!("{}: {}", scenario.position.line, scenario.tags.join(" "))).collect()
     }

@@ -98,7 +98,7 @@ fn architecture(world: &mut ClusterWorld, name: String) -> Result<(), StepError>
     let architecture = Architecture::find(&name);
     known(&name, Architecture::NAMES.iter().copied(), "architecture")?;
     let release = &mut world.planned()?.release;
-    *release = release.clone().of(architecture.unwrap_or_default());
+    *release = release.clone().for_architecture(architecture.unwrap_or_default());
     Ok(())
 }
 
@@ -264,7 +264,6 @@ fn object(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     world.add_object(docstring_object(step.docstring.as_ref())?)
 }
 
-/// Checks that a number is supported.
 fn within(allowed: &RangeInclusive<u32>, found: u32, what: &str) -> Result<(), StepError> {
     if allowed.contains(&found) {
         return Ok(());
@@ -273,7 +272,6 @@ fn within(allowed: &RangeInclusive<u32>, found: u32, what: &str) -> Result<(), S
     Err(StepError::Words(format!("expected {low} to {high} {what}, found {found}")))
 }
 
-/// Checks that a name exists.
 fn known<'a>(name: &str, names: impl Iterator<Item = &'a str>, what: &str) -> Result<(), StepError> {
     let names: Vec<&str> = names.collect();
     if names.contains(&name) {

@@ -5,7 +5,7 @@ use cucumber::then;
 
 use super::phrase::{Timing, condition, impact, insight, object, printed, status_details, text_match};
 use super::world::{ClusterWorld, StepError};
-use crate::plan::{Check, InsightRef, StatusMatch, TextMatch, What};
+use crate::plan::{Check, InsightRef, StatusMatch, TextMatch, ExpectedState};
 
 /// A condition of a published insight.
 ///
@@ -24,7 +24,7 @@ async fn insight_condition(
     with: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Insight(insight(&of)?, vec![condition(&kind, &status, &with)?]);
+    let what = ExpectedState::Insight(insight(&of)?, vec![condition(&kind, &status, &with)?]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -42,7 +42,7 @@ async fn insight_field(
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Insight(insight(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = ExpectedState::Insight(insight(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -68,9 +68,9 @@ async fn health_insight(
     let about = if about.is_empty() { None } else { Some(object(&about)?) };
     let health = InsightRef { about, ..insight("Health")? };
     let what = match there.as_str() {
-        "is a" => What::Insight(health, checks),
-        "is no" => What::NoInsight(health, checks),
-        _ => What::NeverInsight(health, checks),
+        "is a" => ExpectedState::Insight(health, checks),
+        "is no" => ExpectedState::NoInsight(health, checks),
+        _ => ExpectedState::NeverInsight(health, checks),
     };
     world.expect(&step.value, timing.expectation(what)?).await
 }
@@ -87,7 +87,7 @@ async fn no_insight(
     of: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    world.expect(&step.value, timing.expectation(What::NoInsight(insight(&of)?, Vec::new()))?).await
+    world.expect(&step.value, timing.expectation(ExpectedState::NoInsight(insight(&of)?, Vec::new()))?).await
 }
 
 /// The output of `oc adm upgrade status` contains a text or matches a pattern.
@@ -110,7 +110,7 @@ async fn status_contains(
         other => other,
     };
     let wanted = StatusMatch { details: status_details(&details)?, has: vec![part], snapshot: None };
-    world.expect(&step.value, timing.expectation(What::Status(wanted))?).await
+    world.expect(&step.value, timing.expectation(ExpectedState::Status(wanted))?).await
 }
 
 /// The output of `oc adm upgrade status` equals the content of a file next to the feature.
@@ -127,5 +127,5 @@ async fn status_snapshot(
 ) -> Result<(), StepError> {
     let (details, snapshot) = (status_details(&details)?, Some(world.snapshot(&file)?));
     let wanted = StatusMatch { details, has: Vec::new(), snapshot };
-    world.expect(&step.value, Timing::default().expectation(What::Status(wanted))?).await
+    world.expect(&step.value, Timing::default().expectation(ExpectedState::Status(wanted))?).await
 }

@@ -28,7 +28,7 @@ use crate::plan::Snapshot;
 
 pub use cucumber::gherkin::tagexpr::TagOperation;
 pub use results::{Place, SaidStep, ScenarioResult};
-pub use suite::{Playing, Suite, tagged};
+pub use suite::{Playing, Suite, matches_tags};
 
 /// Names and texts of files.
 pub type Files = Vec<(String, String)>;
@@ -36,7 +36,7 @@ pub type Files = Vec<(String, String)>;
 /// Functions that load files next to a feature. Each gets the feature's path and a name as written in the
 /// feature.
 #[derive(Debug, Clone, Copy)]
-pub struct Beside {
+pub struct FeatureFiles {
     /// Returns names and texts of the YAML files in a folder.
     pub folder: fn(&str, &str) -> Result<Files, String>,
     /// Returns the text of a file.

@@ -5,7 +5,7 @@ use cucumber::step::Collection;
 
 use super::gherkin::scenarios;
 use super::world::ClusterWorld;
-use super::{Beside, rehearsal};
+use super::{FeatureFiles, rehearsal};
 use crate::scenario::{Problem, is_id};
 
 /// The marker before the id of a test case in a comment.
@@ -16,7 +16,7 @@ pub(super) fn warnings(
     steps: &Collection<ClusterWorld>,
     feature: &Feature,
     text: &str,
-    beside: Option<Beside>,
+    beside: Option<FeatureFiles>,
 ) -> Vec<Problem> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let problem = |(line, column, message): (usize, usize, String)| Problem {
@@ -25,7 +25,7 @@ pub(super) fn warnings(
         column,
         message,
     };
-    let odd = rehearsal::odd(steps, feature, beside).into_iter();
+    let odd = rehearsal::warnings(steps, feature, beside).into_iter();
     let odd = odd.map(|(place, message)| (place.line, place.col, message));
     let found = idle(feature).chain(malformed_ids(text)).chain(odd);
     let mut found: Vec<Problem> = found.map(problem).collect();
@@ -63,7 +63,7 @@ mod tests {
     use crate::steps::Suite;
 
     fn warnings(text: &str) -> Vec<String> {
-        let suite = Suite::read(&[("f".to_owned(), text.to_owned())]).unwrap();
+        let suite = Suite::parse(&[("f".to_owned(), text.to_owned())]).unwrap();
         suite.warnings(text).iter().map(ToString::to_string).collect()
     }
 

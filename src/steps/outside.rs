@@ -3,14 +3,14 @@
 use cucumber::gherkin::Step;
 use cucumber::when;
 use jiff::SignedDuration;
-use windtunnel_core::requests::faults::Requests;
+use windtunnel_core::requests::faults::RequestFilter;
 use windtunnel_openshift::world::ReleaseFault;
 
 use super::faults::requests;
 use super::phrase::{duration, pulled};
 use super::world::{ClusterWorld, StepError, find};
 use crate::plan::Action;
-use crate::plan::{CrdFault, Disturbance, Faulty};
+use crate::plan::{CrdFault, InjectedFault, FaultTarget};
 
 /// Changes the result of new pulls of a release, for a time or until `is as before`.
 ///
@@ -31,9 +31,9 @@ async fn pull(
     let version = find(&version)?.version;
     let fault = match answer.as_str() {
         "is as before" => None,
-        other => Some(Disturbance::Release(version.clone(), ReleaseFault::Pull(pulled(other)?))),
+        other => Some(InjectedFault::Release(version.clone(), ReleaseFault::Pull(pulled(other)?))),
     };
-    begin(world, step, fault, Faulty::Release(version), &time).await
+    begin(world, step, fault, FaultTarget::Release(version), &time).await
 }
 
 /// Breaks the image or the signatures of a release, for a time or until it recovers. Pulls in progress and
@@ -70,8 +70,8 @@ async fn release(
         _ => "",
     };
     let version = find(&version)?.version;
-    let fault = ReleaseFault::named(name).map(|fault| Disturbance::Release(version.clone(), fault));
-    begin(world, step, fault, Faulty::Release(version), &time).await
+    let fault = ReleaseFault::named(name).map(|fault| InjectedFault::Release(version.clone(), fault));
+    begin(world, step, fault, FaultTarget::Release(version), &time).await
 }
 
 /// Adds an admission webhook that covers these writes and does not answer, for a time or until it is removed.
@@ -96,9 +96,9 @@ async fn webhook(
     step: &Step,
 ) -> Result<(), StepError> {
     let subresource = Some(subresource).filter(|subresource| !subresource.is_empty());
-    let writes = Requests { subresource, ..requests(&verb, &kind, name)? };
-    let fault = (how == "unreachable").then(|| Disturbance::Webhook(writes.clone()));
-    begin(world, step, fault, Faulty::Webhook(writes), &time).await
+    let writes = RequestFilter { subresource, ..requests(&verb, &kind, name)? };
+    let fault = (how == "unreachable").then(|| InjectedFault::Webhook(writes.clone()));
+    begin(world, step, fault, FaultTarget::Webhook(writes), &time).await
 }
 
 /// Makes a CustomResourceDefinition conflict with another one. Either its objects were stored in a version
@@ -125,16 +125,16 @@ async fn definition(
         "finds its names taken" => Some(CrdFault::NamesTaken),
         _ => None,
     };
-    let fault = fault.map(|fault| Disturbance::Crd(name.clone(), fault));
-    begin(world, step, fault, Faulty::Crd(name), &time).await
+    let fault = fault.map(|fault| InjectedFault::Crd(name.clone(), fault));
+    begin(world, step, fault, FaultTarget::Crd(name), &time).await
 }
 
 /// Starts a fault, for `time` if it is not empty; without a fault, ends the faults of the target.
 async fn begin(
     world: &mut ClusterWorld,
     step: &Step,
-    fault: Option<Disturbance>,
-    faulty: Faulty,
+    fault: Option<InjectedFault>,
+    faulty: FaultTarget,
     time: &str,
 ) -> Result<(), StepError> {
     let lasts = if time.is_empty() { None } else { Some(duration(time)?) };

@@ -10,7 +10,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_update_status::status::Details;
 
 use super::world::StepError;
-use crate::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, What, When};
+use crate::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, ExpectedState, ExpectedTime};
 use crate::scenario::{self, Star};
 
 /// Parses `40 minutes`, `1 hour` or `90s`.
@@ -24,11 +24,11 @@ pub(super) struct Timing(String);
 
 impl Timing {
     /// Returns the expectation that `what` holds at that time.
-    pub(super) fn expectation(&self, what: What) -> Result<Expectation, StepError> {
+    pub(super) fn expectation(&self, what: ExpectedState) -> Result<Expectation, StepError> {
         let when = match self.0.trim().split_once(' ') {
-            Some(("within", span)) => When::Within(duration(span)?),
-            Some((_, span)) => When::Throughout(duration(span)?),
-            None => When::Now,
+            Some(("within", span)) => ExpectedTime::Within(duration(span)?),
+            Some((_, span)) => ExpectedTime::Throughout(duration(span)?),
+            None => ExpectedTime::Now,
         };
         Ok(Expectation { what, when })
     }
@@ -88,7 +88,7 @@ fn end_of(value: &str) -> Option<usize> {
 
 /// Parses `"exactly this"` or `/a pattern/`.
 pub(super) fn text_match(text: &str) -> Result<TextMatch, StepError> {
-    TextMatch::read(text.trim().trim_matches('"')).map_err(StepError::Words)
+    TextMatch::parse(text.trim().trim_matches('"')).map_err(StepError::Words)
 }
 
 /// Parses the expected output of a command: `"all of it"`, `/a pattern/` or `a text with "a part"`.

@@ -8,7 +8,7 @@ use cucumber::step::Collection;
 use futures::FutureExt as _;
 use windtunnel_core::panics;
 
-use super::Beside;
+use super::FeatureFiles;
 use super::gherkin::{scenarios, steps_of};
 use super::suite;
 use super::world::{ClusterWorld, no_cluster};
@@ -18,7 +18,7 @@ use crate::plan::PlannedStep;
 pub(super) fn problems<'f>(
     steps: &Collection<ClusterWorld>,
     feature: &'f Feature,
-    beside: Option<Beside>,
+    beside: Option<FeatureFiles>,
 ) -> Vec<(&'f Step, String)> {
     let mut found: Vec<(&Step, String)> = Vec::new();
     let no_cluster = no_cluster().to_string();
@@ -28,7 +28,7 @@ pub(super) fn problems<'f>(
         let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         let (mut world, mut without_cluster) = (ClusterWorld::rehearsal(&file, beside), false);
         for step in steps_of(feature, rule, scenario) {
-            let Some(why) = rehearse(steps, &mut world, step) else { continue };
+            let Some(why) = try_step(steps, &mut world, step) else { continue };
             if why == no_cluster && std::mem::replace(&mut without_cluster, true) {
                 continue;
             }
@@ -45,10 +45,10 @@ pub(super) fn problems<'f>(
 }
 
 /// Returns warnings about the steps, with their positions.
-pub(super) fn odd(
+pub(super) fn warnings(
     steps: &Collection<ClusterWorld>,
     feature: &Feature,
-    beside: Option<Beside>,
+    beside: Option<FeatureFiles>,
 ) -> Vec<(LineCol, String)> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn odd(
             feature.rules.iter().find(|rule| rule.scenarios.iter().any(|own| std::ptr::eq(own, scenario)));
         let mut world = ClusterWorld::rehearsal(&file, beside);
         for step in steps_of(feature, rule, scenario) {
-            let _ = rehearse(steps, &mut world, step);
+            let _ = try_step(steps, &mut world, step);
             found.extend(world.odd.drain(..).map(|message| (step.position, message)));
         }
     }
@@ -70,25 +70,25 @@ pub(super) fn planned(
     feature: &Feature,
     rule: Option<&Rule>,
     scenario: &Scenario,
-    beside: Option<Beside>,
+    beside: Option<FeatureFiles>,
 ) -> Vec<PlannedStep> {
     let file = feature.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut world = ClusterWorld::collecting(&file, beside);
     world.refusals = suite::refusals(steps_of(feature, rule, scenario));
     for step in steps_of(feature, rule, scenario) {
-        let _ = rehearse(steps, &mut world, step);
+        let _ = try_step(steps, &mut world, step);
     }
     world.into_collected()
 }
 
 /// Returns why a step cannot run.
-pub(super) fn rehearse(
+pub(super) fn try_step(
     steps: &Collection<ClusterWorld>,
     world: &mut ClusterWorld,
     step: &Step,
 ) -> Option<String> {
     let Ok(Some((play, _, _, context))) = steps.find(step) else { return None };
-    let played = panics::quietly(|| AssertUnwindSafe(play(world, context)).catch_unwind().now_or_never())?;
+    let played = panics::without_panic_output(|| AssertUnwindSafe(play(world, context)).catch_unwind().now_or_never())?;
     played.err().map(|panic| panics::text(&*panic))
 }
 
@@ -100,7 +100,7 @@ mod tests {
     fn check(steps: &str, expected: &str) {
         let text = format!("Feature: f\n  Scenario: s\n{steps}");
         let found =
-            Suite::read(&[("f".to_owned(), text)]).map_or_else(|found| found.to_string(), |_| String::new());
+            Suite::parse(&[("f".to_owned(), text)]).map_or_else(|found| found.to_string(), |_| String::new());
         assert_eq!(found.replace("f:", ""), expected, "\n{steps}");
     }
 

@@ -7,7 +7,7 @@ use cucumber::event::{ScenarioFinished, StepError};
 use cucumber::gherkin::{Feature, Rule, Scenario, Step, StepType};
 use windtunnel_core::panics;
 
-use super::driver::Ended;
+use super::driver::SessionResults;
 use super::gherkin;
 use crate::plan::Snapshot;
 use crate::record::{Event as Entry, Record};
@@ -68,7 +68,7 @@ impl ScenarioResult {
 }
 
 /// Returns a result for a scenario that has not started.
-pub(super) fn of(feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> ScenarioResult {
+pub(super) fn not_started(feature: &Feature, rule: Option<&Rule>, scenario: &Scenario) -> ScenarioResult {
     let tags = feature.tags.iter().chain(rule.iter().flat_map(|rule| &rule.tags)).chain(&scenario.tags);
     let tags: Vec<String> = tags.cloned().collect();
     let said = |step: &Step| SaidStep {
@@ -107,7 +107,7 @@ pub(super) fn result(
     rule: Option<&Rule>,
     scenario: &Scenario,
     outcome: &ScenarioFinished,
-    ended: Option<Ended>,
+    ended: Option<SessionResults>,
 ) -> ScenarioResult {
     let (record, snapshots) = ended.map(|ended| (ended.record, ended.snapshots)).unzip();
     let (failure, step) = match outcome {
@@ -134,7 +134,7 @@ pub(super) fn result(
         failure,
         failed_at: step.map(|step| (step.position.line, step.position.col)),
         begun: true,
-        ..of(feature, rule, scenario)
+        ..not_started(feature, rule, scenario)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use cucumber::gherkin::Step;
 use cucumber::then;
-use windtunnel_update_status::node_phase::Phase;
+use windtunnel_update_status::assessment::node::phase::Phase;
 
 use super::phrase::{Timing, condition, insight, object, text_match};
 use super::then::alert_match;
 use super::world::{ClusterWorld, StepError};
-use crate::plan::{Check, Subject, What, WriteMatch};
+use crate::plan::{Check, Subject, ExpectedState, WriteMatch};
 
 /// A condition of an object has never been like this since the start.
 ///
@@ -23,7 +23,7 @@ async fn condition_never(
     with: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Never(object(&of)?, vec![condition(&kind, &status, &with)?]);
+    let what = ExpectedState::Never(object(&of)?, vec![condition(&kind, &status, &with)?]);
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -40,7 +40,7 @@ async fn field_never(
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Never(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = ExpectedState::Never(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -51,7 +51,7 @@ async fn field_never(
 /// ```
 #[then(regex = r"^([A-Z]\w+/\S+) never existed$")]
 async fn object_never(world: &mut ClusterWorld, of: String, step: &Step) -> Result<(), StepError> {
-    let what = What::Never(object(&of)?, Vec::new());
+    let what = ExpectedState::Never(object(&of)?, Vec::new());
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -68,7 +68,7 @@ async fn alert_never(
     state: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::NeverAlert(alert_match(name, about, &state));
+    let what = ExpectedState::NeverAlert(alert_match(name, about, &state));
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 
@@ -87,7 +87,7 @@ async fn node_phases(
 ) -> Result<(), StepError> {
     let named = |name: &str| Phase::named(name).ok_or_else(|| StepError::Words(format!("no phase `{name}`")));
     let phases = phases.split(", ").map(named).collect::<Result<_, _>>()?;
-    world.expect(&step.value, timing.expectation(What::Phases { node, phases })?).await
+    world.expect(&step.value, timing.expectation(ExpectedState::Phases { node, phases })?).await
 }
 
 /// The number of reboots of a node since the start.
@@ -103,7 +103,7 @@ async fn node_reboots(
     times: u32,
     step: &Step,
 ) -> Result<(), StepError> {
-    world.expect(&step.value, timing.expectation(What::Reboots { node, times })?).await
+    world.expect(&step.value, timing.expectation(ExpectedState::Reboots { node, times })?).await
 }
 
 /// All statuses of a condition since the start, in order.
@@ -126,7 +126,7 @@ async fn statuses_in_turn(
     let of =
         if of_insight.is_empty() { Subject::Object(object(&of)?) } else { Subject::Insight(insight(&of)?) };
     let statuses = statuses.split(", ").map(str::to_owned).collect();
-    let what = What::Statuses { of, condition: kind, statuses };
+    let what = ExpectedState::Statuses { of, condition: kind, statuses };
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -144,7 +144,7 @@ async fn writes_in_order(world: &mut ClusterWorld, exactly: String, step: &Step)
         return Err(StepError::Words("expected a table of writes below the step".to_owned()));
     };
     let wanted = rows.iter().map(|row| write(head, row)).collect::<Result<_, _>>()?;
-    let what = if exactly.is_empty() { What::Writes(wanted) } else { What::OnlyWrites(wanted) };
+    let what = if exactly.is_empty() { ExpectedState::Writes(wanted) } else { ExpectedState::OnlyWrites(wanted) };
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 

@@ -14,9 +14,9 @@ use cucumber::tag::Ext as _;
 use cucumber::{Event, World as _, Writer, cli, parser, writer};
 use futures::FutureExt as _;
 
-use super::results::{Place, ScenarioResult, of, result};
+use super::results::{Place, ScenarioResult, not_started, result};
 use super::world::ClusterWorld;
-use super::{Beside, catalogue, gherkin, odd, rehearsal};
+use super::{FeatureFiles, catalogue, gherkin, odd, rehearsal};
 use crate::backends::Backend;
 use crate::plan::PlannedStep;
 use crate::scenario::{Problem, Problems};
@@ -25,7 +25,7 @@ use crate::scenario::{Problem, Problems};
 #[derive(Debug, Clone)]
 pub struct Suite {
     features: Vec<Feature>,
-    beside: Option<Beside>,
+    beside: Option<FeatureFiles>,
 }
 
 /// The settings of a suite's run.
@@ -49,7 +49,7 @@ impl Suite {
     ///
     /// # Errors
     /// All problems of all features.
-    pub fn read(files: &[(String, String)]) -> Result<Self, Problems> {
+    pub fn parse(files: &[(String, String)]) -> Result<Self, Problems> {
         Self::read_beside(files, None)
     }
 
@@ -57,15 +57,15 @@ impl Suite {
     ///
     /// # Errors
     /// As [`Suite::read`].
-    pub fn read_with(files: &[(String, String)], beside: Beside) -> Result<Self, Problems> {
+    pub fn parse_with_files(files: &[(String, String)], beside: FeatureFiles) -> Result<Self, Problems> {
         Self::read_beside(files, Some(beside))
     }
 
-    fn read_beside(files: &[(String, String)], beside: Option<Beside>) -> Result<Self, Problems> {
+    fn read_beside(files: &[(String, String)], beside: Option<FeatureFiles>) -> Result<Self, Problems> {
         let steps = ClusterWorld::collection();
         let (mut features, mut problems) = (Vec::new(), Vec::new());
         for (file, text) in files {
-            match gherkin::read(file, text) {
+            match gherkin::parse_feature(file, text) {
                 Err(found) => problems.extend(found),
                 Ok(feature) => {
                     problems.extend(step_problems(&steps, file, &feature, beside));
@@ -107,7 +107,7 @@ impl Suite {
     pub fn planned(&self) -> Vec<(ScenarioResult, Vec<PlannedStep>)> {
         let steps = ClusterWorld::collection();
         let planned = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
-            (of(feature, rule, scenario), rehearsal::planned(&steps, feature, rule, scenario, self.beside))
+            (not_started(feature, rule, scenario), rehearsal::planned(&steps, feature, rule, scenario, self.beside))
         };
         self.scenarios().map(planned).collect()
     }
@@ -116,7 +116,7 @@ impl Suite {
     fn selected(&self, tags: Option<&TagOperation>) -> Vec<ScenarioResult> {
         let wanted =
             self.scenarios().filter(|(feature, rule, scenario)| fits(tags, feature, *rule, scenario));
-        wanted.map(|(feature, rule, scenario)| of(feature, rule, scenario)).collect()
+        wanted.map(|(feature, rule, scenario)| not_started(feature, rule, scenario)).collect()
     }
 
     /// Returns all scenarios with their features and rules.
@@ -130,12 +130,12 @@ impl Suite {
 
     /// Runs the scenarios and returns the results in the order of the files.
     pub async fn run(self, playing: Playing) -> Vec<ScenarioResult> {
-        self.run_giving(playing, |result| result).await
+        self.run_each(playing, |result| result).await
     }
 
     /// Runs the scenarios and passes each result to `take` as soon as it exists, at the end also those of
     /// scenarios that did not start. Returns the values of `take` in the order of the files.
-    pub async fn run_giving<T: 'static>(
+    pub async fn run_each<T: 'static>(
         self,
         playing: Playing,
         take: impl Fn(ScenarioResult) -> T + 'static,
@@ -203,7 +203,7 @@ impl Suite {
 }
 
 /// Returns whether the filter `wanted` selects these tags, without `@`.
-pub fn tagged<'t>(wanted: &TagOperation, tags: impl Iterator<Item = &'t String> + Clone) -> bool {
+pub fn matches_tags<'t>(wanted: &TagOperation, tags: impl Iterator<Item = &'t String> + Clone) -> bool {
     wanted.eval(tags)
 }
 
@@ -235,7 +235,7 @@ fn step_problems(
     steps: &Collection<ClusterWorld>,
     file: &str,
     feature: &Feature,
-    beside: Option<Beside>,
+    beside: Option<FeatureFiles>,
 ) -> Vec<Problem> {
     let backgrounds = feature.background.iter().chain(feature.rules.iter().flat_map(|rule| &rule.background));
     let own = gherkin::scenarios(feature).flat_map(|scenario| &scenario.steps);

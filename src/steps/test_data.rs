@@ -96,7 +96,7 @@ fn objects(file: &str, text: &str, project: &str) -> Result<Vec<Value>, StepErro
     });
     listed
         .map(|mut object| {
-            let is_namespaced = resources::of(&object).is_some_and(|resource| resource.namespaced);
+            let is_namespaced = resources::find_for_object(&object).is_some_and(|resource| resource.namespaced);
             if is_namespaced && object["metadata"].is_object() && object["metadata"]["namespace"].is_null() {
                 object["metadata"]["namespace"] = json!(project);
             }
@@ -148,7 +148,7 @@ async fn pods_become(
     } else {
         format!("/^{others}(?:{phase} ?{others}){{{count}}}$/")
     };
-    let pattern = TextMatch::read(&pattern).map_err(StepError::Words)?;
+    let pattern = TextMatch::parse(&pattern).map_err(StepError::Words)?;
     let run = Run {
         command: world.command_line(&line)?,
         checks: vec![CommandCheck::Code(0), CommandCheck::Prints(pattern)],

@@ -3,11 +3,11 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 use windtunnel_core::alert::AlertState;
-use windtunnel_update_status::node_phase::Phase;
+use windtunnel_update_status::assessment::node::phase::Phase;
 
 use super::phrase::{Timing, condition, object, text_match};
 use super::world::{ClusterWorld, StepError};
-use crate::plan::{AlertMatch, Check, TextMatch, What};
+use crate::plan::{AlertMatch, Check, TextMatch, ExpectedState};
 
 /// A condition of an object.
 ///
@@ -26,7 +26,7 @@ async fn object_condition(
     with: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Object(object(&of)?, vec![condition(&kind, &status, &with)?]);
+    let what = ExpectedState::Object(object(&of)?, vec![condition(&kind, &status, &with)?]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -38,7 +38,7 @@ async fn object_condition(
 /// ```
 #[then(regex = r"^(within \d+ \w+ )?the update is complete$")]
 async fn update_complete(world: &mut ClusterWorld, timing: Timing, step: &Step) -> Result<(), StepError> {
-    let what = What::Object(object("ClusterVersion")?, vec![Check::Updated]);
+    let what = ExpectedState::Object(object("ClusterVersion")?, vec![Check::Updated]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -55,7 +55,7 @@ async fn object_without_condition(
     kind: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Object(object(&of)?, vec![Check::NoCondition(kind)]);
+    let what = ExpectedState::Object(object(&of)?, vec![Check::NoCondition(kind)]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -73,7 +73,7 @@ async fn object_field(
     value: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Object(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = ExpectedState::Object(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -90,7 +90,7 @@ async fn object_unchanged(
     path: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Object(object(&of)?, vec![Check::Unchanged { path }]);
+    let what = ExpectedState::Object(object(&of)?, vec![Check::Unchanged { path }]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -108,7 +108,7 @@ async fn object_exists(
     step: &Step,
 ) -> Result<(), StepError> {
     let of = object(&of)?;
-    let what = if exists == "exists" { What::Object(of, Vec::new()) } else { What::Absent(of) };
+    let what = if exists == "exists" { ExpectedState::Object(of, Vec::new()) } else { ExpectedState::Absent(of) };
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -125,7 +125,7 @@ async fn pod_status(
     status: String,
     step: &Step,
 ) -> Result<(), StepError> {
-    let what = What::Object(object(&of)?, vec![Check::PodStatus(TextMatch::Equals(status))]);
+    let what = ExpectedState::Object(object(&of)?, vec![Check::PodStatus(TextMatch::Equals(status))]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -147,7 +147,7 @@ async fn alert(
     step: &Step,
 ) -> Result<(), StepError> {
     let wanted = alert_match(name, about, &state);
-    let what = if not.is_empty() { What::Alert(wanted) } else { What::NoAlert(wanted) };
+    let what = if not.is_empty() { ExpectedState::Alert(wanted) } else { ExpectedState::NoAlert(wanted) };
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -175,7 +175,7 @@ async fn object_annotation(
     step: &Step,
 ) -> Result<(), StepError> {
     let path = format!("metadata.annotations[\"{key}\"]");
-    let what = What::Object(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    let what = ExpectedState::Object(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
     world.expect(&step.value, timing.expectation(what)?).await
 }
 
@@ -195,5 +195,5 @@ async fn node_phase(
     step: &Step,
 ) -> Result<(), StepError> {
     let phase = Phase::named(&phase).ok_or_else(|| StepError::Words(format!("no phase `{phase}`")))?;
-    world.expect(&step.value, timing.expectation(What::Phase { node, phase })?).await
+    world.expect(&step.value, timing.expectation(ExpectedState::Phase { node, phase })?).await
 }

@@ -13,7 +13,7 @@ const UPDATES: [&str; 3] = ["I update to ", "I run \"oc adm upgrade --to", "I ru
 
 /// The features of both phases.
 #[derive(Debug)]
-pub struct Twins {
+pub struct SplitFeature {
     /// The feature to run before the update.
     pub prepare: String,
     /// The feature to run after the update.
@@ -25,8 +25,8 @@ pub struct Twins {
 ///
 /// # Errors
 /// The feature is invalid, or has no scenario that updates the cluster and expects something after it.
-pub fn twins(file: &str, text: &str) -> Result<Twins, String> {
-    let feature = gherkin::read(file, text)
+pub fn twins(file: &str, text: &str) -> Result<SplitFeature, String> {
+    let feature = gherkin::parse_feature(file, text)
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     let (mut prepare, mut check) = (head(&feature, "prepare"), head(&feature, "check"));
     let mut any = false;
@@ -41,7 +41,7 @@ pub fn twins(file: &str, text: &str) -> Result<Twins, String> {
         check += &twin(scenario, "check", "", &after, &parts.after);
     }
     if any {
-        Ok(Twins { prepare, check })
+        Ok(SplitFeature { prepare, check })
     } else {
         Err(format!(
             "{file}: no scenario updates the cluster, tells of the end of that (`ClusterVersion condition Progressing is False \
@@ -148,7 +148,7 @@ mod tests {
                     Then within 5 minutes ClusterVersion condition Progressing is True\n    And within 3 hours ClusterVersion \
                     condition Progressing is False with message \"Cluster version is 4.14.8\"\n    \
                     And ConfigMap/default/a exists\n";
-        let Twins { prepare, check } = twins("f", text).unwrap();
+        let SplitFeature { prepare, check } = twins("f", text).unwrap();
         assert_eq!(
             prepare,
             "@update\nFeature: Pools (prepare)\n\n  @upgrade-prepare @OCP-22606\n  Scenario: A pool stays - prepare\n    \
@@ -161,7 +161,7 @@ mod tests {
              Given a 4.14.8 cluster\n    Then ConfigMap/default/a exists\n"
         );
         for text in [prepare, check] {
-            Suite::read(&[("f".to_owned(), text)]).unwrap();
+            Suite::parse(&[("f".to_owned(), text)]).unwrap();
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use cucumber::gherkin::Step;
 use cucumber::given;
 use semver::{BuildMetadata, Version};
-use windtunnel_openshift::graph::{Channel, ConditionalEdges, Edge, Fault, Risk, Rule};
+use windtunnel_openshift::graph::{Channel, ConditionalEdges, Edge, ServiceFault, Risk, MatchingRule};
 use windtunnel_openshift::promql;
 use windtunnel_openshift::release::Architecture;
 
@@ -54,9 +54,9 @@ fn listed(world: &mut ClusterWorld, text: &str) -> Result<Version, StepError> {
 )]
 fn channel_fails(world: &mut ClusterWorld, name: String, how: String) -> Result<(), StepError> {
     let fault = match how.as_str() {
-        "finds no service" => Fault::Unreachable,
-        "is answered with an error" => Fault::ServerError,
-        _ => Fault::InvalidJson,
+        "finds no service" => ServiceFault::Unreachable,
+        "is answered with an error" => ServiceFault::ServerError,
+        _ => ServiceFault::InvalidJson,
     };
     channel(world, name, Channel::Fails(fault))
 }
@@ -88,7 +88,7 @@ fn risk_of_all(
     name: String,
     message: String,
 ) -> Result<(), StepError> {
-    risk(world, [&from, &to, &name, &message], Rule::Always)
+    risk(world, [&from, &to, &name, &message], MatchingRule::Always)
 }
 
 /// A risk of an update that exposes the clusters for which the PromQL in the doc string is 1 rather than 0.
@@ -110,7 +110,7 @@ fn risk_of_some(
     let expression = docstring(step.docstring.as_ref())?;
     promql::parse(expression)
         .map_err(|error| StepError::Words(format!("this PromQL cannot be evaluated: {error}")))?;
-    risk(world, [&from, &to, &name, &message], Rule::PromQl(expression.to_owned()))
+    risk(world, [&from, &to, &name, &message], MatchingRule::PromQl(expression.to_owned()))
 }
 
 fn channel(world: &mut ClusterWorld, name: String, channel: Channel) -> Result<(), StepError> {
@@ -119,7 +119,7 @@ fn channel(world: &mut ClusterWorld, name: String, channel: Channel) -> Result<(
 }
 
 /// Adds a risk to an update, grouped with other risks of the same update.
-fn risk(world: &mut ClusterWorld, words: [&str; 4], rule: Rule) -> Result<(), StepError> {
+fn risk(world: &mut ClusterWorld, words: [&str; 4], rule: MatchingRule) -> Result<(), StepError> {
     let [from, to, name, message] = words;
     let edge = Edge { from: world.version(from)?, to: world.version(to)? };
     let message = if message.is_empty() { format!("{name} happens.") } else { message.to_owned() };

@@ -12,7 +12,7 @@ use super::phrase::{docstring_object, duration, object, one_object};
 use super::world::{ClusterWorld, StepError};
 use crate::plan;
 use crate::plan::{
-    Action, Attempt, CommandCheck, Expectation, Keep, Kept, Run, StatusMatch, Target, TextMatch, What, When,
+    Action, Attempt, CommandCheck, Expectation, Keep, Kept, Run, StatusMatch, Target, TextMatch, ExpectedState, ExpectedTime,
 };
 
 /// The time limit for a share of the operators.
@@ -97,9 +97,9 @@ async fn update_reaches(world: &mut ClusterWorld, percent: u32, step: &Step) -> 
     }
     let enough: Vec<String> = (percent..=100).map(|percent| percent.to_string()).collect();
     let pattern = format!("/Completion: +({})% /", enough.join("|"));
-    let has = vec![TextMatch::read(&pattern).map_err(StepError::Words)?];
-    let what = What::Status(StatusMatch { details: Details::None, has, snapshot: None });
-    world.expect(&step.value, Expectation { what, when: When::Within(REACHES) }).await
+    let has = vec![TextMatch::parse(&pattern).map_err(StepError::Words)?];
+    let what = ExpectedState::Status(StatusMatch { details: Details::None, has, snapshot: None });
+    world.expect(&step.value, Expectation { what, when: ExpectedTime::Within(REACHES) }).await
 }
 
 /// Withdraws the update request.

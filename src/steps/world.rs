@@ -12,10 +12,10 @@ use semver::Version;
 use serde_json::Value;
 use windtunnel_openshift::release::Release;
 
-use super::driver::{Driver, Ended};
-use super::{Beside, rehearsal, suite};
+use super::driver::{Driver, SessionResults};
+use super::{FeatureFiles, rehearsal, suite};
 use crate::backends::Backend;
-use crate::backends::in_process::Here;
+use crate::backends::in_process::InProcessBackend;
 use crate::engine::SessionError;
 use crate::plan::{
     Action, ClusterPlan, CommandLine, Expectation, PlannedObject, PlannedStep, ReleasePlan, Retry, Snapshot,
@@ -51,7 +51,7 @@ pub(super) struct ClusterWorld {
     /// The path of the feature.
     pub(super) file: String,
     /// Loads files next to the feature.
-    pub(super) beside: Option<Beside>,
+    pub(super) beside: Option<FeatureFiles>,
     /// For each command that the scenario has yet to run, in order: whether the steps after it expect a
     /// rejection.
     pub(super) refusals: VecDeque<bool>,
@@ -77,12 +77,12 @@ pub(super) struct ClusterWorld {
 
 impl ClusterWorld {
     /// Returns a world for a dry run: it accepts every step and runs none.
-    pub(super) fn rehearsal(file: &str, beside: Option<Beside>) -> Self {
+    pub(super) fn rehearsal(file: &str, beside: Option<FeatureFiles>) -> Self {
         Self { rehearsed: Some(false), file: file.to_owned(), beside, ..Self::default() }
     }
 
     /// Returns a world that collects steps and runs none.
-    pub(super) fn collecting(file: &str, beside: Option<Beside>) -> Self {
+    pub(super) fn collecting(file: &str, beside: Option<FeatureFiles>) -> Self {
         Self { collected: Some(Vec::new()), ..Self::rehearsal(file, beside) }
     }
 
@@ -117,7 +117,7 @@ impl ClusterWorld {
     /// Returns the planned release of this version, and adds it if it is new.
     pub(super) fn release(&mut self, version: &str) -> Result<&mut ReleasePlan, StepError> {
         let planned = self.planned()?;
-        let release = find(version)?.of(planned.release.architecture);
+        let release = find(version)?.for_architecture(planned.release.architecture);
         let releases = &mut planned.releases;
         let index = releases.iter().position(|planned| planned.release.version == release.version);
         let index = index.unwrap_or_else(|| {
@@ -210,7 +210,7 @@ impl ClusterWorld {
             *running = true;
             let cluster = self.cluster.as_ref().ok_or_else(no_cluster)?;
             let lint = self.lint.get_or_insert_with(|| lint::Steps::of(cluster));
-            self.odd.extend(lint.odd(&step));
+            self.odd.extend(lint.warnings_about(&step));
             return Ok(());
         }
         if self.stopped {
@@ -218,7 +218,7 @@ impl ClusterWorld {
         }
         if self.driver.is_none() {
             let cluster = self.cluster.clone().ok_or_else(no_cluster)?;
-            let backend = self.backend.clone().unwrap_or_else(|| Arc::new(Here));
+            let backend = self.backend.clone().unwrap_or_else(|| Arc::new(InProcessBackend));
             let driver = Driver::start(backend, cluster, self.scenario.clone(), self.seed).await;
             self.driver = Some(driver.map_err(|error| self.noted(error))?);
         }
@@ -231,7 +231,7 @@ impl ClusterWorld {
 
     /// Notes a step that the cluster does not support, since that is a skip and not a failure.
     fn noted(&mut self, error: SessionError) -> StepError {
-        if let SessionError::Unable(why) = &error {
+        if let SessionError::Unsupported(why) = &error {
             self.unable = Some(why.clone());
         }
         error.into()
@@ -249,7 +249,7 @@ impl ClusterWorld {
         let outer = self.collected.replace(Vec::new());
         let mut why = None;
         for (index, step) in steps.iter().enumerate() {
-            let found = suite::unknown(&STEPS, step).or_else(|| rehearsal::rehearse(&STEPS, self, step));
+            let found = suite::unknown(&STEPS, step).or_else(|| rehearsal::try_step(&STEPS, self, step));
             why = found.map(|why| StepError::Words(format!("step {} of the doc string: {why}", index + 1)));
             if why.is_some() {
                 break;
@@ -264,7 +264,7 @@ impl ClusterWorld {
     }
 
     /// Ends the session, if there is one, and returns its results.
-    pub(super) async fn finish(&self) -> Option<Ended> {
+    pub(super) async fn finish(&self) -> Option<SessionResults> {
         self.driver.as_ref()?.finish().await
     }
 }

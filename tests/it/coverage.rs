@@ -1,4 +1,4 @@
-//! `docs/coverage.md` says what is played, and where: no row without a file that names the case, no case without a row.
+//! Checks `docs/coverage.md`: every row names files that contain its case, and every case has a row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use crate::scenarios::{plans, shipped};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The rows of the tables of these columns: what the first cell says, and the files that the second links to.
+/// The rows of the tables with these columns: the first cell, and the files that the second cell links to.
 fn rows(columns: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let text = fs::read_to_string(Path::new(ROOT).join("docs/coverage.md")).unwrap();
     let link = Regex::new(r"\]\(\.\./([^)]+)\)").unwrap();
@@ -27,7 +27,7 @@ fn rows(columns: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     found
 }
 
-/// The cases that files name: ids anywhere, and risks of the update graph where they are ids of a scenario.
+/// The cases that files name: ids anywhere, and risks of the update graph among the ids of a scenario.
 fn cases() -> BTreeMap<String, BTreeSet<String>> {
     let id = Regex::new(r"\b(?:NODES|OCP|OTA|OCPBUGS)-\d+\b|release#\d+").unwrap();
     let (scenarios, features) = (shipped("scenarios", "yaml"), shipped("features", "feature"));
@@ -53,7 +53,7 @@ fn every_case_has_its_row_and_every_row_its_files() {
 }
 
 #[test]
-fn at_least_25_risks_of_the_graph_40_of_nodes_and_all_kinds_of_cases_are_played() {
+fn at_least_25_graph_risks_40_node_cases_and_all_kinds_of_cases_are_covered() {
     let rows = rows(&["id", "risk", "case"]);
     let of = |prefix: &str| rows.keys().filter(|case| case.starts_with(prefix)).count();
     let risks = rows
@@ -67,7 +67,7 @@ fn at_least_25_risks_of_the_graph_40_of_nodes_and_all_kinds_of_cases_are_played(
 }
 
 #[test]
-fn what_has_no_number_is_played_in_files_that_are_there() {
+fn behaviours_without_an_id_link_to_existing_files() {
     let rows = rows(&["behaviour"]);
     let files: BTreeSet<&String> = rows.values().flatten().collect();
     let missing: Vec<_> = files.iter().filter(|file| !Path::new(ROOT).join(file).is_file()).collect();

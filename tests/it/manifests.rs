@@ -1,4 +1,4 @@
-//! Our merged CRDs against the real ones, where those lie beside the checkout.
+//! Compares the merged CRDs with the real ones, if those are beside the checkout.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,12 +7,12 @@ use serde_json::Value;
 use windtunnel_core::yaml;
 use windtunnel_openshift::manifests;
 
-/// Minors whose schemas are kept: those of major 4, and the one after them.
+/// The minors that have CRD schemas: those of major 4, and 5.0.
 fn lines() -> impl Iterator<Item = (u64, u64)> {
     (10..=22).map(|minor| (4, minor)).chain([(5, 0)])
 }
 
-/// Takes out what is not schema: prose and labels.
+/// Removes descriptions, which are no part of the schema.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -35,7 +35,7 @@ fn comparable(mut crd: Value) -> Value {
     crd
 }
 
-/// JSON pointers of where two values differ.
+/// Collects the JSON pointers at which two values differ.
 fn differences(at: &str, ours: &Value, real: &Value, found: &mut Vec<String>) {
     match (ours, real) {
         (Value::Object(a), Value::Object(b)) => {
@@ -54,7 +54,7 @@ fn differences(at: &str, ours: &Value, real: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Kinds of which no real definition is at hand.
+/// Kinds without a real CRD to compare with.
 const NOT_AT_HAND: &[&str] = &[
     "apiservers",
     "controllerconfigs",
@@ -73,7 +73,7 @@ fn real_schemas() -> Option<PathBuf> {
 }
 
 #[test]
-fn every_crd_is_the_real_one_in_every_minor() {
+fn every_crd_equals_the_real_one_in_every_minor() {
     let Some(folder) = real_schemas() else {
         crate::skipped::skipped("no ../shared/crds beside the checkout");
         return;

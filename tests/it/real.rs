@@ -1,7 +1,8 @@
-//! The real programs that tests run beside ours: Kubernetes' own, `oc`, etcd, the cluster-version operator and suites of others.
+//! The real programs that tests run: those of Kubernetes, `oc`, etcd, the cluster-version operator and other
+//! test suites.
 //!
-//! They are looked for in the folder that `WINDTUNNEL_REAL` names, then on the PATH. A test prints which ones it runs against,
-//! and skips itself only where one is missing. CONTRIBUTING.md says how to get official releases.
+//! Tests look for them in the folder that `WINDTUNNEL_REAL` names, then on the PATH. A test prints which ones
+//! it uses, and skips itself only if one is missing. CONTRIBUTING.md says how to get official releases.
 
 use std::env;
 use std::io::Write as _;
@@ -10,7 +11,7 @@ use std::process::Command;
 
 use crate::skipped::skipped;
 
-/// The folder of real programs that comes before the PATH.
+/// The variable that names the folder of real programs, which comes before the PATH.
 const FOLDER: &str = "WINDTUNNEL_REAL";
 
 /// The arguments with which a program prints its version and exits; programs that are not listed have none.
@@ -24,7 +25,8 @@ const VERSION: [(&str, &[&str]); 7] = [
     ("oc", &["version", "--client"]),
 ];
 
-/// The paths of these programs, in their order, if all are on the machine; prints them with their versions, or what is missing.
+/// The paths of these programs, in their order, if all exist. Prints them with their versions, or the missing
+/// ones.
 pub(crate) fn programs<const N: usize>(names: [&str; N]) -> Option<[PathBuf; N]> {
     let found = names.map(find);
     let missing: Vec<&str> =
@@ -48,7 +50,7 @@ fn find(name: &str) -> Option<PathBuf> {
     folders.into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// Prints what a program says of its version, past the harness, which keeps what a passing test prints.
+/// Prints the version of a program, past the test harness, which hides the output of passing tests.
 #[expect(clippy::explicit_write, reason = "the harness would keep it")]
 fn print_version(name: &str, path: &Path) {
     let said = VERSION.iter().find(|(listed, _)| *listed == name).and_then(|(_, arguments)| {

@@ -13,20 +13,17 @@ use windtunnel_core::{Identity, Resource, Write, resources};
 use super::access::{self, Access, AuthorizationMode};
 use super::admission::Admission;
 use super::crd::DefinitionPace;
-use super::documents::Documents;
+use super::draws::Draws;
 use super::expiry::Expiry;
 use super::hooks::{Caller, Hooks};
 use super::kinds::builtin;
 use super::kinds::catalog::Catalog;
-use super::kinds::strategy::service;
-use super::log::WriteLog;
-use super::paths::Metrics;
-use super::profile::Profile;
+use super::kinds::strategy::service::ServiceNetwork;
+use super::paths::Paths;
 use super::request::Request;
-use super::server::ApiServer;
+use super::server::{ApiServer, OwnTables, Parts};
 use super::storage::Saved;
 use super::store::Store;
-use super::upstream::Programs;
 
 /// Namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
@@ -48,6 +45,7 @@ pub struct Builder {
     pub(crate) service_accounts: bool,
     pub(crate) plugins: Vec<Box<dyn AdmissionPlugin>>,
     event_ttl: SignedDuration,
+    service_network: ServiceNetwork,
     answers: BTreeMap<String, String>,
 }
 
@@ -67,6 +65,7 @@ impl Default for Builder {
             service_accounts: false,
             plugins: Vec::new(),
             event_ttl: SignedDuration::from_hours(1),
+            service_network: ServiceNetwork::default(),
             answers: BTreeMap::new(),
         }
     }
@@ -130,6 +129,12 @@ impl Builder {
         Self { event_ttl, ..self }
     }
 
+    /// The addresses of services (`--service-cluster-ip-range`); by default 10.0.0.0/24.
+    #[must_use]
+    pub fn service_network(self, service_network: ServiceNetwork) -> Self {
+        Self { service_network, ..self }
+    }
+
     /// How long it takes until what a definition says is in force; no time unless told otherwise.
     #[must_use]
     pub fn definition_pace(self, pace: DefinitionPace) -> Self {
@@ -160,53 +165,40 @@ impl Builder {
         let table = |resource: &Resource| {
             catalog.find(&resource.group, &resource.version, &resource.plural).map_or(0, |kind| kind.table)
         };
-        let streams = Streams::new(self.seed);
-        // What was drawn before a restart must not be drawn again.
-        let stream = |name: &str| match self.saved.as_ref().map_or(0, |saved| saved.starts) {
-            0 => streams.stream(name),
-            starts => streams.stream(&format!("{name}/{starts}")),
-        };
+        let starts = self.saved.as_ref().map_or(0, |saved| saved.starts);
         let tables = access::Tables {
             roles: table(&resources::ROLES),
             bindings: table(&resources::ROLE_BINDINGS),
             cluster_roles: table(&resources::CLUSTER_ROLES),
             cluster_bindings: table(&resources::CLUSTER_ROLE_BINDINGS),
         };
-        // Tokens from before a restart stay good.
+        let streams = Streams::new(self.seed);
+        // Tokens from before a restart stay valid.
         let key = streams.stream("apiserver/service-account-key");
-        let access = Access::new(self.authorization, tables, key, stream("apiserver/token-id"));
-        let mut server = ApiServer {
-            crd_table: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
-            namespace_table: table(&resources::NAMESPACES),
-            event_table: table(&resources::EVENTS),
-            expiry: Expiry::after(self.event_ttl),
+        let ids = match starts {
+            0 => streams.stream("apiserver/token-id"),
+            starts => streams.stream(&format!("apiserver/token-id/{starts}")),
+        };
+        let mut server = ApiServer::of(Parts {
+            tables: OwnTables {
+                definitions: table(&resources::CUSTOM_RESOURCE_DEFINITIONS),
+                namespaces: table(&resources::NAMESPACES),
+                events: table(&resources::EVENTS),
+            },
+            access: Access::new(self.authorization, tables, key, ids),
             store,
             catalog,
-            profile: Profile::of(self.minor, self.backports),
-            profile_since: 0,
+            minor: self.minor,
             backports: self.backports,
             managed_fields: self.managed_fields,
-            epoch: 0,
             pace: self.pace,
-            storage_changed: BTreeMap::new(),
-            priority_classes: BTreeMap::new(),
-            taken_by_services: service::Taken::default(),
-            custom_tables: BTreeMap::new(),
-            uids: stream("apiserver/uid"),
-            own_uids: stream("apiserver/own-uid"),
-            suffixes: stream("apiserver/generate-name"),
-            timeouts: stream("apiserver/watch-timeout"),
+            expiry: Expiry::after(self.event_ttl),
+            draws: Draws::new(self.seed, starts),
             admission: Admission::new(self.service_accounts, self.plugins),
             hooks: self.hooks,
-            documents: Documents::default(),
-            metrics: Metrics::default(),
-            git_version: self.git_version,
-            access,
-            log: WriteLog::default(),
-            faults: Vec::new(),
-            programs: Programs::default(),
-            answers: self.answers,
-        };
+            network: self.service_network,
+            paths: Paths::new(self.git_version, self.answers),
+        });
         if let Some(saved) = self.saved {
             server.restore(saved);
             server.events_restored(now);

@@ -98,7 +98,7 @@ impl<'a> Call<'a> {
                 self.dry_run = self.options.dry_run;
             }
             Method::Delete => {
-                let kind = options::kind_of(self.request.method);
+                let kind = options::options_kind(self.request.method);
                 self.dry_run = options::dry_run(&self.request.query, kind, profile)?;
             }
             Method::Get | Method::Other => {}

@@ -11,7 +11,7 @@ use windtunnel_core::Resource;
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::{CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, SERVICES};
 
-use super::kinds::strategy::service;
+use super::kinds::strategy::service::ServiceNetwork;
 use super::metadata;
 use super::server::ApiServer;
 use super::store::Owned;
@@ -44,7 +44,7 @@ impl Default for Endpoint {
 impl ApiServer {
     /// Creates those of the objects that are missing.
     pub(crate) fn bootstrap_control_plane(&mut self, now: Time) {
-        for (resource, object) in endpoint_objects(Endpoint::default()) {
+        for (resource, object) in endpoint_objects(Endpoint::default(), self.allocations.network()) {
             self.keep(&resource, object, now);
         }
         if self.profile.minor >= TOKEN_TRACKING_SINCE {
@@ -55,7 +55,7 @@ impl ApiServer {
 
     /// Has Service and endpoints say that the server is reached there.
     pub fn advertise(&mut self, endpoint: Endpoint, now: Time) {
-        for (resource, object) in endpoint_objects(endpoint) {
+        for (resource, object) in endpoint_objects(endpoint, self.allocations.network()) {
             let fields = ["spec", "subsets", "endpoints", "ports"];
             self.change(&resource, &object, &fields, now);
         }
@@ -81,7 +81,7 @@ impl ApiServer {
         }
         object["apiVersion"] = json!(resource.api_version());
         object["kind"] = json!(resource.kind);
-        object["metadata"]["uid"] = json!(self.own_uids.uuid());
+        object["metadata"]["uid"] = json!(self.draws.own_uid());
         object["metadata"]["creationTimestamp"] = json!(rfc3339(now));
         self.store.put(kind.table, &key, kind.epoch(), object, Owned::default());
         self.written(&kind, &key, None, now);
@@ -109,10 +109,10 @@ impl ApiServer {
 }
 
 /// The Service and its endpoints, in both of their forms.
-fn endpoint_objects(endpoint: Endpoint) -> [(Resource, Value); 3] {
+fn endpoint_objects(endpoint: Endpoint, network: ServiceNetwork) -> [(Resource, Value); 3] {
     let Endpoint { address, port } = endpoint;
     let metadata = |labels: Value| json!({ "name": NAME, "namespace": "default", "labels": labels });
-    let cluster_ip = service::first_address();
+    let cluster_ip = network.first_address();
     let ports = json!([{ "name": PORT, "port": port, "protocol": "TCP" }]);
     let service = json!({
         "metadata": metadata(json!({ "component": "apiserver", "provider": "kubernetes" })),

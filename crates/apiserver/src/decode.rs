@@ -64,7 +64,7 @@ pub(crate) fn object(call: &mut Call<'_>, mut value: Value, profile: &Profile) -
         let dropped = typed::decode_some(&kind, &mut value, touched.as_deref());
         unknown.extend(dropped.map_err(|why| unhandled(&kind, &why))?);
         defaults::fill(&kind, &mut value, profile.minor);
-        kind.store_form(&mut value);
+        kind.convert_to_stored(&mut value);
     }
     unknown.sort();
     report(call, &kind, &unknown)?;
@@ -90,7 +90,7 @@ pub(crate) fn normalise(kind: &Kind, value: &mut Value, minor: u32) -> Result<Ve
     } else {
         dropped.extend(typed::decode(kind, value)?);
         defaults::fill(kind, value, minor);
-        kind.store_form(value);
+        kind.convert_to_stored(value);
     }
     dropped.sort();
     Ok(dropped)
@@ -175,7 +175,7 @@ fn check_type(kind: &Kind, value: &mut Value, profile: &Profile) -> Outcome<()> 
     }
     if version.is_empty() {
         map.insert("apiVersion".to_owned(), json!(resource.api_version()));
-    } else if !resource.is_of(&version) {
+    } else if !resource.has_api_version(&version) {
         let expected = resource.api_version();
         return Err(Refused::bad_request(format!(
             "the API version in the data ({version}) does not match the expected API version ({expected})"

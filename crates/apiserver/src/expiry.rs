@@ -60,7 +60,7 @@ impl ApiServer {
 
     /// Events that a storage held stay for a whole time more.
     pub(super) fn events_restored(&mut self, now: Time) {
-        let names = self.store.list(self.event_table, "");
+        let names = self.store.list(self.tables.events, "");
         let keys: Vec<Key> = names.map(|(namespace, name, _)| EVENTS.key(namespace, name)).collect();
         for key in &keys {
             self.expiry.written(key, now);
@@ -70,7 +70,7 @@ impl ApiServer {
     /// An object of the kind of Events was written, or is gone.
     pub(super) fn event_written(&mut self, key: &Key, now: Time) {
         let key = EVENTS.key(&key.namespace, &key.name);
-        if self.store.get(self.event_table, &key.namespace, &key.name).is_some() {
+        if self.store.get(self.tables.events, &key.namespace, &key.name).is_some() {
             self.expiry.written(&key, now);
         } else {
             self.expiry.removed(&key);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     fn names(server: &ApiServer) -> Vec<&str> {
-        server.store.list(server.event_table, "").map(|(_, name, _)| name).collect()
+        server.store.list(server.tables.events, "").map(|(_, name, _)| name).collect()
     }
 
     #[test]

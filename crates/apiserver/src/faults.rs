@@ -1,36 +1,42 @@
 //! Faults on request: chosen requests are answered with trouble, before anything else is looked at but who asks.
 
 use windtunnel_core::Resource;
-use windtunnel_core::requests::faults::{Asked, RequestFault, Requests, Trouble};
+use windtunnel_core::requests::faults::{RequestAttributes, RequestFault, RequestFilter, InjectedError};
 
 use super::kinds::Kind;
 use super::request::{Body, Method, Request, ResourcePath};
 use super::server::ApiServer;
 use super::status::Refused;
 
+/// Faults that were injected and are not over.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Faults(Vec<RequestFault>);
+
 impl ApiServer {
     /// Answers chosen requests with trouble from now on. Of several faults that a request meets the first one counts it.
     pub fn fail(&mut self, fault: RequestFault) {
-        self.faults.push(fault);
+        self.faults.0.push(fault);
     }
 
     /// Answers these requests as they should be again, or all (`None`).
-    pub fn heal(&mut self, requests: Option<&Requests>) {
-        self.faults.retain(|fault| requests.is_some_and(|healed| fault.requests != *healed));
+    pub fn heal(&mut self, requests: Option<&RequestFilter>) {
+        self.faults.0.retain(|fault| requests.is_some_and(|healed| fault.requests != *healed));
     }
+}
 
-    /// The trouble that a request meets, if it is one of those.
-    pub(super) fn trouble(
+impl Faults {
+    /// The injected error of a request, if there is one.
+    pub(super) fn meet(
         &mut self,
         request: &Request<'_>,
         kind: &Kind,
         path: &ResourcePath<'_>,
     ) -> Option<Refused> {
-        if self.faults.is_empty() {
+        if self.0.is_empty() {
             return None;
         }
         let name = name(request, path);
-        let asked = Asked {
+        let asked = RequestAttributes {
             verb: verb(request, path),
             kind: &kind.resource.kind,
             name,
@@ -38,13 +44,13 @@ impl ApiServer {
             agent: &request.user_agent,
             user: &request.user.user,
         };
-        let fault = self.faults.iter_mut().find(|fault| {
+        let fault = self.0.iter_mut().find(|fault| {
             let creates =
-                fault.trouble == Trouble::Conflict && !["update", "patch", "delete"].contains(&asked.verb);
-            !creates && fault.requests.have(&asked)
+                fault.trouble == InjectedError::Conflict && !["update", "patch", "delete"].contains(&asked.verb);
+            !creates && fault.requests.matches(&asked)
         })?;
-        let refused = fault.hits.strike().then(|| answer(fault, &kind.resource, name));
-        self.faults.retain(|fault| !fault.hits.is_over());
+        let refused = fault.hits.count_match().then(|| answer(fault, &kind.resource, name));
+        self.0.retain(|fault| !fault.hits.is_over());
         refused
     }
 }
@@ -81,22 +87,22 @@ fn answer(fault: &RequestFault, resource: &Resource, name: &str) -> Refused {
         if fault.message.is_empty() { otherwise.to_owned() } else { fault.message.clone() }
     };
     match fault.trouble {
-        Trouble::TooManyRequests => {
+        InjectedError::TooManyRequests => {
             let text = "the server has received too many requests and has asked us to try again later";
             Refused::overloaded(&said(text), fault.retry_after)
         }
-        Trouble::InternalError => Refused::internal_error(&said("context deadline exceeded")),
-        Trouble::EtcdTimedOut => Refused::internal(said("etcdserver: request timed out")),
-        Trouble::Unavailable => {
+        InjectedError::InternalError => Refused::internal_error(&said("context deadline exceeded")),
+        InjectedError::EtcdTimedOut => Refused::internal(said("etcdserver: request timed out")),
+        InjectedError::Unavailable => {
             Refused::unavailable(&said("the server is currently unable to handle the request"))
         }
-        Trouble::Timeout if fault.message.is_empty() => Refused::timed_out(),
-        Trouble::Timeout => {
+        InjectedError::Timeout if fault.message.is_empty() => Refused::timed_out(),
+        InjectedError::Timeout => {
             let mut refused = Refused::timed_out();
             refused.message = format!("Timeout: {}", fault.message);
             refused
         }
-        Trouble::Conflict if fault.message.is_empty() => Refused::modified(resource, name),
-        Trouble::Conflict => Refused::conflict(resource, &resource.plural, name, &fault.message),
+        InjectedError::Conflict if fault.message.is_empty() => Refused::modified(resource, name),
+        InjectedError::Conflict => Refused::conflict(resource, &resource.plural, name, &fault.message),
     }
 }

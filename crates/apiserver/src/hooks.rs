@@ -7,6 +7,7 @@
 //! otherwise than the one that was answered is asked anew.
 
 use std::fmt::{self, Write as _};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +16,7 @@ use sha2::{Digest as _, Sha256};
 use windtunnel_core::clock::Time;
 
 use super::reply::Reply;
-use super::request::Request;
-use super::server::ApiServer;
+
 use super::status::Refused;
 
 /// The most calls that one request may make; one whose reviews never settle ends there.
@@ -86,7 +86,22 @@ pub trait Hooks: Send + Sync {
     /// # Errors
     /// The webhook was not reached, or what it said was no JSON.
     fn call(&self, call: &HookCall) -> Result<Value, HookError>;
+
+    /// Posts a review for a caller that must not block. By default [`Hooks::call`] runs on a thread of the tokio runtime that may
+    /// block.
+    fn start(self: Arc<Self>, call: HookCall) -> HookResponse
+    where
+        Self: 'static,
+    {
+        Box::pin(async move {
+            let response = tokio::task::spawn_blocking(move || self.call(&call)).await;
+            response.unwrap_or_else(|_| Err(HookError("the call was given up".to_owned())))
+        })
+    }
 }
+
+/// The response of a webhook, once it is there.
+pub type HookResponse = Pin<Box<dyn Future<Output = Result<Value, HookError>> + Send>>;
 
 impl<F> Hooks for F
 where
@@ -109,12 +124,25 @@ impl Caller {
     pub(crate) fn call(&self, call: &HookCall) -> Result<Value, HookError> {
         match &self.0 {
             Some(hooks) => hooks.call(call),
-            None => Err(HookError(match call.target.service.as_ref().map(|service| &service.endpoint) {
-                Some(Err(why)) => why.clone(),
-                _ => format!("dial tcp: lookup {}: no such host", host(&call.target.url)),
-            })),
+            None => Err(unreached(call)),
         }
     }
+
+    /// Makes a call without blocking a thread of the runtime.
+    pub(crate) fn start(&self, call: HookCall) -> HookResponse {
+        match &self.0 {
+            Some(hooks) => Arc::clone(hooks).start(call),
+            None => Box::pin(std::future::ready(Err(unreached(&call)))),
+        }
+    }
+}
+
+/// The error where no webhook can be reached.
+fn unreached(call: &HookCall) -> HookError {
+    HookError(match call.target.service.as_ref().map(|service| &service.endpoint) {
+        Some(Err(why)) => why.clone(),
+        _ => format!("dial tcp: lookup {}: no such host", host(&call.target.url)),
+    })
 }
 
 fn host(url: &str) -> &str {
@@ -204,22 +232,6 @@ pub enum Step {
     Done(Reply),
     /// It needs a webhook's word first.
     Call(HookCall),
-}
-
-impl ApiServer {
-    /// Answers a request, with webhooks called by the hooks that the server was built with.
-    pub fn handle(&mut self, request: &Request<'_>, now: Time) -> Reply {
-        let mut attempt = Attempt::default();
-        loop {
-            match self.advance(request, now, &mut attempt) {
-                Step::Done(reply) => return reply,
-                Step::Call(call) => {
-                    let answer = self.hooks.call(&call);
-                    attempt.answered(call, answer);
-                }
-            }
-        }
-    }
 }
 
 /// A uid for a review: the same review at the same time has the same one, so that a request that is run again finds

@@ -37,10 +37,10 @@
 //! filled with defaults, prepared and validated as the real server does it (`kinds`), and have their subresources
 //! (`subresources`). No container runs: requests for logs, `exec`, `attach` and `portforward` get an error that says so, but for
 //! logs in the annotation `log.windtunnel.dev/CONTAINER` of a pod. `proxy` reaches an [`Upstream`]. Quotas and limit ranges
-//! are kept and not enforced. All four kinds of patches are served; who owns which fields (`apply`) is kept with every
+//! are enforced. All four kinds of patches are served; who owns which fields (`apply`) is kept with every
 //! write, unless the builder is told otherwise. Admission and conversion webhooks are called through the [`Hooks`] that the
-//! server is built with; ValidatingAdmissionPolicies decide about writes but for `authorizer`, MutatingAdmissionPolicies
-//! are kept only. Who accepts protobuf is answered in JSON.
+//! server is built with; ValidatingAdmissionPolicies and MutatingAdmissionPolicies are evaluated. Clients that accept
+//! only protobuf get JSON.
 //!
 //! Who may do what is decided by the roles and bindings in the store, those of every cluster among them
 //! ([`AuthorizationMode`]); [`ApiServer::authenticate`] finds who sends an HTTP request.
@@ -59,6 +59,7 @@ mod decode;
 mod delta;
 mod discovery;
 mod documents;
+mod draws;
 mod duplicates;
 mod encode;
 mod endpoint;
@@ -78,6 +79,7 @@ mod names;
 mod openapi;
 mod options;
 mod paths;
+mod pipeline;
 mod profile;
 mod protobuf;
 mod reply;
@@ -102,7 +104,8 @@ pub use access::{AuthorizationMode, Impersonate};
 pub use builder::Builder;
 pub use control_plane::Endpoint;
 pub use crd::DefinitionPace;
-pub use hooks::{Attempt, HookCall, HookError, HookService, HookTarget, Hooks, Step};
+pub use kinds::strategy::service::ServiceNetwork;
+pub use hooks::{Attempt, HookCall, HookError, HookResponse, HookService, HookTarget, Hooks, Step};
 pub use log::WriteOutcome;
 pub use profile::{Profile, StatusScope, TooLong};
 pub use reply::{List, Reply, ReplyBody};

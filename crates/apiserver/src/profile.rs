@@ -133,6 +133,31 @@ const TABLE: &[Profile] = {
 /// (kubernetes/kubernetes#129503, backported by some to 1.31 and 1.32).
 const STATUS_RATCHETING_BACKPORTS: std::ops::RangeInclusive<u32> = 31..=32;
 
+/// How a server came to its profile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rollout {
+    backports: bool,
+    /// The revision of the last change of the profile.
+    since: u64,
+}
+
+impl Rollout {
+    /// `backports` as in [`Profile::of`].
+    pub(crate) fn new(backports: bool) -> Self {
+        Self { backports, since: 0 }
+    }
+
+    /// The profile of another minor, from `revision` on.
+    pub(crate) fn change(&mut self, minor: u32, revision: u64) -> Profile {
+        self.since = revision;
+        Profile::of(minor, self.backports)
+    }
+
+    pub(crate) fn since(&self) -> u64 {
+        self.since
+    }
+}
+
 impl Profile {
     /// The behaviour of upstream Kubernetes 1.`minor`. With `backports`, 1.31 and 1.32 ratchet status writes, as in
     /// distributions that carry the fix.

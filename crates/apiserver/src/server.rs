@@ -1,84 +1,89 @@
-//! The server: its parts, and the way of a request through it.
+//! The server: its parts, and direct calls.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use windtunnel_core::clock::Time;
-use windtunnel_core::requests::faults::RequestFault;
-use windtunnel_core::rng::Stream;
 use windtunnel_core::{Identity, Object, Refusal, Resource, Write};
 
 use super::access::Access;
 use super::admission::Admission;
 use super::builder::Builder;
-use super::call::Call;
-use super::crd::DefinitionPace;
+use super::crd::{DefinitionPace, Definitions};
 use super::documents::Documents;
+use super::draws::Draws;
 use super::expiry::Expiry;
-use super::hooks::{Attempt, Caller, Step};
+use super::faults::Faults;
+use super::hooks::Caller;
 use super::kinds::catalog::Catalog;
-use super::kinds::strategy::service;
+use super::kinds::strategy::service::ServiceNetwork;
 use super::log::WriteLog;
-use super::paths::Metrics;
-use super::profile::Profile;
-use super::reply::Reply;
-use super::request::{Method, Request, Target};
-use super::status::{Outcome, Refused};
+use super::paths::Paths;
+use super::profile::{Profile, Rollout};
+use super::request::Request;
 use super::store::{Entry, Event, Store, TableId};
 use super::upstream::{Programs, Upstream};
-use super::verbs::PriorityClass;
+use super::verbs::Allocations;
 
 /// An in-memory Kubernetes API server. A copy goes its own way, and shares what neither changes.
+///
+/// [`pipeline`](super::pipeline) is the way of a request through these parts.
 #[derive(Debug, Clone)]
 pub struct ApiServer {
     pub(crate) store: Store,
     pub(crate) catalog: Catalog,
     pub(crate) profile: Profile,
-    /// The revision at which that came into force.
-    pub(super) profile_since: u64,
-    pub(super) backports: bool,
+    rollout: Rollout,
     /// Whether owners of fields are kept.
     pub(crate) managed_fields: bool,
-    /// Counts replacements of CustomResourceDefinitions.
-    pub(crate) epoch: u64,
-    pub(crate) crd_table: TableId,
-    pub(crate) namespace_table: TableId,
-    pub(crate) event_table: TableId,
+    pub(crate) tables: OwnTables,
+    pub(crate) definitions: Definitions,
     /// Until when Events stay.
     pub(super) expiry: Expiry,
-    pub(crate) pace: DefinitionPace,
-    /// Since when the storage of kinds is being made anew, where that takes time.
-    pub(crate) storage_changed: BTreeMap<TableId, Time>,
-    /// What pods take from each PriorityClass, by its name.
-    pub(crate) priority_classes: BTreeMap<String, PriorityClass>,
-    /// Draws the uids of the server's own objects.
-    pub(super) own_uids: Stream,
-    /// The addresses and node ports of services.
-    pub(crate) taken_by_services: service::Taken,
-    /// Tables of custom resources by group and plural. They outlive their definitions.
-    pub(crate) custom_tables: BTreeMap<(String, String), TableId>,
-    pub(crate) uids: Stream,
-    pub(crate) suffixes: Stream,
-    /// Draws how long watches last.
-    pub(crate) timeouts: Stream,
+    pub(crate) draws: Draws,
+    pub(crate) allocations: Allocations,
     /// Who admits writes beside the server itself.
     pub(crate) admission: Admission,
     /// Who calls webhooks.
-    pub(crate) hooks: Caller,
+    pub(super) hooks: Caller,
     /// Discovery and OpenAPI.
     pub(crate) documents: Documents,
-    pub(crate) metrics: Metrics,
-    /// The version in full, if it is not made of the minor.
-    pub(crate) git_version: Option<String>,
+    pub(crate) paths: Paths,
     pub(crate) access: Access,
-    pub(crate) log: WriteLog,
-    /// Requests that are answered with trouble.
-    pub(super) faults: Vec<RequestFault>,
+    pub(super) log: WriteLog,
+    pub(super) faults: Faults,
     /// Who answers behind pods.
     pub(crate) programs: Programs,
-    /// What is answered at paths that no server of its own has.
-    pub(super) answers: BTreeMap<String, String>,
+}
+
+/// The tables of kinds that the server itself follows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnTables {
+    /// CustomResourceDefinitions.
+    pub(crate) definitions: TableId,
+    /// Namespaces.
+    pub(crate) namespaces: TableId,
+    /// Events.
+    pub(crate) events: TableId,
+}
+
+/// The parts of a server that the builder decides about.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) store: Store,
+    pub(super) catalog: Catalog,
+    pub(super) minor: u32,
+    pub(super) backports: bool,
+    pub(super) managed_fields: bool,
+    pub(super) tables: OwnTables,
+    pub(super) pace: DefinitionPace,
+    pub(super) expiry: Expiry,
+    pub(super) draws: Draws,
+    pub(super) admission: Admission,
+    pub(super) hooks: Caller,
+    pub(super) paths: Paths,
+    pub(super) access: Access,
+    pub(super) network: ServiceNetwork,
 }
 
 /// The history asked for is forgotten.
@@ -90,6 +95,30 @@ pub struct Forgotten {
 }
 
 impl ApiServer {
+    /// A server of these parts, without any objects.
+    pub(super) fn of(parts: Parts) -> Self {
+        Self {
+            store: parts.store,
+            catalog: parts.catalog,
+            profile: Profile::of(parts.minor, parts.backports),
+            rollout: Rollout::new(parts.backports),
+            managed_fields: parts.managed_fields,
+            tables: parts.tables,
+            definitions: Definitions::new(parts.pace),
+            expiry: parts.expiry,
+            draws: parts.draws,
+            allocations: Allocations::new(parts.network),
+            admission: parts.admission,
+            hooks: parts.hooks,
+            documents: Documents::default(),
+            paths: parts.paths,
+            access: parts.access,
+            log: WriteLog::default(),
+            faults: Faults::default(),
+            programs: Programs::default(),
+        }
+    }
+
     /// A server to be built: Kubernetes 1.36, seed 0, 2,000 events of history per kind.
     pub fn builder() -> Builder {
         Builder::default()
@@ -98,115 +127,6 @@ impl ApiServer {
     /// Has this answer what clients ask of pods through `proxy` from now on.
     pub fn set_upstream(&mut self, upstream: Arc<dyn Upstream>) {
         self.programs = Programs::new(upstream);
-    }
-
-    /// Takes a request as far as it goes: to its answer, or to the next call of a webhook. The attempt is the request's
-    /// own, empty at first.
-    pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
-        let Some(wanted) = &request.impersonate else { return self.advance_as(request, now, attempt) };
-        match self.impersonated(request, wanted) {
-            Ok(who) => {
-                let request = Request { user: &who, impersonate: None, ..request.clone() };
-                self.advance_as(&request, now, attempt)
-            }
-            Err(refused) => Step::Done(Reply::refused(&refused)),
-        }
-    }
-
-    /// The same for the user that the request names.
-    fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
-        self.expire(now);
-        let mut access = self.check_access(request);
-        let path = match &request.target {
-            Target::Path(path) => {
-                let answer = access.and_then(|()| self.path(request, path, now));
-                return Step::Done(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
-            }
-            Target::Resource(path) => path,
-        };
-        let kind = match self.catalog.resolve(path) {
-            Ok(kind) => kind,
-            Err(missing) => return Step::Done(self.beside(request, path, &access.err().unwrap_or(missing))),
-        };
-        // A request that is run again has met its trouble.
-        if attempt.is_new()
-            && let Some(refused) = self.trouble(request, &kind, path)
-        {
-            access = Err(refused);
-        }
-        loop {
-            // Whoever may not ask ends in the first round.
-            let access = std::mem::replace(&mut access, Ok(()));
-            let call = Call::new(Arc::clone(&kind), path, request, now, attempt);
-            let reply = self.run(call, access);
-            if let Some(hook) = attempt.take_pending() {
-                return Step::Call(hook);
-            }
-            if !attempt.take_again() {
-                return Step::Done(reply);
-            }
-        }
-    }
-
-    /// Runs a call from its start. What the answer says is not seen if the attempt is not at its end.
-    fn run(&mut self, mut call: Call<'_>, access: Outcome<()>) -> Reply {
-        let (request, now) = (call.request, call.now);
-        let reply = access.and_then(|()| self.verb(&mut call));
-        let mut reply = reply.and_then(|reply| call.view.apply(reply, &call.kind, now));
-        // Nothing was stored, or all was known that storing takes.
-        if let Err(refused) = self.settle(&mut call) {
-            reply = Err(self.unconverted(&call, refused));
-        }
-        if call.attempt.is_unfinished() {
-            return Reply::refused(&Refused::internal(""));
-        }
-        let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
-        reply.warnings.append(&mut call.warnings);
-        reply.media = call.media;
-        self.metrics.count(&call, reply.code);
-        if !matches!(request.method, Method::Get) && !call.dry_run {
-            self.log.add(&call, &reply);
-            self.keep_quotas(&call.path.namespace, call.now);
-            if call.kind.table == self.access.policy.tables().cluster_roles {
-                self.aggregate_roles();
-            }
-        }
-        reply
-    }
-
-    /// The verb that a method and a path come to.
-    fn verb(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
-        call.check_options(&self.profile)?;
-        if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
-            call.warnings.push(warning);
-        }
-        if let Some((_, text)) =
-            call.kind.deprecation.as_ref().filter(|(since, _)| *since <= self.profile.minor)
-        {
-            let text = text.clone();
-            call.warnings.push(text);
-        }
-        if let Some(reply) = self.subresource(call)? {
-            return Ok(reply);
-        }
-        self.check_storage(call)?;
-        if !call.kind.rules.verbs.contains(&call.verb()) {
-            return Err(Refused::method_not_allowed());
-        }
-        let named = !call.path.name.is_empty();
-        match (call.request.method, named) {
-            (Method::Post, false) if !call.kind.rules.stored && call.is_at_place() => self.review(call),
-            _ if !call.kind.rules.stored => Err(Refused::method_not_allowed()),
-            (Method::Get, _) if call.is_watch() => self.watch(call),
-            (Method::Get, true) => self.get(call),
-            (Method::Get, false) => self.list(call),
-            (Method::Post, _) => self.create(call),
-            (Method::Put, true) => self.update(call),
-            (Method::Patch, true) => self.patch(call),
-            (Method::Delete, true) => self.delete(call),
-            (Method::Delete, false) => self.delete_collection(call),
-            (Method::Put | Method::Patch, false) | (Method::Other, _) => Err(Refused::method_not_allowed()),
-        }
     }
 
     /// Makes a write and gives the object as stored (of a deletion, its last state), or the refusal. Nothing is encoded.
@@ -286,13 +206,12 @@ impl ApiServer {
 
     /// Whether an object was last written when every fault in it was refused, also one that was there before.
     pub(super) fn tolerated_nothing(&self, entry: &Entry) -> bool {
-        entry.is_since(self.profile_since) && !self.profile.ratchets_objects && !self.profile.ratchets_status
+        entry.is_since(self.rollout.since()) && !self.profile.ratchets_objects && !self.profile.ratchets_status
     }
 
     /// Serves as Kubernetes 1.`minor` from now on; what is stored stays as it is.
     pub fn set_kubernetes_minor(&mut self, minor: u32) {
-        self.profile_since = self.store.revision();
-        self.profile = Profile::of(minor, self.backports);
+        self.profile = self.rollout.change(minor, self.store.revision());
         self.catalog.set_minor(minor);
     }
 }

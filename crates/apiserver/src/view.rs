@@ -53,7 +53,7 @@ impl View {
                 ReplyBody::List(list)
             }
             (ReplyBody::Object(object), Shape::Table(version)) => {
-                let printer = Printer::of(kind, self.minor);
+                let printer = Printer::for_kind(kind, self.minor);
                 let version = version.api_version();
                 let table = printer.table(
                     version,
@@ -65,7 +65,7 @@ impl View {
                 ReplyBody::Table(Box::new(table))
             }
             (ReplyBody::List(list), Shape::Table(version)) => {
-                let printer = Printer::of(kind, self.minor);
+                let printer = Printer::for_kind(kind, self.minor);
                 let (version, items) = (version.api_version(), list.items);
                 ReplyBody::Table(Box::new(printer.table(version, &list.metadata, items, self.include, now)))
             }
@@ -84,7 +84,7 @@ impl View {
                 store::line(event, &Partial(object, version.api_version()))
             }
             Shape::Table(version) => {
-                let printer = Printer::of(kind, self.minor);
+                let printer = Printer::for_kind(kind, self.minor);
                 let version = version.api_version();
                 let table = printer.table(
                     version,

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after};
 
-use super::crd::Wanted;
+use super::crd::ConversionCall;
 use super::held::Held;
 use super::hooks::{HookCall, HookError};
 use super::kinds::Kind;
@@ -51,7 +51,7 @@ pub struct Watch {
     /// Counts the watch as long as it is there.
     _counted: Option<Watching>,
     /// The conversions that the next events wait for.
-    asked: Option<Wanted>,
+    asked: Option<ConversionCall>,
 }
 
 /// How far a watch came.
@@ -156,8 +156,8 @@ impl Watch {
         let (cursor, begun) = (self.cursor, self.begun);
         let poll = self.poll(store, catalog, now);
         let Some(conversion) = self.kind.conversion() else { return Progress::Poll(poll) };
-        let Some(wanted) = conversion.wanted(now) else { return Progress::Poll(poll) };
-        conversion.want_nothing();
+        let Some(wanted) = conversion.next_call(now) else { return Progress::Poll(poll) };
+        conversion.clear_wanted();
         (self.cursor, self.begun) = (cursor, begun);
         let call = wanted.call.clone();
         self.asked = Some(wanted);
@@ -167,7 +167,7 @@ impl Watch {
     /// Goes on with what a webhook said; an answer that is none ends the watch.
     pub(crate) fn answered(&mut self, answer: &Result<Value, HookError>) {
         let (Some(wanted), Some(conversion)) = (self.asked.take(), self.kind.conversion()) else { return };
-        if let Err(why) = conversion.learn(&wanted, answer) {
+        if let Err(why) = conversion.cache_answer(&wanted, answer) {
             self.initial.push_back(Initial::Error(store::line("ERROR", &Refused::internal(why).body())));
             self.ends = Time::MIN;
         }
@@ -349,6 +349,6 @@ pub(crate) fn read_anew(kind: &Kind, event: &Event, object: &Stored) -> Stored {
             object.with(if custom.version.storage { stored } else { custom.version.convert(&stored, group) })
         }
         Some(_) => object.clone(),
-        None => kind.shown(object),
+        None => kind.from_stored(object),
     }
 }

@@ -15,7 +15,7 @@ use crate::machine::{Disk, StaticPod};
 
 /// A component of the cluster. A copy continues independently from the same state, so copies must not share
 /// mutable state.
-pub trait Actor: Copied + Send {
+pub trait Actor: CloneActor + Send {
     /// Its name in the record and the timeline, such as `cluster-version-operator`.
     fn name(&self) -> &str;
 
@@ -29,7 +29,7 @@ pub trait Actor: Copied + Send {
     }
 
     /// Replaces the environment of an actor that uses one, because a copied cluster has its own environment.
-    fn move_to(&mut self, _environment: &Arc<dyn NodeEnvironment>) {}
+    fn set_environment(&mut self, _environment: &Arc<dyn NodeEnvironment>) {}
 
     /// The changes that wake the actor.
     fn interests(&self) -> Vec<Interest>;
@@ -40,12 +40,12 @@ pub trait Actor: Copied + Send {
 }
 
 /// Cloning of boxed actors. All cloneable actors implement it.
-pub trait Copied {
+pub trait CloneActor {
     /// Returns an independent copy with the same state.
     fn copied(&self) -> Box<dyn Actor>;
 }
 
-impl<T: Actor + Clone + 'static> Copied for T {
+impl<T: Actor + Clone + 'static> CloneActor for T {
     fn copied(&self) -> Box<dyn Actor> {
         Box::new(self.clone())
     }
@@ -96,7 +96,7 @@ pub struct Input<'a> {
     pub now: Time,
     /// How far the clock was set since the last step. Deadlines shift by this much, because components
     /// measure durations and do not compare wall-clock times.
-    pub leap: SignedDuration,
+    pub clock_shift: SignedDuration,
 }
 
 /// A signal of the container runtime to a process or a kubelet.

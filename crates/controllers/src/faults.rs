@@ -152,13 +152,13 @@ pub struct Fault {
 
 impl Fault {
     /// Creates a fault with default parameters.
-    pub fn of(kind: FaultKind) -> Self {
+    pub fn new(kind: FaultKind) -> Self {
         Self { kind, reason: String::new(), message: String::new(), times: 0, by: SignedDuration::ZERO }
     }
 
     /// Reads the annotations of an object: a fault, `Some(None)` for [`NONE`], or `None` without a known
     /// name.
-    pub fn told(object: &Value) -> Option<Option<Self>> {
+    pub fn from_annotations(object: &Value) -> Option<Option<Self>> {
         let text = |name: &str| object["metadata"]["annotations"][name].as_str();
         let name = text(ANNOTATION)?;
         if name == NONE {
@@ -178,10 +178,10 @@ impl Fault {
     }
 
     /// The merge patch that sets the annotations of a fault, or [`NONE`].
-    pub fn patch(fault: Option<&Self>) -> Value {
+    pub fn annotation_patch(fault: Option<&Self>) -> Value {
         let text = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
         let number = |number: i64| if number == 0 { Value::Null } else { json!(number.to_string()) };
-        let all_well = Self::of(FaultKind::Degraded);
+        let all_well = Self::new(FaultKind::Degraded);
         let Self { kind, reason, message, times, by } = fault.unwrap_or(&all_well);
         json!({ "metadata": { "annotations": {
             ANNOTATION: fault.map_or(NONE, |_| kind.name()),
@@ -199,16 +199,16 @@ mod tests {
 
     #[test]
     fn a_fault_is_read_back_from_its_patch() {
-        let fault = Fault { reason: "Waiting".to_owned(), ..Fault::of(FaultKind::Stalled) };
+        let fault = Fault { reason: "Waiting".to_owned(), ..Fault::new(FaultKind::Stalled) };
         let by = SignedDuration::from_mins(10);
-        let numbers = Fault { times: 3, by, ..Fault::of(FaultKind::RebootLoop) };
+        let numbers = Fault { times: 3, by, ..Fault::new(FaultKind::RebootLoop) };
         for told in [None, Some(fault), Some(numbers)] {
             let mut object = json!({});
-            json_patch::merge(&mut object, &Fault::patch(told.as_ref()));
-            assert_eq!(Fault::told(&object), Some(told));
+            json_patch::merge(&mut object, &Fault::annotation_patch(told.as_ref()));
+            assert_eq!(Fault::from_annotations(&object), Some(told));
         }
-        assert_eq!(Fault::told(&json!({})), None);
-        assert_eq!(Fault::told(&json!({ "metadata": { "annotations": { ANNOTATION: "sad" } } })), None);
+        assert_eq!(Fault::from_annotations(&json!({})), None);
+        assert_eq!(Fault::from_annotations(&json!({ "metadata": { "annotations": { ANNOTATION: "sad" } } })), None);
         let words = FaultKind::OF_OPERATORS.iter().chain(&FaultKind::OF_NODES).chain(&FaultKind::OF_PODS);
         assert!({ words }.all(|name| FaultKind::named(name).unwrap().name() == *name));
     }

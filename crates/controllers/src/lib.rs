@@ -28,7 +28,7 @@ pub mod workqueue;
 
 use windtunnel_core::rng::Streams;
 
-pub use actor::{Actor, Copied, Effect, Input, Interest, Signal, Step};
+pub use actor::{Actor, CloneActor, Effect, Input, Interest, Signal, Step};
 
 /// The annotation of pods and pod templates. The value `true` means that a simulated program implements their
 /// containers.

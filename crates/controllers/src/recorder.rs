@@ -40,7 +40,7 @@ impl Notice {
 
 /// An Event that was recorded.
 #[derive(Debug, Clone)]
-struct Told {
+struct RecordedEvent {
     name: String,
     first: Time,
     /// The time of its last write.
@@ -72,7 +72,7 @@ pub struct Subject {
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     subject: Subject,
-    told: BTreeMap<(bool, &'static str, String), Told>,
+    told: BTreeMap<(bool, &'static str, String), RecordedEvent>,
     similar: BTreeMap<(bool, &'static str), Similar>,
     /// The time at which the token bucket was empty; it gains a token per `REFILL` since then. `None` before
     /// the first Event.
@@ -87,13 +87,13 @@ impl Recorder {
     }
 
     /// Returns the write that records a notice; `None` if the rate limit drops it.
-    pub fn tell(&mut self, notice: Notice, now: Time) -> Option<Write> {
+    pub fn record(&mut self, notice: Notice, now: Time) -> Option<Write> {
         let Notice { warns, reason, message } = notice;
         let (key, message) = self.combine(warns, reason, message, now);
         self.made += 1;
         let unique = now.as_nanosecond() + i128::from(self.made);
         let allowed = self.allows(now);
-        let told = self.told.entry((warns, reason, key)).or_insert_with(|| Told {
+        let told = self.told.entry((warns, reason, key)).or_insert_with(|| RecordedEvent {
             name: format!("{}.{unique:x}", self.subject.involved["name"].as_str().unwrap_or_default()),
             first: now,
             last: now,
@@ -170,7 +170,7 @@ mod tests {
 
     /// The effect of recording a message: `new <message>`, `<count>`, or nothing.
     fn tell(events: &mut Recorder, message: &str, seconds: i64) -> String {
-        let write = events.tell(Notice::warning("Failed", message), at(seconds));
+        let write = events.record(Notice::warning("Failed", message), at(seconds));
         match write.map(|write| write.operation) {
             Some(Operation::Create(object)) => format!("new {}", object["message"].as_str().unwrap()),
             Some(Operation::MergePatch(patch)) => patch["count"].to_string(),

@@ -1,4 +1,4 @@
-//! Controllers beside an API server alone, without a scenario.
+//! Runs controllers beside an API server, without a scenario.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::Namespace;
@@ -36,36 +36,37 @@ use windtunnel_core::{Identity, Key, View};
 use crate::schedule::{ActorId, Request, Schedule, Surroundings};
 use crate::{Actor, Effect, Signal, kubernetes};
 
-/// Pause before a look around where no controller asks for one.
+/// How long to wait for a write if no controller is due.
 const IDLE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Adds controllers to the settings of an API server.
 pub trait WithControllers {
-    /// Kubernetes' own controllers ([`kubernetes`]) run beside the server.
-    fn with_controllers(self) -> Controlled;
+    /// Runs Kubernetes' own controllers ([`kubernetes`]) beside the server.
+    fn with_controllers(self) -> BuilderWithControllers;
 
-    /// These controllers run beside the server.
-    fn with_actors(self, actors: Vec<Box<dyn Actor>>) -> Controlled;
+    /// Runs these controllers beside the server.
+    fn with_actors(self, actors: Vec<Box<dyn Actor>>) -> BuilderWithControllers;
 }
 
 impl WithControllers for Builder {
-    fn with_controllers(self) -> Controlled {
+    fn with_controllers(self) -> BuilderWithControllers {
         self.with_actors(kubernetes(&Streams::new(0)))
     }
 
-    fn with_actors(self, actors: Vec<Box<dyn Actor>>) -> Controlled {
-        Controlled { builder: self, actors }
+    fn with_actors(self, actors: Vec<Box<dyn Actor>>) -> BuilderWithControllers {
+        BuilderWithControllers { builder: self, actors }
     }
 }
 
 /// Settings of an API server with controllers.
-pub struct Controlled {
+pub struct BuilderWithControllers {
     builder: Builder,
     actors: Vec<Box<dyn Actor>>,
 }
 
-impl Controlled {
-    /// Starts the server by the clock of this machine, and the controllers as a task. Must be called on a tokio runtime.
+impl BuilderWithControllers {
+    /// Starts the server on the clock of this machine, and the controllers as a task. Must be called on a
+    /// tokio runtime.
     pub fn start(self) -> Cluster {
         let server = self.builder.start();
         let task = tokio::spawn(run(server.clone(), self.actors));
@@ -81,7 +82,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A client that acts as `system:admin`. Must be called on a tokio runtime, and lives as long as that.
+    /// A client that acts as `system:admin`. Must be called on a tokio runtime; the client lives as long as
+    /// the runtime.
     pub fn client(&self) -> kube::Client {
         self.server.client(&Identity::admin())
     }
@@ -102,16 +104,17 @@ impl Drop for Cluster {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{actor} makes no progress: {turns} turns of controllers at one moment")]
 pub struct NoProgress {
-    /// The controller whose turn it is.
+    /// The controller whose turn is next.
     pub actor: String,
-    /// How many turns were taken.
+    /// The number of turns.
     pub turns: u32,
 }
 
-/// Runs controllers beside a server until the future is dropped. They live by the clock of the runtime, which may be paused.
-/// Each speaks as the ServiceAccount of the real controller. To have pods run, add a [`Kubelet`](crate::kubelet::Kubelet) for each node.
+/// Runs controllers beside a server until the future is dropped. They use the clock of the runtime, which may
+/// be paused. Each acts as the ServiceAccount of the real controller. To run pods, add a
+/// [`Kubelet`](crate::kubelet::Kubelet) for each node.
 ///
-/// Returns only where controllers make no progress at one moment.
+/// Returns only if controllers make no progress at one moment.
 pub async fn run(server: Shared, actors: Vec<Box<dyn Actor>>) -> NoProgress {
     let clock = VirtualClock::starting_at(server.now());
     let mut runner = Runner::new(server, Arc::clone(&clock));
@@ -119,13 +122,13 @@ pub async fn run(server: Shared, actors: Vec<Box<dyn Actor>>) -> NoProgress {
         runner.schedule.add(actor);
     }
     loop {
-        // Subscribed before the look, so that no later write is missed.
+        // Subscribed before the pass, so that no later write is missed.
         let mut writes = runner.feed.shared().subscribe();
         if let Err(error) = runner.settle() {
             return error;
         }
         let next = runner.schedule.due().unwrap_or(after(clock.now(), IDLE));
-        // Either is a reason to look again, so it does not matter which it was.
+        // In both cases the loop continues, so it does not matter which it was.
         let _ = tokio::time::timeout_at(clock.instant_of(next), writes.changed()).await;
     }
 }
@@ -135,7 +138,7 @@ struct Runner {
     clock: Arc<VirtualClock>,
     view: View,
     schedule: Schedule,
-    /// The containers that run, with their kubelets.
+    /// The running containers, with their kubelets.
     containers: BTreeMap<(Key, String), ActorId>,
 }
 
@@ -205,7 +208,8 @@ impl Runner {
         }
     }
 
-    /// Containers just run, and end when their kubelet ends them. There are no machines, and no programs in containers.
+    /// Containers just run until their kubelet ends them. There are no machines, and no programs in
+    /// containers.
     fn effect(&mut self, id: ActorId, effect: Effect) {
         match effect {
             Effect::Start { pod, container } => {

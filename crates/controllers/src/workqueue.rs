@@ -47,18 +47,18 @@ impl WorkQueue {
     }
 
     /// Shifts all schedules when the clock is set.
-    pub fn leap(&mut self, by: SignedDuration) {
+    pub fn shift_times(&mut self, by: SignedDuration) {
         self.later.values_mut().for_each(|at| *at = after(*at, by));
     }
 
     /// Adds `write` on behalf of `subject`.
-    pub fn ask(&mut self, subject: &Key, write: Write, writes: &mut Vec<Write>) {
+    pub fn send(&mut self, subject: &Key, write: Write, writes: &mut Vec<Write>) {
         self.asked.push_back(subject.clone());
         writes.push(write);
     }
 
     /// Processes answers and returns the rejections, each with the subject of its write.
-    pub fn answered<'a>(&mut self, answers: &'a [Answer], now: Time) -> Vec<(Key, &'a Answer)> {
+    pub fn process_answers<'a>(&mut self, answers: &'a [Answer], now: Time) -> Vec<(Key, &'a Answer)> {
         let mut refused = Vec::new();
         for answer in answers {
             let Some(subject) = self.asked.pop_front() else { break };
@@ -108,7 +108,7 @@ impl WorkQueue {
     }
 
     /// Whether the same `write` for `subject`, on the same version of its object, has changed nothing before.
-    fn is_fruitless(&mut self, subject: &Key, write: &Write) -> bool {
+    fn is_without_effect(&mut self, subject: &Key, write: &Write) -> bool {
         match self.fruitless.get(subject) {
             Some(made) if made == write => true,
             Some(_) => {
@@ -157,8 +157,8 @@ pub trait Reconcile {
         let mut step = Step::default();
         for subject in self.queue().take_due(input.now) {
             for write in self.sync(&subject, input.view, input.now) {
-                if !self.queue().is_fruitless(&subject, &write) {
-                    self.queue().ask(&subject, write, &mut step.writes);
+                if !self.queue().is_without_effect(&subject, &write) {
+                    self.queue().send(&subject, write, &mut step.writes);
                 }
             }
         }
@@ -180,25 +180,25 @@ mod tests {
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         let (mut queue, mut writes) = (WorkQueue::default(), Vec::new());
         let pod = PODS.key("ns", "a");
-        queue.ask(&pod, Write::delete(&PODS, "ns", "a"), &mut writes);
+        queue.send(&pod, Write::delete(&PODS, "ns", "a"), &mut writes);
         queue.add(pod.clone());
         assert!(queue.take_due(now).is_empty());
         let write = writes.remove(0);
         let fine = Answer { write: write.clone(), outcome: Ok(Object::new(json!({}))) };
-        queue.answered(&[fine], now);
+        queue.process_answers(&[fine], now);
         assert_eq!(queue.take_due(now), std::slice::from_ref(&pod));
 
         let event = Write::create(&EVENTS, json!({ "metadata": { "namespace": "ns", "name": "e" } }));
-        queue.ask(&pod, event.clone(), &mut writes);
+        queue.send(&pod, event.clone(), &mut writes);
         queue.add_at(pod.clone(), now + CONFLICT_PAUSE);
-        queue.answered(&[Answer { write: event, outcome: Ok(Object::new(json!({}))) }], now);
+        queue.process_answers(&[Answer { write: event, outcome: Ok(Object::new(json!({}))) }], now);
         assert!(queue.take_due(now).is_empty(), "it is looked at when it would have been anyway");
         assert_eq!(queue.take_due(now + CONFLICT_PAUSE), std::slice::from_ref(&pod));
 
-        queue.ask(&pod, write.clone(), &mut writes);
+        queue.send(&pod, write.clone(), &mut writes);
         let refusal =
             Refusal { code: 503, reason: String::new(), message: String::new(), details: Value::Null };
-        assert_eq!(queue.answered(&[Answer { write, outcome: Err(refusal) }], now).len(), 1);
+        assert_eq!(queue.process_answers(&[Answer { write, outcome: Err(refusal) }], now).len(), 1);
         assert!(queue.take_due(now).is_empty());
         assert_eq!(queue.next(), Some(now + REFUSAL_PAUSE));
     }
@@ -234,7 +234,7 @@ mod tests {
             let mut view = View::default();
             let (key, object) = (PODS.key("ns", "a"), pod(version));
             view.apply(&Change { key: key.clone(), kind: ChangeKind::Added, object, old: None });
-            labeller.queue().answered(answers, now);
+            labeller.queue().process_answers(answers, now);
             labeller.queue().add(key);
             let input = Input {
                 view: &view,
@@ -244,7 +244,7 @@ mod tests {
                 alerts: &[],
                 counters: &[],
                 now,
-                leap: SignedDuration::ZERO,
+                clock_shift: SignedDuration::ZERO,
             };
             labeller.reconcile(&input).writes
         };
@@ -259,10 +259,10 @@ mod tests {
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         let pause = |write: Write, code| {
             let (mut queue, mut writes) = (WorkQueue::default(), Vec::new());
-            queue.ask(&PODS.key("ns", "a"), write.clone(), &mut writes);
+            queue.send(&PODS.key("ns", "a"), write.clone(), &mut writes);
             let refusal =
                 Refusal { code, reason: String::new(), message: String::new(), details: Value::Null };
-            queue.answered(&[Answer { write, outcome: Err(refusal) }], now);
+            queue.process_answers(&[Answer { write, outcome: Err(refusal) }], now);
             queue.next()
         };
         let create = || Write::create(&PODS, json!({ "metadata": { "namespace": "ns", "name": "a" } }));

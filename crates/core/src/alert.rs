@@ -50,7 +50,7 @@ pub struct ActiveAlert {
 impl ActiveAlert {
     /// Parses an element of `data.alerts` of Prometheus' `/api/v1/alerts`. That API never returns inactive
     /// alerts, so every alert that is not pending is firing.
-    pub fn read(value: &Value) -> Self {
+    pub fn parse(value: &Value) -> Self {
         let texts = |of: &str| {
             let texts = value[of].as_object().into_iter().flatten();
             texts.filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned()))).collect()

@@ -83,9 +83,9 @@ impl Clock for ScaledClock {
 
 /// A clock that shows the time last set. It is for a server that follows the time of a run on another thread.
 #[derive(Debug)]
-pub struct SetClock(std::sync::atomic::AtomicI64);
+pub struct ManualClock(std::sync::atomic::AtomicI64);
 
-impl SetClock {
+impl ManualClock {
     /// Creates a clock that shows `at`, to the millisecond.
     pub fn at(at: Time) -> Arc<Self> {
         Arc::new(Self(at.as_millisecond().into()))
@@ -97,7 +97,7 @@ impl SetClock {
     }
 }
 
-impl Clock for SetClock {
+impl Clock for ManualClock {
     fn now(&self) -> Time {
         Timestamp::from_millisecond(self.0.load(std::sync::atomic::Ordering::Relaxed)).unwrap_or_default()
     }

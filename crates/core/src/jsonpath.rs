@@ -206,7 +206,7 @@ fn parse(text: &str, depth: usize) -> Result<JsonPath, Malformed> {
             rest = if after.is_empty() || after.starts_with('[') { after } else { field(after, &mut steps)? };
         } else if rest.starts_with('[') {
             let end = closing(rest).ok_or(Malformed)?;
-            steps.push(brackets(&rest[1..end], depth)?);
+            steps.push(parse_brackets(&rest[1..end], depth)?);
             rest = &rest[end + 1..];
         } else {
             rest = field(rest, &mut steps)?;
@@ -262,7 +262,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-fn brackets(inside: &str, depth: usize) -> Result<Step, Malformed> {
+fn parse_brackets(inside: &str, depth: usize) -> Result<Step, Malformed> {
     let inside = inside.trim();
     if let Some(filter) = inside.strip_prefix("?(").and_then(|rest| rest.strip_suffix(')')) {
         return read_filter(filter, depth).map(|filter| Step::Filter(Box::new(filter)));

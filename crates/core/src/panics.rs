@@ -11,7 +11,7 @@ thread_local! {
 
 /// Runs work that catches its own panics, without printing them. The panic hook is global and other threads
 /// may panic for real meanwhile, so the hook is installed once and checks a flag of the thread.
-pub fn quietly<R>(work: impl FnOnce() -> R) -> R {
+pub fn without_panic_output<R>(work: impl FnOnce() -> R) -> R {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();
@@ -31,8 +31,8 @@ pub fn quietly<R>(work: impl FnOnce() -> R) -> R {
 ///
 /// # Errors
 /// The message of the panic.
-pub fn contained<R>(work: impl FnOnce() -> R) -> Result<R, String> {
-    quietly(|| panic::catch_unwind(AssertUnwindSafe(work))).map_err(|panic| text(&*panic))
+pub fn catch_panic<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    without_panic_output(|| panic::catch_unwind(AssertUnwindSafe(work))).map_err(|panic| text(&*panic))
 }
 
 /// The message of a panic.
@@ -48,8 +48,8 @@ mod tests {
 
     #[test]
     fn a_contained_panic_is_an_error_and_quiet_mode_ends_with_it() {
-        assert_eq!(contained(|| panic!("no {}", "page")), Err::<(), _>("no page".to_owned()));
-        assert_eq!(contained(|| 7), Ok(7));
+        assert_eq!(catch_panic(|| panic!("no {}", "page")), Err::<(), _>("no page".to_owned()));
+        assert_eq!(catch_panic(|| 7), Ok(7));
         assert!(!QUIET.get());
     }
 }

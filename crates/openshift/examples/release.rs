@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use windtunnel_core::Object;
-use windtunnel_openshift::oc::{Command, Gates, Sight, Turn};
+use windtunnel_openshift::oc::{Command, Gates, ClusterView, CommandStep};
 use windtunnel_openshift::release::Release;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,8 +23,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ],
     } }));
     let command = Command::read(&[], Gates::default()).map_err(|said| said.stderr)?;
-    let sight = Sight { cluster_version: Some(&cluster_version), alerts: Ok(&[]) };
-    if let Turn::Done(said) = command.begin(&sight) {
+    let sight = ClusterView { cluster_version: Some(&cluster_version), alerts: Ok(&[]) };
+    if let CommandStep::Done(said) = command.begin(&sight) {
         print!("{}{}", said.stdout, said.stderr);
     }
     Ok(())

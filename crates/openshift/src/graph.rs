@@ -6,7 +6,7 @@ use regex::Regex;
 use semver::Version;
 
 use super::release::{Architecture, Release};
-use super::world::World;
+use super::world::Environment;
 
 /// The configuration of the update service. By default every channel has updates to every recommended
 /// release.
@@ -42,14 +42,14 @@ impl PartialEq for BlockedEdge {
 
 impl BlockedEdge {
     fn is_about(&self, edge: &Edge, architecture: Architecture) -> bool {
-        is_for(&self.to, &edge.to, architecture)
+        matches_release(&self.to, &edge.to, architecture)
             && self.from.is_match(&format!("{}+{}", edge.from, architecture.name()))
     }
 }
 
 /// Returns whether `told` means this release and architecture. It can have an architecture (`4.14.1+amd64`),
 /// or be for all.
-fn is_for(told: &Version, version: &Version, architecture: Architecture) -> bool {
+fn matches_release(told: &Version, version: &Version, architecture: Architecture) -> bool {
     told.cmp_precedence(version).is_eq()
         && (told.build.is_empty() || told.build.as_str() == architecture.name())
 }
@@ -60,13 +60,13 @@ pub enum Channel {
     /// A graph with these releases, each for its architecture (`4.14.1+arm64`), or for all.
     Lists(Vec<Version>),
     /// An error.
-    Fails(Fault),
+    Fails(ServiceFault),
 }
 
 impl Channel {
     fn lists(&self, version: &Version, architecture: Architecture) -> bool {
         match self {
-            Self::Lists(told) => told.iter().any(|one| is_for(one, version, architecture)),
+            Self::Lists(told) => told.iter().any(|one| matches_release(one, version, architecture)),
             Self::Fails(_) => false,
         }
     }
@@ -74,7 +74,7 @@ impl Channel {
 
 /// The error instead of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum ServiceFault {
     /// The service cannot be reached.
     Unreachable,
     /// It answers with HTTP status 500.
@@ -111,12 +111,12 @@ pub struct Risk {
     /// Description of the problem, in a sentence.
     pub message: String,
     /// Rules that select the exposed clusters. The first one that can be evaluated decides.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<MatchingRule>,
 }
 
 /// A rule that selects clusters exposed to a risk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rule {
+pub enum MatchingRule {
     /// All clusters.
     Always,
     /// Clusters for which this PromQL expression results in 1, and not 0.
@@ -148,12 +148,12 @@ pub struct Graph {
     pub conditional: Vec<ConditionalEdges>,
 }
 
-impl World {
+impl Environment {
     /// The update service's answer for a channel and an architecture. An unknown channel has no releases.
     ///
     /// # Errors
     /// The configured error of the channel.
-    pub fn graph(&self, channel: &str, architecture: Architecture) -> Result<Graph, Fault> {
+    pub fn graph(&self, channel: &str, architecture: Architecture) -> Result<Graph, ServiceFault> {
         let lists = match &self.service.channels {
             None => None,
             Some(channels) => match channels.get(channel) {
@@ -163,7 +163,7 @@ impl World {
             },
         };
         let listed = |version: &Version| {
-            lists.is_none_or(|told| told.iter().any(|one| is_for(one, version, architecture)))
+            lists.is_none_or(|told| told.iter().any(|one| matches_release(one, version, architecture)))
         };
         let nodes: BTreeMap<_, _> = self
             .releases
@@ -256,8 +256,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn world(recommended: &[&str]) -> World {
-        let mut world = World::default();
+    fn world(recommended: &[&str]) -> Environment {
+        let mut world = Environment::default();
         for text in ["4.14.1", "4.14.8", "4.15.0", "4.16.0"] {
             world.releases.insert(version(text), Release::find(&version(text)).unwrap());
         }
@@ -297,7 +297,7 @@ mod tests {
                 name: name.to_owned(),
                 url: String::new(),
                 message: String::new(),
-                rules: vec![Rule::Always],
+                rules: vec![MatchingRule::Always],
             }),
         };
         let check = |blocked: Vec<BlockedEdge>, free: usize, risks: &[&[&str]]| {
@@ -350,12 +350,12 @@ mod tests {
         world.service.channels = Some(BTreeMap::from([
             ("fast".to_owned(), lists(&["4.14.1", "4.14.8", "4.15.0"])),
             ("slow".to_owned(), lists(&["4.14.1", "4.14.8"])),
-            ("gone".to_owned(), Channel::Fails(Fault::Unreachable)),
+            ("gone".to_owned(), Channel::Fails(ServiceFault::Unreachable)),
         ]));
         let slow = world.graph("slow", Architecture::Amd64).unwrap();
         assert_eq!(slow.edges, [Edge { from: version("4.14.1"), to: version("4.14.8") }]);
         assert_eq!(slow.nodes[&version("4.14.8")].channels, ["fast", "slow"]);
-        assert_eq!(world.graph("gone", Architecture::Amd64), Err(Fault::Unreachable));
+        assert_eq!(world.graph("gone", Architecture::Amd64), Err(ServiceFault::Unreachable));
         assert!(world.graph("unheard-of", Architecture::Amd64).unwrap().nodes.is_empty());
     }
 }

@@ -26,7 +26,10 @@ use windtunnel_controllers::machine::{Boot, Disk, StaticPod};
 use windtunnel_core::clock::Time;
 use windtunnel_core::rng::Streams;
 
-use world::World;
+use world::Environment;
+
+/// The addresses of Services in a cluster that the installer made by default.
+pub const SERVICE_NETWORK: &str = "172.30.0.0/16";
 
 /// How long after a boot the machine-config daemon of a machine is there, in seconds.
 const DAEMON_STARTS_SECONDS: (u64, u64) = (16, 24);
@@ -38,7 +41,7 @@ pub fn on_machine(
     disk: &Disk,
     static_pods: &[StaticPod],
     boot: Option<Boot>,
-    world: &Arc<World>,
+    world: &Arc<Environment>,
     streams: &Streams,
     now: Time,
 ) -> Vec<Box<dyn Actor>> {
@@ -64,7 +67,7 @@ pub fn on_machine(
 
 /// The components of OpenShift around the cluster-version operator: Prometheus, and the operators of all releases of
 /// `world`, by the facts of the newest release that has them.
-pub fn components(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
+pub fn components(world: &Arc<Environment>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     let mut operators = BTreeMap::new();
     for component in world.releases.values().flat_map(|release| release.components.iter()) {
         if let Some(facts) = &component.operator {
@@ -103,7 +106,7 @@ pub fn components(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::{Architecture, Component, Operator, Release};
+    use crate::release::{Architecture, Component, OperatorFacts, Release};
     use semver::Version;
 
     fn release(version: &str, operators: &[&str]) -> Release {
@@ -115,7 +118,7 @@ mod tests {
             crds: Vec::new(),
             previews: Vec::new(),
             objects: Vec::new(),
-            operator: Some(Operator { cluster_operator: (*name).to_owned(), ..Operator::default() }),
+            operator: Some(OperatorFacts { cluster_operator: (*name).to_owned(), ..OperatorFacts::default() }),
         };
         Release {
             version: Version::parse(version).unwrap(),
@@ -136,7 +139,7 @@ mod tests {
     fn a_cluster_has_the_operators_of_all_releases_once_each() {
         let releases = [release("4.14.8", &["dns", "etcd"]), release("4.15.2", &["etcd", "olm"])];
         let releases = releases.map(|release| (release.version.clone(), release)).into();
-        let world = Arc::new(World { releases, ..World::default() });
+        let world = Arc::new(Environment { releases, ..Environment::default() });
         let actors = components(&world, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
         let expected = "prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";

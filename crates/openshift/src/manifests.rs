@@ -21,10 +21,10 @@ use windtunnel_core::yaml;
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/manifests");
 
 /// Major and minor of a release: `(4, 14)`.
-pub type Line = (u64, u64);
+pub type MajorMinor = (u64, u64);
 
 /// Each CRD's definitions by their first minor.
-static CRDS: LazyLock<BTreeMap<String, BTreeMap<Line, Arc<Value>>>> = LazyLock::new(|| {
+static CRDS: LazyLock<BTreeMap<String, BTreeMap<MajorMinor, Arc<Value>>>> = LazyLock::new(|| {
     folder("crds")
         .dirs()
         .map(|dir| {
@@ -37,7 +37,7 @@ static CRDS: LazyLock<BTreeMap<String, BTreeMap<Line, Arc<Value>>>> = LazyLock::
 });
 
 /// The additions to each CRD behind feature gates, by their first minor.
-static GATED: LazyLock<BTreeMap<String, BTreeMap<Line, Value>>> = LazyLock::new(|| {
+static GATED: LazyLock<BTreeMap<String, BTreeMap<MajorMinor, Value>>> = LazyLock::new(|| {
     let gated = folder("crds").dirs().filter_map(|dir| {
         let name = dir.path().file_name()?.to_string_lossy().into_owned();
         let gated = dir.get_dir(dir.path().join("tech-preview"))?;
@@ -69,7 +69,7 @@ static PAYLOAD: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(|| {
 
 /// The definitions of a CRD by minor. Its first file is the definition, each later file a patch of the
 /// previous one.
-fn definitions(name: &str, files: BTreeMap<Line, Value>) -> BTreeMap<Line, Arc<Value>> {
+fn definitions(name: &str, files: BTreeMap<MajorMinor, Value>) -> BTreeMap<MajorMinor, Arc<Value>> {
     let mut definition = Value::Null;
     let mut found = BTreeMap::new();
     for (line, file) in files {
@@ -92,16 +92,16 @@ fn patch(definition: &mut Value, file: Value, place: &str) {
 
 /// The CRD with this name, such as `clusterversions.config.openshift.io`, as a release of `line` has it with
 /// the default feature set. `None` if that release has no such CRD.
-pub fn crd(name: &str, line: Line) -> Option<&'static Value> {
+pub fn crd(name: &str, line: MajorMinor) -> Option<&'static Value> {
     plain(name, line).map(|definition| &**definition)
 }
 
-fn plain(name: &str, line: Line) -> Option<&'static Arc<Value>> {
+fn plain(name: &str, line: MajorMinor) -> Option<&'static Arc<Value>> {
     CRDS.get(name)?.range(..=line).next_back().map(|(_, definition)| definition)
 }
 
 /// The CRD with this name for a feature set.
-pub fn crd_with(name: &str, line: Line, feature_set: &str) -> Option<Arc<Value>> {
+pub fn crd_with(name: &str, line: MajorMinor, feature_set: &str) -> Option<Arc<Value>> {
     let Some(gated) = GATED.get(name).filter(|_| is_preview(feature_set)) else {
         return plain(name, line).cloned();
     };
@@ -123,7 +123,7 @@ pub fn crd_with(name: &str, line: Line, feature_set: &str) -> Option<Arc<Value>>
 }
 
 /// All modelled CRDs for releases of `line`, sorted by name.
-pub fn crds(line: Line) -> impl Iterator<Item = &'static Value> {
+pub fn crds(line: MajorMinor) -> impl Iterator<Item = &'static Value> {
     CRDS.keys().filter_map(move |name| crd(name, line))
 }
 
@@ -138,7 +138,7 @@ pub fn payload(name: &str) -> &'static [Value] {
 }
 
 /// The only document of each file in `manifests/<path>` that is named after a minor, by that minor.
-pub(crate) fn by_line(path: &str) -> BTreeMap<Line, Value> {
+pub(crate) fn by_line(path: &str) -> BTreeMap<MajorMinor, Value> {
     folder(path).files().filter_map(|file| Some((line_of(file)?, one(file)))).collect()
 }
 
@@ -147,12 +147,12 @@ fn folder(path: &str) -> &'static Dir<'static> {
 }
 
 /// The minor in a file name: `(4, 14)` for `4.14.yaml`.
-fn line_of(file: &File<'_>) -> Option<Line> {
+fn line_of(file: &File<'_>) -> Option<MajorMinor> {
     line(file.path().file_stem()?.to_str()?)
 }
 
 /// Parses a minor: `(4, 14)` for `4.14`.
-pub(crate) fn line(text: &str) -> Option<Line> {
+pub(crate) fn line(text: &str) -> Option<MajorMinor> {
     let (major, minor) = text.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }

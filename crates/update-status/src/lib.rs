@@ -1,7 +1,7 @@
 //! The update status of an OpenShift cluster, computed from its objects: the update status controller, its
 //! insights, and the text of `oc adm upgrade status`.
 
+pub mod assessment;
+pub mod controller;
 pub mod insight;
-pub mod insights;
-pub mod node_phase;
 pub mod status;

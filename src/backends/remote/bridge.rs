@@ -26,7 +26,7 @@ use windtunnel_core::{Identity, Resource, resources};
 use super::follow::Lines;
 use super::keep_marks::Sent;
 use super::lag::{Delivery, Topic};
-use super::link::{Link, Seen, Wrote};
+use super::link::{Link, Observation, Wrote};
 use super::wire::{self, Reply};
 
 type ReplyBody = UnsyncBoxBody<Bytes, Infallible>;
@@ -172,7 +172,7 @@ impl Bridge {
         if let Some(asked) = asked.filter(|_| is_write) {
             let message = reply.body["message"].as_str().filter(|_| reply.code >= 400).unwrap_or_default();
             let object = self.written(asked, &reply).await;
-            self.link.tell(Seen::Wrote(Box::new(Wrote {
+            self.link.tell(Observation::Wrote(Box::new(Wrote {
                 at: self.clock.now(),
                 by: agent.to_owned(),
                 verb: asked.verb,
@@ -285,7 +285,7 @@ mod tests {
             answer,
             "who asked is told what it asked for"
         );
-        let Ok(Seen::Wrote(wrote)) = seen.try_recv() else { panic!("the run is not told") };
+        let Ok(Observation::Wrote(wrote)) = seen.try_recv() else { panic!("the run is not told") };
         assert_eq!(wrote.object, Some(whole));
     }
     /// Returns the requests that the server got after one request of a client.

@@ -12,7 +12,7 @@ const FORBIDDEN: &str = "privileged: Forbidden: disallowed by cluster policy";
 const UNKNOWN_EVICTION: &str = "no kind \"Eviction\" is registered for version \"policy/v1\"";
 
 /// Returns a replacement for a rejected request; `None` if there is none.
-pub(super) fn instead(request: &Request<Vec<u8>>, refused: &Reply) -> Option<Request<Vec<u8>>> {
+pub(super) fn replacement_request(request: &Request<Vec<u8>>, refused: &Reply) -> Option<Request<Vec<u8>>> {
     let why = refused.body["message"].as_str().unwrap_or_default();
     let concede: fn(&mut Value) -> bool = match refused.code {
         // A simulated pod never runs on a machine, so it needs no privileges.
@@ -86,11 +86,11 @@ mod tests {
     fn removes_only_privileges_and_keeps_other_rejections() {
         let (code, body) = refused(422);
         let refusal = Reply { code, body };
-        let conceded = instead(&create(&job(true)), &refusal).unwrap();
+        let conceded = replacement_request(&create(&job(true)), &refusal).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(conceded.body()).unwrap(), job(false));
-        assert!(instead(&create(&job(false)), &refusal).is_none(), "it asks for none");
+        assert!(replacement_request(&create(&job(false)), &refusal).is_none(), "it asks for none");
         let (code, body) = refused(403);
-        assert!(instead(&create(&job(true)), &Reply { code, body }).is_none());
+        assert!(replacement_request(&create(&job(true)), &Reply { code, body }).is_none());
     }
 
     #[test]
@@ -110,9 +110,9 @@ mod tests {
             let path = "/api/v1/namespaces/ns/pods/p/eviction";
             request(Method::POST, path, Some(("application/json", &eviction)), None).unwrap()
         };
-        let conceded = instead(&eviction("policy/v1"), &Reply { code: 400, body: refusal.clone() }).unwrap();
+        let conceded = replacement_request(&eviction("policy/v1"), &Reply { code: 400, body: refusal.clone() }).unwrap();
         assert_eq!(conceded.body(), eviction("policy/v1beta1").body());
-        assert!(instead(&eviction("policy/v1beta1"), &Reply { code: 400, body: refusal }).is_none());
+        assert!(replacement_request(&eviction("policy/v1beta1"), &Reply { code: 400, body: refusal }).is_none());
         assert_eq!(wire.call(eviction("policy/v1")).code, 201);
     }
 }

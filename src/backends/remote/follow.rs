@@ -10,7 +10,7 @@ use kube::client::Body;
 use serde_json::Value;
 use windtunnel_core::{Refusal, Resource};
 
-use super::link::{Link, Seen};
+use super::link::{Link, Observation};
 use super::wire;
 
 /// The pause before a failed list is repeated.
@@ -24,13 +24,13 @@ const SILENT_MAX: Duration = Duration::from_secs(75);
 /// # Errors
 /// The server's rejection of the list.
 pub(super) async fn follow(link: &Arc<Link>, resource: &Resource) -> Result<(), Refusal> {
-    if !link.begins(resource) {
+    if !link.start_following(resource) {
         return Ok(());
     }
     let revision = match list(link, resource).await {
         Ok(revision) => revision,
         Err(refusal) => {
-            link.ends(resource);
+            link.stop_following(resource);
             return Err(refusal);
         }
     };
@@ -45,7 +45,7 @@ pub(super) async fn follow(link: &Arc<Link>, resource: &Resource) -> Result<(), 
                 None => match list(&link, &resource).await {
                     Ok(new) => revision = Some(new),
                     // The kind is not served any more.
-                    Err(refusal) if refusal.code == 404 => return link.ends(&resource),
+                    Err(refusal) if refusal.code == 404 => return link.stop_following(&resource),
                     Err(_) => {
                         drop(link);
                         tokio::time::sleep(AGAIN).await;
@@ -65,7 +65,7 @@ async fn list(link: &Link, resource: &Resource) -> Result<String, Refusal> {
         Value::Array(items) => items,
         _ => Vec::new(),
     };
-    link.tell(Seen::All(resource.clone(), items, revision.parse().unwrap_or(0)));
+    link.tell(Observation::All(resource.clone(), items, revision.parse().unwrap_or(0)));
     Ok(revision)
 }
 
@@ -92,8 +92,8 @@ async fn watch(link: &Link, resource: &Resource, since: String) -> Option<String
             let object = event["object"].take();
             let revision = object["metadata"]["resourceVersion"].as_str().map(str::to_owned);
             match event["type"].as_str() {
-                Some("ADDED" | "MODIFIED") => link.tell(Seen::Object(resource.clone(), object)),
-                Some("DELETED") => link.tell(Seen::Gone(resource.clone(), object)),
+                Some("ADDED" | "MODIFIED") => link.tell(Observation::Object(resource.clone(), object)),
+                Some("DELETED") => link.tell(Observation::Gone(resource.clone(), object)),
                 Some("BOOKMARK") => {}
                 // Most likely the revision is too old.
                 _ => return None,

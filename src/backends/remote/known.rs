@@ -42,7 +42,7 @@ impl Known {
     }
 
     /// Adds a state of an object; ignores a state that is not newer than the known one.
-    pub(super) fn take_in(&mut self, resource: &Resource, mut object: Value) {
+    pub(super) fn observe(&mut self, resource: &Resource, mut object: Value) {
         // The certificates of simulated components are not secret, and their creators read them.
         if !self.is_own && object["metadata"]["labels"][RUN].is_null() {
             hide_secrets(resource, &mut object);
@@ -84,12 +84,12 @@ impl Known {
             |item: &Value, field: &str| item["metadata"][field].as_str().unwrap_or_default().to_owned();
         let there: BTreeSet<Key> =
             items.iter().map(|item| resource.key(&name(item, "namespace"), &name(item, "name"))).collect();
-        let known = self.objects.keys().filter(|key| key.is(resource) && !there.contains(key));
+        let known = self.objects.keys().filter(|key| key.is_kind(resource) && !there.contains(key));
         for key in known.cloned().collect::<Vec<_>>() {
             self.remove(&key, at);
         }
         for item in items {
-            self.take_in(resource, item);
+            self.observe(resource, item);
         }
     }
 }
@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn reports_only_newer_states() {
         let mut known = Known::default();
-        known.take_in(&CONFIG_MAPS, object("a", 5));
-        known.take_in(&CONFIG_MAPS, object("a", 5));
-        known.take_in(&CONFIG_MAPS, object("a", 4));
-        known.take_in(&CONFIG_MAPS, object("a", 7));
+        known.observe(&CONFIG_MAPS, object("a", 5));
+        known.observe(&CONFIG_MAPS, object("a", 5));
+        known.observe(&CONFIG_MAPS, object("a", 4));
+        known.observe(&CONFIG_MAPS, object("a", 7));
         assert_eq!(told(&mut known), ["Added a@5", "Modified a@7"]);
     }
 
@@ -159,10 +159,10 @@ mod tests {
     fn an_old_state_does_not_restore_a_removed_object() {
         let mut known = Known::default();
         let key = CONFIG_MAPS.key("ns", "a");
-        known.take_in(&CONFIG_MAPS, object("a", 5));
+        known.observe(&CONFIG_MAPS, object("a", 5));
         known.remove(&key, 8);
-        known.take_in(&CONFIG_MAPS, object("a", 6));
-        known.take_in(&CONFIG_MAPS, object("a", 9));
+        known.observe(&CONFIG_MAPS, object("a", 6));
+        known.observe(&CONFIG_MAPS, object("a", 9));
         known.remove(&key, 8);
         assert_eq!(told(&mut known), ["Added a@5", "Deleted a@5", "Added a@9"]);
     }
@@ -171,10 +171,10 @@ mod tests {
     fn a_list_reports_added_and_removed_objects() {
         let mut known = Known::default();
         for name in ["a", "b"] {
-            known.take_in(&CONFIG_MAPS, object(name, 5));
+            known.observe(&CONFIG_MAPS, object(name, 5));
         }
         // The run created it after the list.
-        known.take_in(&CONFIG_MAPS, object("own", 12));
+        known.observe(&CONFIG_MAPS, object("own", 12));
         told(&mut known);
         known.replace(&CONFIG_MAPS, vec![object("b", 5), object("c", 7)], 10);
         assert_eq!(told(&mut known), ["Deleted a@5", "Added c@7"]);
@@ -187,7 +187,7 @@ mod tests {
         let mut marked = secret.clone();
         marked["metadata"]["labels"] = json!({ RUN: "r1" });
         for (mut known, secret) in [(Known::of(true), secret), (Known::of(false), marked)] {
-            known.take_in(&SECRETS, secret);
+            known.observe(&SECRETS, secret);
             let kept = known.get(&SECRETS.key("ns", "s")).unwrap();
             assert_eq!(kept["data"]["tls.crt"], "aHVudGVyMg==");
         }
@@ -200,7 +200,7 @@ mod tests {
         secret["data"] = json!({ "password": "aHVudGVyMg==" });
         let applied = "kubectl.kubernetes.io/last-applied-configuration";
         secret["metadata"]["annotations"] = json!({ applied: "{\"stringData\":{\"password\":\"hunter2\"}}" });
-        known.take_in(&SECRETS, secret);
+        known.observe(&SECRETS, secret);
         let kept = known.get(&SECRETS.key("ns", "s")).unwrap().to_value().to_string();
         assert!(
             kept.contains("password") && !kept.contains("hunter2") && !kept.contains("aHVudGVyMg"),

@@ -13,7 +13,6 @@ pub(super) struct Topic {
     pub(super) namespace: String,
 }
 
-/// A watch of a controller.
 #[derive(Debug)]
 pub(super) struct Delivery {
     topic: Topic,

@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use serde_json::Value;
 use tokio::sync::watch;
-use windtunnel_core::clock::{SetClock, Time};
+use windtunnel_core::clock::{ManualClock, Time};
 use windtunnel_core::{Resource, resources};
 
 use super::lag::{Lag, Topic};
-use super::owed::Owed;
+use super::owed::PendingWork;
 use super::stamp::Stamp;
 use super::wire::Wire;
 use crate::record::Secrets;
 
 /// An observation of the cluster, in order of arrival.
 #[derive(Debug)]
-pub(crate) enum Seen {
+pub(crate) enum Observation {
     /// A state of an object.
     Object(Resource, Value),
     /// A deleted object; its last state has the revision of the deletion.
@@ -53,13 +53,13 @@ pub(crate) struct Link {
     /// Values that the run must not print.
     pub(super) secrets: Secrets,
     /// Pending work of the cluster's own controllers.
-    owed: Owed,
-    inbox: mpsc::Sender<Seen>,
+    owed: PendingWork,
+    inbox: mpsc::Sender<Observation>,
     moved: watch::Sender<u64>,
     requests: AtomicU64,
     closed: AtomicBool,
     /// The run's time, readable by other threads.
-    time: Option<Arc<SetClock>>,
+    time: Option<Arc<ManualClock>>,
     /// The kinds that are followed, by group and plural.
     followed: Mutex<BTreeSet<(String, String)>>,
 }
@@ -68,15 +68,15 @@ impl Link {
     pub(crate) fn new(
         wire: Arc<Wire>,
         stamp: Stamp,
-        time: Option<Arc<SetClock>>,
-    ) -> (Arc<Self>, mpsc::Receiver<Seen>) {
+        time: Option<Arc<ManualClock>>,
+    ) -> (Arc<Self>, mpsc::Receiver<Observation>) {
         let (inbox, seen) = mpsc::channel();
         let link = Self {
             wire,
             stamp,
             lag: Lag::default(),
             secrets: Secrets::default(),
-            owed: Owed::default(),
+            owed: PendingWork::default(),
             inbox,
             moved: watch::Sender::new(0),
             requests: AtomicU64::new(0),
@@ -88,20 +88,20 @@ impl Link {
     }
 
     /// Passes an observation to the engine.
-    pub(super) fn tell(&self, seen: Seen) {
+    pub(super) fn tell(&self, seen: Observation) {
         self.learn(&seen);
         match &seen {
-            Seen::Object(resource, object) => self.note(resource, object),
-            Seen::Gone(resource, object) => {
+            Observation::Object(resource, object) => self.note(resource, object),
+            Observation::Gone(resource, object) => {
                 self.note(resource, object);
                 self.owed.forget(resource, object);
             }
-            Seen::Wrote(wrote) => {
+            Observation::Wrote(wrote) => {
                 if let Some(object) = &wrote.object {
                     self.note(&wrote.resource, object);
                 }
             }
-            Seen::All(resource, objects, _) => {
+            Observation::All(resource, objects, _) => {
                 self.owed.forget_all(resource);
                 for object in objects {
                     self.owed.note(&self.stamp, resource, object);
@@ -114,14 +114,14 @@ impl Link {
     }
 
     /// Learns the values that the run must not print.
-    fn learn(&self, seen: &Seen) {
+    fn learn(&self, seen: &Observation) {
         let is_secret =
             |resource: &Resource| resource.group.is_empty() && resource.plural == resources::SECRETS.plural;
         match seen {
-            Seen::Object(resource, object) | Seen::Gone(resource, object) if is_secret(resource) => {
+            Observation::Object(resource, object) | Observation::Gone(resource, object) if is_secret(resource) => {
                 self.secrets.learn_secret(object);
             }
-            Seen::All(resource, items, _) if is_secret(resource) => {
+            Observation::All(resource, items, _) if is_secret(resource) => {
                 for item in items {
                     self.secrets.learn_secret(item);
                 }
@@ -137,7 +137,7 @@ impl Link {
 
     /// Returns whether controllers have yet to receive or process something that is known here.
     pub(super) fn is_behind(&self) -> bool {
-        self.lag.is_behind() || self.owed.is_some()
+        self.lag.is_behind() || self.owed.has_pending()
     }
 
     /// Stops waiting for them.
@@ -164,12 +164,10 @@ impl Link {
         self.moved.subscribe()
     }
 
-    /// Counts a request of a controller.
     pub(super) fn count(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the number of requests of controllers.
     pub(super) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
@@ -182,18 +180,17 @@ impl Link {
     }
 
     /// Marks a kind as followed; returns false if it was before.
-    pub(super) fn begins(&self, resource: &Resource) -> bool {
+    pub(super) fn start_following(&self, resource: &Resource) -> bool {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         followed.insert((resource.group.to_string(), resource.plural.to_string()))
     }
 
     /// Marks a kind as not followed.
-    pub(super) fn ends(&self, resource: &Resource) {
+    pub(super) fn stop_following(&self, resource: &Resource) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         followed.remove(&(resource.group.to_string(), resource.plural.to_string()));
     }
 
-    /// Returns whether a kind is followed.
     pub(super) fn follows(&self, resource: &Resource) -> bool {
         let followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         followed.contains(&(resource.group.to_string(), resource.plural.to_string()))

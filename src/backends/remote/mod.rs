@@ -40,7 +40,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 use windtunnel_core::clock::{Clock, Time};
-use windtunnel_core::requests::faults::{RequestFault, Requests};
+use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS};
 use windtunnel_core::{Change, Identity, Object, Operation, Refusal, Resource, View, Write};
 
@@ -48,14 +48,14 @@ use self::bridge::Bridge;
 use self::keep_marks::Sent;
 use self::known::Known;
 pub(crate) use self::link::Link;
-use self::link::{Seen, Wrote};
+use self::link::{Observation, Wrote};
 pub(crate) use self::rights::let_kubelets_work;
 use self::server::Server;
 pub(crate) use self::stamp::Stamp;
 pub use self::stamp::{RUN, SIMULATED};
 pub(crate) use self::sweep::sweep;
 pub(crate) use self::wire::Wire;
-use super::{Capabilities, Door, Pace};
+use super::{Capabilities, ClusterConnection, Pace};
 use crate::record::{Secrets, WriteEvent};
 
 /// The time limit for a watch to deliver a deletion.
@@ -66,7 +66,7 @@ pub(crate) trait Beneath: Send {
     /// As [`Door::fail`].
     fn fail(&mut self, fault: RequestFault);
     /// As [`Door::heal`].
-    fn heal(&mut self, requests: Option<&Requests>);
+    fn heal(&mut self, requests: Option<&RequestFilter>);
     /// As [`Door::serve_kubernetes`], without errors.
     fn serve_kubernetes(&mut self, minor: u32);
 }
@@ -74,7 +74,7 @@ pub(crate) trait Beneath: Send {
 /// The connection to a cluster behind HTTPS.
 pub(crate) struct Remote {
     link: Arc<Link>,
-    inbox: mpsc::Receiver<Seen>,
+    inbox: mpsc::Receiver<Observation>,
     known: Known,
     log: Vec<(Time, WriteEvent)>,
     clock: Arc<dyn Clock>,
@@ -103,7 +103,7 @@ impl Remote {
     ///
     /// # Errors
     /// Discovery or a list fails.
-    pub(crate) fn open(link: Arc<Link>, inbox: mpsc::Receiver<Seen>, terms: Terms) -> Result<Self, Refusal> {
+    pub(crate) fn open(link: Arc<Link>, inbox: mpsc::Receiver<Observation>, terms: Terms) -> Result<Self, Refusal> {
         let Terms { clock, speed, capabilities, beneath, end } = terms;
         link.set_time(clock.now());
         let followed = Arc::clone(&link);
@@ -125,16 +125,16 @@ impl Remote {
         }
     }
 
-    fn take_in(&mut self, seen: Seen) {
+    fn take_in(&mut self, seen: Observation) {
         match seen {
-            Seen::Object(resource, object) => self.known.take_in(&resource, object),
-            Seen::Gone(resource, object) => {
+            Observation::Object(resource, object) => self.known.observe(&resource, object),
+            Observation::Gone(resource, object) => {
                 let revision =
                     object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
                 self.known.remove(&resource.key_of(&object), revision.unwrap_or(0));
             }
-            Seen::All(resource, items, revision) => self.known.replace(&resource, items, revision),
-            Seen::Wrote(wrote) => self.take_in_write(*wrote),
+            Observation::All(resource, items, revision) => self.known.replace(&resource, items, revision),
+            Observation::Wrote(wrote) => self.take_in_write(*wrote),
         }
     }
 
@@ -148,7 +148,7 @@ impl Remote {
         if let Some(object) = object {
             // The watch may have delivered it before.
             let revision = object["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
-            self.known.take_in(&resource, object);
+            self.known.observe(&resource, object);
             after = self.known.get(&key).cloned();
             if before.as_ref().is_some_and(|before| before.resource_version() == revision) {
                 before = self.known.before(&key).cloned();
@@ -178,13 +178,13 @@ impl Remote {
         if !is_deletion && answer["kind"].as_str() == Some(&*write.resource.kind) {
             let key = write.resource.key_of(&answer);
             self.link.note(&write.resource, &answer);
-            self.known.take_in(&write.resource, answer);
+            self.known.observe(&write.resource, answer);
             return self.known.get(&key).cloned().unwrap_or_else(|| Object::new(Value::Null));
         }
         match self.link.wire.get(&write.resource.path(&write.namespace, &write.name)).checked() {
             Ok(object) => {
                 self.link.note(&write.resource, &object);
-                self.known.take_in(&write.resource, object);
+                self.known.observe(&write.resource, object);
             }
             Err(refusal) if refusal.code == 404 => self.await_deletion(write),
             Err(_) => {}
@@ -259,7 +259,7 @@ impl Remote {
     }
 }
 
-impl Door for Remote {
+impl ClusterConnection for Remote {
     fn write(&mut self, by: &str, who: &Identity, write: &Write, now: Time) -> Result<Object, Refusal> {
         if self.link.is_closed() {
             let message = "the run is over".to_owned();
@@ -296,7 +296,7 @@ impl Door for Remote {
         }
     }
 
-    fn heal(&mut self, requests: Option<&Requests>) {
+    fn heal(&mut self, requests: Option<&RequestFilter>) {
         if let Some(beneath) = &mut self.beneath {
             beneath.heal(requests);
         }
@@ -314,7 +314,7 @@ impl Door for Remote {
     fn serve_kubernetes(&mut self, minor: u32) -> Result<(), String> {
         match &mut self.beneath {
             Some(beneath) => beneath.serve_kubernetes(minor),
-            None => self.server.stands_for(minor)?,
+            None => self.server.can_replace(minor)?,
         }
         Ok(())
     }

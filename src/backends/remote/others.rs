@@ -15,7 +15,7 @@ pub(super) fn is_of_others(change: &Change, controllers: bool) -> bool {
         let states = std::iter::once(&change.object).chain(&change.old);
         states.into_iter().any(|state| state.label(label).is_some())
     };
-    if change.key.is(&NODES) {
+    if change.key.is_kind(&NODES) {
         return !has(SIMULATED);
     }
     !controllers && !has(RUN) && is_worked_on(change)
@@ -24,7 +24,7 @@ pub(super) fn is_of_others(change: &Change, controllers: bool) -> bool {
 /// Returns whether Kubernetes controllers act on an object.
 fn is_worked_on(change: &Change) -> bool {
     let object = &change.object;
-    let is_node_lease = change.key.is(&LEASES) && object.namespace() == "kube-node-lease";
+    let is_node_lease = change.key.is_kind(&LEASES) && object.namespace() == "kube-node-lease";
     let kinds = [
         &PODS,
         &DEPLOYMENTS,
@@ -37,12 +37,12 @@ fn is_worked_on(change: &Change) -> bool {
         &ENDPOINTS,
         &ENDPOINT_SLICES,
     ];
-    let has_pods = change.key.is(&SERVICES) && has_selector(object);
+    let has_pods = change.key.is_kind(&SERVICES) && has_selector(object);
     // Its owner may be hidden, so that the simulated garbage collector would take it for an orphan.
     let is_owned = !object.list("/metadata/ownerReferences").is_empty();
     // The deletion of an object that was visible stays visible.
     let is_going = object.is_terminating() && change.kind != ChangeKind::Deleted;
-    is_node_lease || has_pods || is_owned || is_going || kinds.into_iter().any(|kind| change.key.is(kind))
+    is_node_lease || has_pods || is_owned || is_going || kinds.into_iter().any(|kind| change.key.is_kind(kind))
 }
 
 fn has_selector(service: &Object) -> bool {

@@ -19,7 +19,7 @@ const UNCOUNTED: &str = "batch.kubernetes.io/job-tracking";
 
 /// The objects of a run, and whether a controller must process them.
 #[derive(Debug, Default)]
-pub(super) struct Owed {
+pub(super) struct PendingWork {
     /// Whether the cluster has controllers of its own.
     has_controllers: AtomicBool,
     states: Mutex<BTreeMap<Key, State>>,
@@ -32,7 +32,7 @@ struct State {
     is_owed: bool,
 }
 
-impl Owed {
+impl PendingWork {
     /// Notes that the cluster has controllers of its own.
     pub(super) fn begin(&self) {
         self.has_controllers.store(true, Ordering::Relaxed);
@@ -61,11 +61,11 @@ impl Owed {
 
     /// Removes all objects of a kind before a new list.
     pub(super) fn forget_all(&self, resource: &Resource) {
-        self.lock().retain(|key, _| !key.is(resource));
+        self.lock().retain(|key, _| !key.is_kind(resource));
     }
 
     /// Returns whether a controller has pending work.
-    pub(super) fn is_some(&self) -> bool {
+    pub(super) fn has_pending(&self) -> bool {
         self.lock().values().any(|state| state.is_owed)
     }
 
@@ -126,7 +126,6 @@ fn is_owed_to_pod(pod: &Value) -> bool {
     is_unseen && !ended || ended && is_uncounted
 }
 
-/// Returns whether a status has this condition.
 fn has(status: &Value, kind: &str, wanted: &str) -> bool {
     let conditions = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     condition::find(conditions, kind).is_some_and(|condition| condition["status"] == wanted)
@@ -143,7 +142,6 @@ mod tests {
         Stamp { run: Some("r1".to_owned()), beside_others: true }
     }
 
-    /// Returns an object of the run.
     fn object(revision: u64, more: &Value) -> Value {
         let metadata = json!({
             "namespace": "ns", "name": "a", "resourceVersion": revision.to_string(), "generation": 1,
@@ -155,12 +153,12 @@ mod tests {
     }
 
     fn owed(states: &[(&Resource, Value)]) -> bool {
-        let owed = Owed::default();
+        let owed = PendingWork::default();
         owed.begin();
         for (resource, object) in states {
             owed.note(&stamp(), resource, object);
         }
-        owed.is_some()
+        owed.has_pending()
     }
 
     #[test]
@@ -203,22 +201,22 @@ mod tests {
 
     #[test]
     fn deleted_and_abandoned_objects_are_not_pending() {
-        let owed = Owed::default();
+        let owed = PendingWork::default();
         let new = |revision| object(revision, &json!({}));
         owed.note(&stamp(), &PODS, &new(5));
-        assert!(!owed.is_some());
+        assert!(!owed.has_pending());
         owed.begin();
         owed.note(&stamp(), &PODS, &new(5));
-        assert!(owed.is_some());
+        assert!(owed.has_pending());
         owed.give_up();
         owed.note(&stamp(), &PODS, &new(5));
-        assert!(!owed.is_some());
+        assert!(!owed.has_pending());
         owed.note(&stamp(), &PODS, &new(6));
-        assert!(owed.is_some());
+        assert!(owed.has_pending());
         owed.forget(&PODS, &new(6));
-        assert!(!owed.is_some());
+        assert!(!owed.has_pending());
         owed.note(&stamp(), &PODS, &new(7));
         owed.forget_all(&PODS);
-        assert!(!owed.is_some());
+        assert!(!owed.has_pending());
     }
 }

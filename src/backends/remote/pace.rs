@@ -12,7 +12,6 @@ use crate::backends::Pace;
 
 /// The maximum wall time to wait for silent watches and idle controllers.
 const BEHIND_MAX: Duration = Duration::from_secs(2);
-/// The polling interval.
 const LOOK: Duration = Duration::from_millis(2);
 /// The wall time of each step of a limited clock.
 const STEP: Duration = Duration::from_millis(20);
@@ -32,7 +31,7 @@ impl Scaled {
 
 #[expect(clippy::disallowed_methods, reason = "this is where runs against real servers wait on the wall")]
 impl Pace for Scaled {
-    fn hold(&self, now: Time, until: Time) -> Time {
+    fn advance(&self, now: Time, until: Time) -> Time {
         let mut waited = Duration::ZERO;
         while self.link.is_behind() {
             if waited >= BEHIND_MAX {
@@ -75,7 +74,7 @@ mod tests {
     fn time_advances_in_steps_of_its_speed_up_to_the_requested_moment() {
         let passes = |speed: Option<f64>, seconds: i64| {
             let until = after(Time::UNIX_EPOCH, SignedDuration::from_secs(seconds));
-            let next = Scaled::new(link(), speed).hold(Time::UNIX_EPOCH, until);
+            let next = Scaled::new(link(), speed).advance(Time::UNIX_EPOCH, until);
             next.duration_since(Time::UNIX_EPOCH).as_millis()
         };
         assert_eq!(passes(None, 3600), 3_600_000);
@@ -94,7 +93,7 @@ mod tests {
         link.lag.moved(topic, 2);
         let until = after(Time::UNIX_EPOCH, SignedDuration::from_secs(1));
         assert!(link.lag.is_behind());
-        assert_eq!(Scaled::new(Arc::clone(&link), None).hold(Time::UNIX_EPOCH, until), until);
+        assert_eq!(Scaled::new(Arc::clone(&link), None).advance(Time::UNIX_EPOCH, until), until);
         assert!(!link.lag.is_behind());
     }
 }

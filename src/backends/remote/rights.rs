@@ -15,7 +15,6 @@ use crate::backends::BackendError;
 /// The group of kubelets, and their role.
 const GROUP: &str = "system:nodes";
 const ROLE: &str = "system:node";
-/// The name of a run's binding.
 const BINDING: &str = "windtunnel:nodes";
 
 /// Gives kubelets their permissions if they lack them. The binding is removed with the objects of the run.

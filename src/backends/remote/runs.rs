@@ -27,14 +27,12 @@ const KEPT: &str = "windtunnel.dev/kept";
 /// A current or former run in a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Its Lease.
     pub(crate) lease: Held,
     /// Machine and process, as `HOST/PID@BOOT:PROCESSES`. Host and PID are not enough: machines can share a
     /// name, and containers can have their host's name with a PID namespace of their own.
     pub(crate) holder: String,
     /// Whether it renews its Lease.
     pub(crate) alive: bool,
-    /// Whether its objects stay.
     pub(crate) kept: bool,
 }
 
@@ -58,7 +56,6 @@ pub(crate) fn holder() -> String {
 /// has the same one.
 static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Returns an id for a new run.
 pub(crate) fn new_id() -> String {
     format!("{:x}-{:x}", WallClock.now().as_millisecond(), std::process::id())
 }
@@ -69,7 +66,7 @@ pub(crate) fn new_id() -> String {
 /// The Lease cannot be read.
 pub(crate) fn holding(wire: &Arc<Wire>) -> Result<Option<Run>, BackendError> {
     match wire.get(&lease()).checked() {
-        Ok(lease) => Ok(Some(read(&lease, WallClock.now(), &holder()))),
+        Ok(lease) => Ok(Some(parse_lease(&lease, WallClock.now(), &holder()))),
         Err(refusal) if refusal.code == 404 => Ok(None),
         Err(refusal) => Err(BackendError::Failed(refusal.message)),
     }
@@ -148,7 +145,7 @@ fn lease() -> String {
 }
 
 /// Parses a Lease, from the viewpoint of the process `own`.
-fn read(lease: &Value, now: Time, own: &str) -> Run {
+fn parse_lease(lease: &Value, now: Time, own: &str) -> Run {
     let holder = text(lease, "/spec/holderIdentity");
     let renewed = parse_rfc3339(&text(lease, "/spec/renewTime")).unwrap_or(Time::UNIX_EPOCH);
     let is_good = after(renewed, GOOD_FOR) > now;
@@ -194,7 +191,7 @@ mod tests {
             "metadata": { "labels": { RUN: "r1" } },
             "spec": { "holderIdentity": holder, "renewTime": rfc3339_micro(renewed) },
         });
-        read(&lease, now, "here/1@boot:pid:[1]")
+        parse_lease(&lease, now, "here/1@boot:pid:[1]")
     }
 
     #[test]

@@ -23,7 +23,7 @@ impl Server {
     ///
     /// # Errors
     /// The reason why it cannot.
-    pub(super) fn stands_for(self, minor: u32) -> Result<(), String> {
+    pub(super) fn can_replace(self, minor: u32) -> Result<(), String> {
         match self.0 {
             Some(own) if judges(own, false) != judges(minor, true) => Err(format!(
                 "this cluster's API server stays Kubernetes 1.{own}, which judges writes otherwise than 1.{minor}"
@@ -55,9 +55,9 @@ mod tests {
 
     #[test]
     fn rejects_a_server_that_validates_writes_differently() {
-        assert_eq!(Server(Some(36)).stands_for(36), Ok(()));
-        assert!(Server(Some(36)).stands_for(27).is_err_and(|why| why.contains("1.36, which")));
+        assert_eq!(Server(Some(36)).can_replace(36), Ok(()));
+        assert!(Server(Some(36)).can_replace(27).is_err_and(|why| why.contains("1.36, which")));
         // A server of unknown version is accepted.
-        assert_eq!(Server(None).stands_for(27), Ok(()));
+        assert_eq!(Server(None).can_replace(27), Ok(()));
     }
 }

@@ -103,7 +103,6 @@ impl Stamp {
     }
 }
 
-/// Returns the toleration for simulated nodes.
 fn toleration() -> Value {
     json!({ "key": SIMULATED, "operator": "Exists" })
 }

@@ -17,7 +17,6 @@ impl Turns {
         Self { pause: per_second.map(|count| Duration::from_secs(1) / count.max(1)), next: Mutex::new(None) }
     }
 
-    /// Waits for the next turn.
     pub(super) async fn take(&self) {
         let Some(pause) = self.pause else { return };
         let now = Instant::now();

@@ -12,7 +12,7 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::Instant;
-use windtunnel_core::text::causes;
+use windtunnel_core::text::error_chain;
 use windtunnel_core::{Identity, Refusal};
 
 use super::turns::Turns;
@@ -22,7 +22,6 @@ use crate::backends::{BackendError, Stop};
 /// The time limit of a request other than a watch.
 const REQUEST_MAX: Duration = Duration::from_secs(60);
 
-/// The time limit of a probe.
 const PROBE_MAX: Duration = Duration::from_secs(5);
 /// The time without a connection after which the server is given up: longer than a restart takes.
 const LOST_AFTER: Duration = Duration::from_secs(30);
@@ -44,7 +43,6 @@ impl Reply {
     }
 }
 
-/// A connection.
 pub(crate) struct Wire {
     /// `None` once it is closed.
     runtime: Mutex<Option<Runtime>>,
@@ -112,14 +110,13 @@ impl Wire {
         })
     }
 
-    /// Returns the handle of its runtime.
     pub(crate) fn handle(&self) -> &Handle {
         &self.handle
     }
 
     /// Returns why the server was given up; no request is sent any more.
     pub(crate) fn lost(&self) -> Option<&str> {
-        let interrupted = self.stop.is_told().then_some(INTERRUPTED);
+        let interrupted = self.stop.is_requested().then_some(INTERRUPTED);
         self.lost.get().map(String::as_str).or(interrupted)
     }
 
@@ -128,7 +125,6 @@ impl Wire {
         self.lost.get_or_init(|| why.to_owned());
     }
 
-    /// Ends all tasks.
     pub(crate) fn end(&self) {
         // The caller may be on another runtime, which must not block until these threads end.
         if let Some(runtime) = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -144,7 +140,7 @@ impl Wire {
         if request.method() != Method::GET {
             self.turns.take().await;
         }
-        self.client.send(request).await.map_err(|error| causes(&error))
+        self.client.send(request).await.map_err(|error| error_chain(&error))
     }
 
     /// Sends a request and reads the whole answer. Retries while there is no connection.
@@ -160,11 +156,11 @@ impl Wire {
                 match self.attempt(&request).await {
                     Ok(reply) => break reply,
                     Err(why) if !again::is_made_again(request.method(), &why) => return Err(why),
-                    Err(why) if self.stop.is_told() => return Err(why),
+                    Err(why) if self.stop.is_requested() => return Err(why),
                     // A retry would create an object with another name: the client must check for the first
                     // one.
                     Err(why) if again::is_broken(&why) && again::names_itself_anew(&request) => {
-                        return Ok(unsettled(&why));
+                        return Ok(unanswered_write(&why));
                     }
                     Err(why) if began.elapsed() > LOST_AFTER => {
                         let why = format!("{why}, for {} s", LOST_AFTER.as_secs());
@@ -178,7 +174,7 @@ impl Wire {
                 }
             };
             let reply = if unsure { self.settled(&request, reply).await } else { reply };
-            Ok(match concessions::instead(&request, &reply) {
+            Ok(match concessions::replacement_request(&request, &reply) {
                 Some(instead) => Box::pin(self.ask(instead)).await,
                 None => reply,
             })
@@ -188,7 +184,7 @@ impl Wire {
             Ok(Err(why)) => unanswered(&why),
             Err(_) => {
                 let why = format!("no answer within {} s", REQUEST_MAX.as_secs());
-                if *request.method() == Method::GET { unanswered(&why) } else { unsettled(&why) }
+                if *request.method() == Method::GET { unanswered(&why) } else { unanswered_write(&why) }
             }
         }
     }
@@ -210,7 +206,6 @@ impl Wire {
         live.and_then(|live| again::lost_answer(request, live)).unwrap_or(reply)
     }
 
-    /// Reads an object or a list.
     pub(crate) async fn read(&self, path: &str) -> Reply {
         match request(Method::GET, path, None, None) {
             Ok(request) => self.ask(request).await,
@@ -360,7 +355,7 @@ fn unanswered(why: &str) -> Reply {
 
 /// Returns a substitute for the missing answer to a request that may have been processed: no client retries
 /// it automatically.
-fn unsettled(why: &str) -> Reply {
+fn unanswered_write(why: &str) -> Reply {
     let message = out_of_reach(why);
     Reply { code: 503, body: json!({ "reason": "ServiceUnavailable", "message": message }) }
 }

@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use crate::backends::{BackendError, Tell};
 
-/// Runs one program.
 pub(super) struct Commands {
     program: &'static str,
-    /// How to install the program.
     how_to_get: &'static str,
     /// A dummy kubeconfig: some programs would otherwise write to the user's.
     kubeconfig: PathBuf,
@@ -18,7 +16,6 @@ pub(super) struct Commands {
     debug: Tell,
     /// A file that programs keep open while they run.
     held: Mutex<Option<File>>,
-    /// The programs that are running now.
     running: Mutex<Vec<Arc<duct::Handle>>>,
 }
 
@@ -88,7 +85,6 @@ impl Commands {
         }
     }
 
-    /// Kills the running programs.
     pub(super) fn stop(&self) {
         for running in self.running.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             // It may have ended already.

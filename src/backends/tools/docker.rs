@@ -6,9 +6,7 @@ use std::time::Duration;
 use super::commands::Commands;
 use super::{BackendError, QUESTION, Tell, Tool, words};
 
-/// The label of windtunnel's containers.
 const LABEL: &str = "windtunnel.dev/cluster";
-/// The port of API servers in them.
 const PORT: &str = "6443";
 /// The maximum number of polls until a container serves, and their interval.
 const LOOKS: u32 = 240;

@@ -5,13 +5,11 @@ use serde_json::Value;
 use super::commands::Commands;
 use super::{BackendError, QUESTION, Tell, Tool, words};
 
-/// The program `k3d`.
 pub(super) struct K3d {
     /// The image of its nodes, if not the default.
     pub(super) image: Option<String>,
 }
 
-/// Parses a JSON list.
 fn items(printed: &str) -> Option<Vec<Value>> {
     serde_json::from_str(printed).ok()
 }

@@ -3,7 +3,6 @@
 use super::commands::Commands;
 use super::{BackendError, QUESTION, Tell, Tool, lines, words};
 
-/// The program `kind`.
 pub(super) struct Kind {
     /// The image of its nodes, if not the default.
     pub(super) image: Option<String>,

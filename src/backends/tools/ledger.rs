@@ -41,7 +41,6 @@ impl Ledger {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Returns its folder.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -50,7 +49,7 @@ impl Ledger {
     ///
     /// # Errors
     /// The file cannot be written; the cluster must not be created then.
-    pub(super) fn begin(&self, name: &str, program: &str) -> Result<Entry, BackendError> {
+    pub(super) fn add(&self, name: &str, program: &str) -> Result<Entry, BackendError> {
         let path = self.folder.join(format!("{name}.{ENDING}"));
         let draft = path.with_extension(DRAFT);
         let noted = || {
@@ -128,7 +127,6 @@ fn is_free_within(file: &File, patience: Duration, name: &str, tell: &Tell) -> b
 }
 
 impl Entry {
-    /// Returns the name of the cluster.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -183,7 +181,7 @@ mod tests {
     fn waits_for_a_program_whose_parent_process_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(folder.path()).unwrap();
-        let entry = ledger.begin("windtunnel-a", "kind").unwrap();
+        let entry = ledger.add("windtunnel-a", "kind").unwrap();
         let mut child =
             std::process::Command::new("sleep").arg("1").stdin(entry.held().unwrap()).spawn().unwrap();
         // Simulates that this process was killed: no process has this number.
@@ -233,7 +231,7 @@ mod tests {
         let abandoned = || ledger.abandoned(Duration::ZERO, &tell).unwrap();
         let names = || abandoned().iter().map(|entry| entry.name.clone()).collect::<Vec<_>>();
         let (held, left) =
-            (ledger.begin("windtunnel-a", "kind").unwrap(), ledger.begin("windtunnel-b", "k3d").unwrap());
+            (ledger.add("windtunnel-a", "kind").unwrap(), ledger.add("windtunnel-b", "k3d").unwrap());
         assert!(names().is_empty());
         // A process that ends releases its lock.
         drop(left);

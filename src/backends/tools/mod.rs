@@ -20,7 +20,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use self::commands::Commands;
 use self::ledger::Ledger;
-use super::kubeconfig::{Existing, Use};
+use super::kubeconfig::{Existing, ClusterSettings};
 use super::{BackendError, Cleanups, Stop, Tell};
 
 pub use self::docker::Recipe;
@@ -33,7 +33,6 @@ const QUESTION: Duration = Duration::from_secs(60);
 const DELETION: Duration = Duration::from_secs(3 * 60);
 const CREATION: Duration = Duration::from_secs(8 * 60);
 
-/// A program that creates clusters.
 trait Tool: Send + Sync {
     /// Returns its name on the PATH.
     fn program(&self) -> &'static str;
@@ -88,7 +87,6 @@ impl Maker {
         }
     }
 
-    /// Returns whether its clusters have nodes.
     fn has_kubelets(&self) -> bool {
         match self {
             Self::Kind(_) | Self::K3d(_) => true,
@@ -96,7 +94,6 @@ impl Maker {
         }
     }
 
-    /// Returns the maker of this name.
     fn named(name: &str) -> Option<Self> {
         match name {
             "kind" => Some(Self::Kind(None)),
@@ -271,7 +268,7 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
     let ledger = Ledger::open(&make.folder)?;
     remove_remains(&ledger, tell, debug)?;
     let name = format!("{OURS}{}", super::remote::runs::new_id());
-    let entry = ledger.begin(&name, clusters.tool.program())?;
+    let entry = ledger.add(&name, clusters.tool.program())?;
     clusters.commands.hold(entry.held()?);
     tell(&format!("making cluster {name} by {version}"));
     let undo = {
@@ -305,7 +302,7 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
     clusters.create(&name)?;
     let kubeconfig = clusters.kubeconfig_telling(&name, tell)?;
     let config = config(&kubeconfig)?;
-    let cluster = Use {
+    let cluster = ClusterSettings {
         config,
         speed: make.speed,
         writes_per_second: make.writes_per_second,

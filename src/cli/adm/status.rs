@@ -1,15 +1,15 @@
-//! The words of `oc adm upgrade status`, and what the client says to others.
+//! Parses the arguments of `oc adm upgrade status`, with the error messages of `oc`.
 
-use windtunnel_openshift::oc::Said;
+use windtunnel_openshift::oc::CommandOutput;
 use windtunnel_update_status::status::Details;
 
 use crate::cli::live::plain;
 
-/// Which sections are to be shown in detail, by the words after `oc adm upgrade status`.
+/// Returns the sections to show in detail, from the arguments after `oc adm upgrade status`.
 ///
 /// # Errors
-/// What the client says to words that make no sense.
-pub(super) fn details(words: &[String]) -> Result<Details, Said> {
+/// The message of `oc` about invalid arguments.
+pub(super) fn details(words: &[String]) -> Result<Details, CommandOutput> {
     let mut details = Details::None;
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -32,7 +32,7 @@ pub(super) fn details(words: &[String]) -> Result<Details, Said> {
     Ok(details)
 }
 
-fn usage(message: &str) -> Said {
+fn usage(message: &str) -> CommandOutput {
     plain(&format!("{message}\nSee 'oc adm upgrade status --help' for usage."))
 }
 
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn details_are_asked_for_by_name() {
+    fn parses_details_and_rejects_other_arguments() {
         check("", "none");
         check("--details=all", "all");
         check("--details health", "health");

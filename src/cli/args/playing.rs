@@ -80,7 +80,7 @@ impl Selection {
         return self
             .tags
             .as_ref()
-            .is_none_or(|wanted| crate::steps::tagged(&wanted.wanted, tags.iter().chain(ids)));
+            .is_none_or(|wanted| crate::steps::matches_tags(&wanted.wanted, tags.iter().chain(ids)));
         #[cfg(not(feature = "gherkin"))]
         return tags.len() + ids.len() < usize::MAX;
     }

@@ -1,4 +1,4 @@
-//! Compressed files, and archives of many: `.gz`, `.tar`, `.tar.gz`, `.tgz`.
+//! Reads compressed files and archives: `.gz`, `.tar`, `.tar.gz`, `.tgz`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -9,18 +9,18 @@ use flate2::read::MultiGzDecoder;
 use crate::cli::files;
 use crate::dump::{Source, Wanted, select};
 
-/// Whether a file is an archive, by its name.
+/// Returns whether a file is an archive, by its name.
 pub(super) fn is_one(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     [".tar", ".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// Whether a file is compressed, by its name.
+/// Returns whether a file is compressed, by its name.
 pub(super) fn is_compressed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "gz")
 }
 
-/// What is in a compressed file.
+/// Returns the content of a compressed file.
 pub(super) fn decompress(path: &Path) -> io::Result<Vec<u8>> {
     unpacked(BufReader::new(File::open(path)?))
 }
@@ -31,8 +31,8 @@ fn unpacked(file: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The files of an archive that may hold objects of `wanted` kinds, and a line for each that cannot be read. It is gone
-/// through twice, first for the names: a must-gather is mostly logs, of which nothing is kept.
+/// Returns the files of an archive that may contain objects of `wanted` kinds, and a line for each unreadable
+/// file. Reads the archive twice, first for the names: most of a must-gather are logs, which are not kept.
 ///
 /// # Errors
 /// The archive cannot be read.

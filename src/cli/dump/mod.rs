@@ -1,4 +1,4 @@
-//! Dumps of clusters on disk: folders, archives and single files, plain or compressed.
+//! Reads dumps of clusters from disk: folders, archives and single files, plain or compressed.
 
 mod archive;
 
@@ -10,25 +10,26 @@ use windtunnel_core::Resource;
 use super::files;
 use crate::dump::{Dump, Source, Wanted, select};
 
-/// Reads the objects of `wanted` kinds from a folder with everything below it, from a tar archive, or from one file.
+/// Reads the objects of `wanted` kinds from a folder with all its subfolders, from a tar archive, or from one
+/// file.
 ///
 /// # Errors
-/// What cannot be read, and a dump in which there are none.
+/// A file cannot be read, or the dump contains no such object.
 pub(super) fn read(path: &Path, wanted: &[&Resource]) -> Result<Dump, String> {
     let (sources, unread) = sources(path, Wanted::Kinds(wanted))?;
     if !unread.is_empty() {
         return Err(unread.join("\n"));
     }
     let count = sources.len();
-    let dump = Dump::read(sources, wanted).map_err(|problems| problems.join("\n"))?;
+    let dump = Dump::parse(sources, wanted).map_err(|problems| problems.join("\n"))?;
     let kinds: Vec<&str> = wanted.iter().map(|resource| &*resource.kind).collect();
     if dump.is_empty() { Err(nothing(path, &format!(" ({})", kinds.join(", ")), count)) } else { Ok(dump) }
 }
 
-/// Reads all objects, and what could not be read, a line for each file or object.
+/// Reads all objects. Also returns a line for each file or object with an error.
 ///
 /// # Errors
-/// As [`read`], but for files that hold nothing readable.
+/// No object can be read.
 pub(super) fn read_all(path: &Path) -> Result<(Dump, Vec<String>), String> {
     let (sources, mut problems) = sources(path, Wanted::All)?;
     let count = sources.len() + problems.len();
@@ -46,7 +47,7 @@ fn nothing(path: &Path, which: &str, count: usize) -> String {
     format!("{path}: expected objects of a cluster{which}, found none in {count} YAML and JSON files")
 }
 
-/// Files with their texts, and a line for each that cannot be read.
+/// Files with their texts, and a line for each unreadable file.
 type Sources = (Vec<Source>, Vec<String>);
 
 fn sources(path: &Path, wanted: Wanted<'_>) -> Result<Sources, String> {
@@ -73,13 +74,13 @@ fn folder(path: &Path, wanted: Wanted<'_>) -> Result<Sources, String> {
     Ok((sources, problems))
 }
 
-/// Finds files by their names from the root. Folders that are linked to are not searched: links may go in circles.
+/// Finds files, by their paths below the root. Does not follow links to folders, which may form cycles.
 fn walk(root: &Path, below: &str, found: &mut Vec<String>) -> Result<(), String> {
     let folder = root.join(below);
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     for entry in fs::read_dir(&folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        // What has no name in UTF-8 is of no cluster.
+        // Files of a dump have names in UTF-8.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let name = if below.is_empty() { name } else { format!("{below}/{name}") };
         if entry.file_type().map_err(failed)?.is_dir() {
@@ -91,7 +92,7 @@ fn walk(root: &Path, below: &str, found: &mut Vec<String>) -> Result<(), String>
     Ok(())
 }
 
-/// The text of a file, whether or not it is compressed.
+/// Returns the text of a plain or compressed file.
 fn text(path: &Path) -> Result<String, String> {
     if archive::is_compressed(path) {
         let name = path.display().to_string();

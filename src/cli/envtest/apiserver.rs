@@ -1,4 +1,4 @@
-//! Our API server with the flags of `kube-apiserver`.
+//! windtunnel's API server with the flags of `kube-apiserver`.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use super::flags::{self, Flags};
 use super::{CONTROLLERS, KUBERNETES, until_signal};
 use crate::cli::args::kubernetes_minor;
 use crate::cli::controllers::{self, Controller, Surroundings};
-use crate::cli::{files, hint, say};
+use crate::cli::{files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
 
-/// Flags that are obeyed.
-const OBEYED: [&str; 10] = [
+/// Flags with an effect.
+const OBEYED: [&str; 11] = [
     "authorization-mode",
     "bind-address",
     "cert-dir",
@@ -26,13 +26,14 @@ const OBEYED: [&str; 10] = [
     "disable-admission-plugins",
     "event-ttl",
     "secure-port",
+    "service-cluster-ip-range",
     "tls-cert-file",
     "tls-private-key-file",
     "token-auth-file",
 ];
 
-/// Flags that change nothing: there is no database, and nothing is signed by others' keys.
-const IGNORED: [&str; 16] = [
+/// Flags without an effect: there is no database, and other keys sign nothing.
+const IGNORED: [&str; 15] = [
     "advertise-address",
     "allow-privileged",
     "etcd-cafile",
@@ -45,35 +46,34 @@ const IGNORED: [&str; 16] = [
     "service-account-issuer",
     "service-account-key-file",
     "service-account-signing-key-file",
-    "service-cluster-ip-range",
     "service-node-port-range",
     "storage-backend",
     "v",
 ];
 
-/// Names in a certificate that is made.
+/// The names in a generated certificate.
 const NAMES: [&str; 6] =
     ["127.0.0.1", "::1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
 
-/// Serves until SIGTERM or SIGINT. `called` is the path by which this program was called.
+/// Serves until SIGTERM or SIGINT. `called` is the path by which this program was started.
 ///
 /// # Errors
-/// A flag or a file that is no good, or an address that cannot be listened on.
+/// A flag or a file is invalid, or the server cannot listen on the address.
 pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
     let flags = Flags::read(words);
     let minor = minor(called);
     if flags.has("version") {
-        say(&format!("Kubernetes v1.{minor}.0\n"));
+        print_output(&format!("Kubernetes v1.{minor}.0\n"));
         return Ok(());
     }
     if flags.ask_for_help() {
-        say(&help(minor));
+        print_output(&help(minor));
         return Ok(());
     }
     let known = [&OBEYED[..], &IGNORED].concat();
     let ignored: Vec<&str> = flags.others(&known).collect();
     if !ignored.is_empty() {
-        hint(&format!(
+        print_notice(&format!(
             "windtunnel stands in for kube-apiserver and does not know: --{}",
             ignored.join(", --")
         ));
@@ -95,13 +95,13 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
     })
 }
 
-/// Which controllers work beside it: those that the file beside the program names.
+/// Returns the controllers in the file next to the program.
 fn chosen(called: &Path) -> Result<Vec<Controller>, String> {
     let place = called.with_file_name(CONTROLLERS);
     if place.exists() { controllers::read(&place) } else { Ok(Vec::new()) }
 }
 
-/// Which Kubernetes 1.x this is: as the file beside the program says, else the newest.
+/// Returns the Kubernetes minor in the file next to the program, or else the newest one.
 fn minor(called: &Path) -> u32 {
     let said = std::fs::read_to_string(called.with_file_name(KUBERNETES));
     let minor = said.ok().and_then(|text| kubernetes_minor(text.trim()).ok());
@@ -109,7 +109,7 @@ fn minor(called: &Path) -> u32 {
 }
 
 fn help(minor: u32) -> String {
-    // By the flag for an insecure port suites know an old server.
+    // Test suites take a server with a flag for an insecure port for an old one.
     let ignored: Vec<&str> = IGNORED.into_iter().filter(|name| !name.starts_with("insecure")).collect();
     let about = format!("windtunnel's kube-apiserver v1.{minor}.0 keeps its objects in memory.");
     flags::help(&about, "kube-apiserver", &OBEYED, &ignored)
@@ -119,7 +119,7 @@ fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
     let disabled = flags.get("disable-admission-plugins").unwrap_or_default();
     let mode = match flags.get("authorization-mode") {
         Some(modes) if modes.split(',').any(|mode| mode == "AlwaysAllow") => AuthorizationMode::AlwaysAllow,
-        // That is what a kube-apiserver does of which nothing is said.
+        // The default of kube-apiserver.
         None => AuthorizationMode::AlwaysAllow,
         Some(modes) if modes.split(',').any(|mode| mode == "Node") => AuthorizationMode::NodeRbac,
         Some(_) => AuthorizationMode::Rbac,
@@ -130,6 +130,11 @@ fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
             .parse()
             .map_err(|_| format!("--event-ttl: expected a duration such as 1h0m0s, found `{text}`"))?;
         builder = builder.event_ttl(ttl);
+    }
+    if let Some(text) = flags.get("service-cluster-ip-range") {
+        // Of two families the first one counts: there is one family here.
+        let first = text.split(',').next().unwrap_or_default();
+        builder = builder.service_network(first.parse().map_err(|why| format!("--service-cluster-ip-range: {why}"))?);
     }
     let server = builder
         .kubernetes(minor)
@@ -150,7 +155,7 @@ fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
     Ok(server)
 }
 
-/// A line of `--token-auth-file`.
+/// Parses a line of `--token-auth-file`.
 fn token(line: &str) -> Option<(String, Identity)> {
     let mut fields = line.splitn(4, ',');
     let (token, user, uid) = (fields.next()?, fields.next()?, fields.next()?);
@@ -175,7 +180,8 @@ fn settings(flags: &Flags, certificate: ServerCertificate) -> Result<Settings, S
     })
 }
 
-/// The server's certificate: from the files that are named, from those of the folder, or a new one that is put there.
+/// Returns the server's certificate: from the named files, from `--cert-dir`, or a new one that is stored
+/// there.
 fn certificate(flags: &Flags) -> Result<ServerCertificate, String> {
     let read = |chain: &Path, key: &Path| {
         Ok::<_, String>(ServerCertificate { chain_pem: files::read(chain)?, key_pem: files::read(key)? })

@@ -1,4 +1,5 @@
-//! What stands in for etcd: it says that it is well, and keeps nothing, for our API server needs none.
+//! A substitute for etcd: it reports that it is healthy and stores nothing, since windtunnel's API server
+//! needs no etcd.
 
 use std::convert::Infallible;
 
@@ -13,15 +14,15 @@ use tokio::net::TcpListener;
 
 use super::flags::{self, Flags};
 use super::until_signal;
-use crate::cli::{hint, say};
+use crate::cli::{print_notice, print_output};
 
-/// Which etcd it says that it is.
+/// The version of etcd that it reports.
 const VERSION: &str = "3.6.0";
 
-/// Flags that are obeyed.
+/// Flags with an effect.
 const OBEYED: [&str; 1] = ["listen-client-urls"];
 
-/// Flags that change nothing: there is no peer, no data and no log.
+/// Flags without an effect: there are no peers, no data and no logs.
 const IGNORED: [&str; 20] = [
     "advertise-client-urls",
     "auto-compaction-mode",
@@ -45,25 +46,25 @@ const IGNORED: [&str; 20] = [
     "unsafe-no-fsync",
 ];
 
-/// Answers at the URLs for clients until a signal comes.
+/// Serves the client URLs until a signal.
 ///
 /// # Errors
-/// An address cannot be listened on.
+/// It cannot listen on an address.
 pub(super) fn main(words: &[String]) -> Result<(), String> {
     let flags = Flags::read(words);
     if flags.has("version") {
-        say(&format!("etcd Version: {VERSION}\nwindtunnel stands in for it\n"));
+        print_output(&format!("etcd Version: {VERSION}\nwindtunnel stands in for it\n"));
         return Ok(());
     }
     if flags.ask_for_help() {
         let about = format!("windtunnel's etcd {VERSION} reports that it is healthy and keeps nothing.");
-        say(&flags::help(&about, "etcd", &OBEYED, &IGNORED));
+        print_output(&flags::help(&about, "etcd", &OBEYED, &IGNORED));
         return Ok(());
     }
     let known = [&OBEYED[..], &IGNORED].concat();
     let unknown: Vec<&str> = flags.others(&known).collect();
     if !unknown.is_empty() {
-        hint(&format!("windtunnel's etcd ignores flags that it does not know: --{}", unknown.join(", --")));
+        print_notice(&format!("windtunnel's etcd ignores flags that it does not know: --{}", unknown.join(", --")));
     }
     let urls = flags.get("listen-client-urls").unwrap_or("http://127.0.0.1:2379").to_owned();
     let start = async {
@@ -74,7 +75,7 @@ pub(super) fn main(words: &[String]) -> Result<(), String> {
             let socket = TcpListener::bind(&address).await.map_err(failed)?;
             tokio::spawn(answer_all(socket));
         }
-        hint("windtunnel stands in for etcd: it keeps nothing");
+        print_notice("windtunnel stands in for etcd: it keeps nothing");
         Ok(())
     };
     until_signal(start, async |()| {})
@@ -88,7 +89,7 @@ async fn answer_all(socket: TcpListener) {
         };
         let answered = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
         tokio::spawn(async move {
-            // Who goes away in the middle of an answer misses nothing.
+            // A client may disconnect during an answer.
             let _ = answered.await;
         });
     }

@@ -1,13 +1,12 @@
-//! Flags of Go programs: `--name=value`, `--name value` or `--name`, as often as one likes; the last one counts.
+//! Flags of Go programs: `--name=value`, `--name value` or `--name`. The last occurrence counts.
 
 use std::collections::BTreeMap;
 
-/// The flags of a command line.
 #[derive(Debug, Default)]
 pub(super) struct Flags(BTreeMap<String, String>);
 
 impl Flags {
-    /// Reads them; what is no flag and belongs to none is left out, as those programs take no other arguments.
+    /// Parses flags. Ignores other arguments, which these programs do not take.
     pub(super) fn read(words: &[String]) -> Self {
         let mut flags = BTreeMap::new();
         let mut words = words.iter().peekable();
@@ -22,29 +21,28 @@ impl Flags {
         Self(flags)
     }
 
-    /// The value of a flag that is given and not empty.
+    /// Returns the value of a flag, if it is set and not empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Whether the help text is asked for.
+    /// Returns whether the help text is requested.
     pub(super) fn ask_for_help(&self) -> bool {
         self.has("help") || self.has("h")
     }
 
-    /// Whether it is given at all.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// Those that are given and not among `known`.
+    /// Returns the flags that are not among `known`.
     pub(super) fn others<'a>(&'a self, known: &'a [&str]) -> impl Iterator<Item = &'a str> {
         self.0.keys().map(String::as_str).filter(|name| !known.contains(name))
     }
 }
 
-/// The text for `--help`. Each flag has a line of its own that begins with it: controller-runtime reads from there which
-/// flags it may give to a program.
+/// Returns the text for `--help`. Each flag starts a line of its own: controller-runtime parses this text to
+/// find out which flags a program supports.
 pub(super) fn help(about: &str, program: &str, obeyed: &[&str], ignored: &[&str]) -> String {
     let lines = |names: &[&str]| names.iter().fold(String::new(), |lines, name| lines + "  --" + name + "\n");
     format!(
@@ -60,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_are_read_in_all_their_forms() {
+    fn parses_all_forms_of_flags() {
         let words = ["--a=1", "--b", "2", "--c", "-d", "x=y", "--a=3", "--e="].map(str::to_owned);
         let flags = Flags::read(&words);
         let value = |name| flags.get(name);

@@ -1,4 +1,5 @@
-//! `windtunnel envtest`: what suites of controller-runtime start, played by this program under other names.
+//! `windtunnel envtest`: the programs that test suites of controller-runtime start, all of them this program
+//! under other names.
 
 mod apiserver;
 mod etcd;
@@ -10,17 +11,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::EnvtestArgs;
-use super::{Exit, complain, controllers, say};
+use super::{Exit, print_errors, controllers, print_output};
 
-/// The file beside the programs that tells which Kubernetes they are.
+/// The file next to the programs with their Kubernetes version.
 const KUBERNETES: &str = "kubernetes";
-/// The file beside the programs that tells which controllers work beside the API server, a line each.
+/// The file next to the programs with the controllers that run next to the API server, one per line.
 const CONTROLLERS: &str = "controllers";
 
 /// Fills the folder.
 ///
 /// # Errors
-/// What cannot be written there.
+/// A file cannot be written.
 pub(super) fn envtest(args: &EnvtestArgs) -> Result<Exit, String> {
     let folder = &args.folder;
     fs::create_dir_all(folder)
@@ -47,7 +48,7 @@ pub(super) fn envtest(args: &EnvtestArgs) -> Result<Exit, String> {
         Some(path) => format!("kubectl is {}", path.display()),
         None => "there is no kubectl on the PATH: what stands in for it only says so".to_owned(),
     };
-    say(&format!("KUBEBUILDER_ASSETS={}\n{told}\n", absolute(folder).display()));
+    print_output(&format!("KUBEBUILDER_ASSETS={}\n{told}\n", absolute(folder).display()));
     Ok(Exit::Passed)
 }
 
@@ -55,12 +56,12 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Puts a program somewhere, in place of what is there. Suites that begin at the same time may fill one folder, so it is
-/// there at every moment.
+/// Replaces a program. Test suites that start at the same time may fill the same folder, so the program
+/// exists at every moment.
 fn put(program: &Path, place: &Path, copy: bool) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: cannot be written: {error}", place.display());
     let draft = place.with_extension(format!("{}.part", std::process::id()));
-    // What a killed process of this number left.
+    // A killed process with the same PID may have left it.
     let _ = fs::remove_file(&draft);
     link(program, &draft, copy).map_err(failed)?;
     fs::rename(&draft, place).map_err(|error| {
@@ -78,7 +79,7 @@ fn link(program: &Path, place: &Path, copy: bool) -> std::io::Result<()> {
     fs::copy(program, place).map(|_| ())
 }
 
-/// A program of the PATH that does not stand in `folder`.
+/// Returns a program on the PATH outside of `folder`.
 fn on_path(name: &str, folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     let path = std::env::var_os("PATH")?;
@@ -87,8 +88,8 @@ fn on_path(name: &str, folder: &Path) -> Option<PathBuf> {
     places.map(|place| place.join(name)).find(|file| file.is_file())
 }
 
-/// Plays the program by whose name this one was called; `None` for its own.
-pub(super) fn stand_in() -> Option<ExitCode> {
+/// Runs the program by whose name this one was started; `None` for its own name.
+pub(super) fn run_under_other_name() -> Option<ExitCode> {
     let mut words = std::env::args_os();
     let called = PathBuf::from(words.next()?);
     let name = called.file_name()?.to_str()?.trim_end_matches(".exe").to_owned();
@@ -102,13 +103,13 @@ pub(super) fn stand_in() -> Option<ExitCode> {
     Some(match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            complain(&why);
+            print_errors(&why);
             ExitCode::FAILURE
         }
     })
 }
 
-/// Does what a program does until a signal ends it.
+/// Runs a program until a signal ends it.
 fn until_signal<Running>(
     start: impl Future<Output = Result<Running, String>>,
     stop: impl AsyncFnOnce(Running),

@@ -1,4 +1,4 @@
-//! Finding, reading and writing files.
+//! Finds, reads and writes files.
 
 mod target;
 
@@ -14,19 +14,19 @@ use windtunnel_openshift::payload::{METADATA, RELEASE};
 use crate::record::Record;
 use crate::report::ScenarioResult;
 
-/// A file that was read: its name as the user would write it, and its text.
+/// A file: its name as the user would type it, and its text.
 pub(super) type Source = (String, String);
 
-/// Reads all files with this extension that the paths name or hold, in order of their names; a file that is named
-/// twice is read once.
+/// Reads all files with this extension that the paths name or contain, in order of their names; a file that
+/// is named twice is read once.
 ///
 /// # Errors
-/// All paths that cannot be read, and a folder without such files.
+/// All unreadable paths, and folders without such files.
 pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<Vec<Source>, String> {
     read_found(paths, &format!("*.{extension}"), |path| find(path, extension))
 }
 
-/// The same for scenarios and features: a folder holds either or both.
+/// Reads scenarios and features; a folder contains either or both.
 ///
 /// # Errors
 /// As [`read_all`].
@@ -39,7 +39,7 @@ pub(super) fn read_played(paths: &[PathBuf]) -> Result<Vec<Source>, String> {
     })
 }
 
-/// Reads what `find` finds at each path, of which there must be something.
+/// Reads the files that `find` returns for each path; no file for a path is an error.
 fn read_found(
     paths: &[PathBuf],
     expected: &str,
@@ -73,7 +73,7 @@ fn read_found(
 /// Reads a text.
 ///
 /// # Errors
-/// What could not be read, and why; for what is no text, where it stops to be one.
+/// The path with the reason; for invalid UTF-8, the position of the first invalid byte.
 pub(super) fn read(path: &Path) -> Result<String, String> {
     if path.is_dir() {
         return Err(format!("{}: expected a file, found a folder", path.display()));
@@ -82,13 +82,14 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     text(&path.display().to_string(), bytes)
 }
 
-/// Why a path cannot be read; for a missing one, the path with the nearest name that exists.
+/// Returns the error for an unreadable path; for a missing one, with the nearest existing name.
 fn unreadable(path: &Path, error: &io::Error) -> String {
     let hint = if error.kind() == io::ErrorKind::NotFound { nearest_path(path) } else { String::new() };
     format!("{}: {error}{hint}", path.display())
 }
 
-/// `; did you mean ...?` with the first missing part of a path corrected to the nearest name in its folder, or nothing.
+/// Returns `; did you mean ...?` with the first missing part of a path replaced by the nearest name in its
+/// folder, or the empty text.
 fn nearest_path(path: &Path) -> String {
     let is_missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
     let Some(missing) = path.ancestors().take_while(is_missing).last() else { return String::new() };
@@ -102,10 +103,10 @@ fn nearest_path(path: &Path) -> String {
     found.map(|found| format!("; did you mean `{}`?", found.display())).unwrap_or_default()
 }
 
-/// The text that bytes are.
+/// Decodes UTF-8.
 ///
 /// # Errors
-/// Where they stop to be one.
+/// The position of the first invalid byte.
 pub(super) fn text(name: &str, bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
         let (good, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
@@ -117,7 +118,8 @@ pub(super) fn text(name: &str, bytes: Vec<u8>) -> Result<String, String> {
     })
 }
 
-/// Reads all YAML files in a folder that a file names, by its path from there, in order of their names.
+/// Reads all YAML files in a folder, in order of their names. `folder` is relative to `file`, which refers to
+/// it.
 ///
 /// # Errors
 /// The folder or one of its files cannot be read.
@@ -130,7 +132,7 @@ pub(super) fn read_beside(file: &str, folder: &str) -> Result<Vec<Source>, Strin
     files.iter().map(|path| Ok((path.display().to_string(), read(path)?))).collect()
 }
 
-/// The text of a file that another one names, by its path from there.
+/// Returns the text of a file. `name` is relative to `file`, which refers to it.
 ///
 /// # Errors
 /// As [`read`].
@@ -138,14 +140,14 @@ pub(super) fn text_beside(file: &str, name: &str) -> Result<String, String> {
     read(&Path::new(file).parent().unwrap_or(Path::new("")).join(name))
 }
 
-/// Which command plays files with which extension.
+/// The extensions of files, with the command that runs them.
 const PLAYED_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
 
-/// The files that a path means. Folders that are linked to are not searched: links may go in circles.
+/// Returns the files of a path. Does not follow links to folders, which may form cycles.
 fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     let failed = |error: io::Error| unreadable(path, &error);
     if !path.is_dir() {
-        // A file is taken whatever its name is: the user said so.
+        // A file that the user names is accepted with any extension.
         fs::metadata(path).map_err(failed)?;
         let other = PLAYED_BY.iter().find(|(kind, _)| *kind != extension && has_extension(path, kind));
         if let Some((_, command)) = other {
@@ -173,17 +175,17 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// Whether a folder holds the payload of a release, whose manifests are no files to be played.
+/// Returns whether a folder contains the payload of a release, whose manifests are not scenarios.
 fn is_payload(folder: &Path) -> bool {
     [METADATA.to_owned(), format!("{RELEASE}/{METADATA}")].iter().any(|path| folder.join(path).is_file())
 }
 
-/// Whether a folder holds what features obtain as test data.
+/// Returns whether a folder contains test data of features.
 fn is_test_data(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == "testdata")
 }
 
-/// Whether a file holds steps that scenarios include, and is none itself.
+/// Returns whether a file contains steps for `include` and is not a scenario.
 fn is_included(path: &Path) -> bool {
     path.to_string_lossy().ends_with(".steps.yaml")
 }
@@ -192,8 +194,8 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }
 
-/// Where the records of scenarios are written, each known by its file and its name: one to the path itself, several into a
-/// folder, by the names of their files.
+/// Returns the paths for the records of scenarios, which are given by file and name. One record goes to the
+/// path itself, several go into a folder and are named after their files.
 pub(super) fn record_paths(to: &Path, scenarios: &[(&str, &str)]) -> Vec<PathBuf> {
     if scenarios.len() == 1 && !to.is_dir() {
         return vec![to.to_owned()];
@@ -209,7 +211,7 @@ pub(super) fn record_paths(to: &Path, scenarios: &[(&str, &str)]) -> Vec<PathBuf
     paths.collect()
 }
 
-/// Writes the records of the scenarios that were begun into a file or a folder; tells of each that cannot be written.
+/// Writes the records of the scenarios that started to a file or a folder; returns the errors.
 pub(super) fn write_records(to: Option<&Path>, told: &[(&ScenarioResult, Option<&Record>)]) -> Vec<String> {
     let Some(to) = to else { return Vec::new() };
     let named: Vec<_> = told.iter().map(|(result, _)| (result.file.as_str(), result.name.as_str())).collect();
@@ -218,10 +220,10 @@ pub(super) fn write_records(to: Option<&Path>, told: &[(&ScenarioResult, Option<
     begun.filter_map(|(path, record)| write(path, &record.to_lines()).err()).collect()
 }
 
-/// Writes a file whole or not at all; makes its folder where there is none.
+/// Writes a file atomically; creates its folder if necessary.
 ///
 /// # Errors
-/// What could not be written, and why.
+/// The path with the reason.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         let failed = |error| format!("{}: no folder can be made here: {error}", folder.display());
@@ -230,7 +232,8 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
     target::write(path, text, false).map_err(|error| unwritten(path, &error))
 }
 
-/// The same for a file that only its owner may read. Its folder must be there: who may read that is not for us to say.
+/// Writes a file that only its owner may read. Its folder must exist, since its permissions are the user's
+/// decision.
 ///
 /// # Errors
 /// As [`write`].
@@ -243,7 +246,7 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
     target::write(path, text, true).map_err(|error| unwritten(path, &error))
 }
 
-/// Makes an empty file that only its owner may read, to be written little by little.
+/// Creates an empty file that only its owner may read, to be written incrementally.
 ///
 /// # Errors
 /// As [`write`].

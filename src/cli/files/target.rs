@@ -1,41 +1,41 @@
-//! Writes to the place that a user names, whatever is there: a file is replaced as a whole, a device or a pipe is written
-//! into, and what a link leads to is written in place.
+//! Writes to a path that the user names: replaces a regular file as a whole, writes into a device or a pipe,
+//! and writes in place through a link.
 //!
-//! In a folder where everybody may make files, such as the one for temporary files, another user may have put something at
-//! that name, or at any name that can be guessed. So new files have names of their own until they are whole, nothing that
-//! is there already is opened for them, and links of other users are not followed there.
+//! In a world-writable folder, such as the one for temporary files, another user may have created something
+//! at that name or at any predictable name. Therefore new files have random names until they are complete,
+//! existing files are not opened for them, and links of other users are not followed there.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// How often a name is drawn that is taken.
+/// The number of attempts to find an unused name.
 const DRAWS: u32 = 16;
 
-/// What there is at a path.
+/// The kind of an existing target.
 enum There {
-    /// Nothing, or a file, which may be replaced.
+    /// Nothing, or a regular file, which may be replaced.
     File,
-    /// A link to a file, or to nothing; or what is no file: a device, a pipe.
+    /// A link to a file or to nothing, or a device or a pipe.
     Other,
 }
 
-/// Writes a text to a path. A private file is nobody else's to read.
+/// Writes a text to a path. Other users cannot read a private file.
 pub(super) fn write(path: &Path, text: &str, private: bool) -> io::Result<()> {
     match look(path)? {
         There::Other => in_place(path, private)?.write_all(text.as_bytes()),
         There::File => {
             let (draft, mut file) = draft(path, private)?;
             file.write_all(text.as_bytes()).and_then(|()| fs::rename(&draft, path)).inspect_err(|_| {
-                // The draft is of no use to anyone.
+                // The draft is useless now.
                 let _ = fs::remove_file(&draft);
             })
         }
     }
 }
 
-/// Makes an empty private file.
+/// Creates an empty private file.
 #[cfg(feature = "live")]
 pub(super) fn create_private(path: &Path) -> io::Result<File> {
     match look(path)? {
@@ -48,7 +48,7 @@ pub(super) fn create_private(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Looks at what is there, and refuses to go through links that may be traps.
+/// Determines the kind of the target, and rejects suspicious links.
 fn look(path: &Path) -> io::Result<There> {
     for part in path.ancestors().filter(|part| !part.as_os_str().is_empty()) {
         check_link(part)?;
@@ -60,13 +60,13 @@ fn look(path: &Path) -> io::Result<There> {
     Ok(if here.is_file() { There::File } else { There::Other })
 }
 
-/// Refuses a link, and those that it leads to, that another user made in a folder where everybody may make files.
+/// Rejects a link that another user created in a world-writable folder, also in a chain of links.
 #[cfg(unix)]
 fn check_link(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt as _;
-    /// Everybody may write, and nobody may take away what others own.
+    /// World-writable with the sticky bit: only owners may remove files.
     const EVERYBODYS: u32 = 0o1002;
-    /// How many links the system follows.
+    /// The maximum number of links that the system follows.
     const HOPS: u32 = 40;
     let mut at = path.to_owned();
     for _ in 0..HOPS {
@@ -93,7 +93,7 @@ fn check_link(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The user that this process is: who owns what it makes.
+/// Returns the user of this process, which is the owner of a new file.
 #[cfg(unix)]
 fn own_user() -> io::Result<u32> {
     use std::os::unix::fs::MetadataExt as _;
@@ -103,7 +103,8 @@ fn own_user() -> io::Result<u32> {
     Ok(user)
 }
 
-/// Opens an existing target without replacing it. Empties a file behind a link, and makes it private if need be.
+/// Opens an existing target without replacing it. Truncates a file behind a link, and makes it private if
+/// required.
 fn in_place(path: &Path, private: bool) -> io::Result<File> {
     let behind = fs::metadata(path).ok();
     let is_file = behind.as_ref().is_none_or(fs::Metadata::is_file);
@@ -118,7 +119,7 @@ fn in_place(path: &Path, private: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// A new file beside a path, under a name that nobody can guess.
+/// Creates a file next to a path, with an unpredictable name.
 fn draft(path: &Path, private: bool) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
     for _ in 0..DRAWS {

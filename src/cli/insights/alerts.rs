@@ -1,4 +1,4 @@
-//! Alerts of a Prometheus that is asked again and again.
+//! Polls a Prometheus for alerts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,42 +11,41 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 use windtunnel_core::alert::ActiveAlert;
-use windtunnel_core::text::causes;
-use windtunnel_update_status::insights::Alerts;
+use windtunnel_core::text::error_chain;
+use windtunnel_update_status::controller::AlertStream;
 
 use super::args::InsightsArgs;
 use super::monitor::Monitor;
-use crate::cli::hint;
+use crate::cli::print_notice;
 use crate::cli::live::thanos;
 
-/// How often Prometheus is asked: it evaluates its rules as often.
+/// The polling interval, which equals the interval of rule evaluations in Prometheus.
 const PERIOD: Duration = Duration::from_secs(30);
-/// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The alerts of the Prometheus that the arguments name, if they name one. What could not be asked for leaves things as they
-/// are.
+/// Returns a stream of the alerts of the Prometheus that the arguments name; `None` if they name none. After
+/// a failed request, the previous alerts stay.
 ///
 /// # Errors
-/// It cannot be reached by what is given.
+/// The connection settings are invalid.
 pub(super) async fn stream(
     args: &InsightsArgs,
     config: &Config,
     monitor: &Arc<Monitor>,
-) -> Result<Option<Alerts>, String> {
+) -> Result<Option<AlertStream>, String> {
     let Some(url) = &args.prometheus else {
-        hint("no --prometheus: there are no insights on alerts");
+        print_notice("no --prometheus: there are no insights on alerts");
         return Ok(None);
     };
     let mut config = config.clone();
     config.cluster_url = url.clone();
     if let Some(path) = &args.prometheus_ca {
         config.root_cert.get_or_insert_default().extend(certificates(path).await?);
-        // Otherwise it alone would count.
+        // Otherwise the client would use this file alone.
         config.root_cert_file = None;
     }
     let client =
-        Client::try_from(config).map_err(|error| format!("--prometheus {url}: {}", causes(&error)))?;
+        Client::try_from(config).map_err(|error| format!("--prometheus {url}: {}", error_chain(&error)))?;
     let monitor = Arc::clone(monitor);
     let begun = (client, monitor, Instant::now());
     let told = stream::unfold(begun, async |(client, monitor, mut due)| {
@@ -60,7 +59,7 @@ pub(super) async fn stream(
     Ok(Some(told.boxed()))
 }
 
-/// The certificates in a file, read as those that a kubeconfig names.
+/// Reads the certificates in a file, as those of a kubeconfig are read.
 async fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, String> {
     let kubeconfig = json!({
         "clusters": [{"name": "", "cluster": {"server": "https://prometheus", "certificate-authority": path}}],
@@ -70,12 +69,12 @@ async fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, String> {
     });
     let kubeconfig: Kubeconfig = serde_json::from_value(kubeconfig).map_err(|error| error.to_string())?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    let config = config.map_err(|error| format!("{}: {}", path.display(), causes(&error)))?;
+    let config = config.map_err(|error| format!("{}: {}", path.display(), error_chain(&error)))?;
     Ok(config.root_cert.unwrap_or_default())
 }
 
 fn read(body: &str) -> Result<Vec<ActiveAlert>, String> {
     let answer: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
     let alerts = answer["data"]["alerts"].as_array().ok_or("expected `data.alerts` in the answer")?;
-    Ok(alerts.iter().map(ActiveAlert::read).collect())
+    Ok(alerts.iter().map(ActiveAlert::parse).collect())
 }

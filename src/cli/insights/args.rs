@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use windtunnel_core::text::parse_duration;
 use windtunnel_update_status::insight::published::NAMESPACE;
-use windtunnel_update_status::insights::Terms;
+use windtunnel_update_status::controller::Terms;
 
 use crate::cli::output::Format;
 
@@ -60,10 +60,10 @@ pub(in crate::cli) struct InsightsArgs {
 }
 
 impl InsightsArgs {
-    /// For how long the Lease is held.
+    /// Returns the durations of the Lease.
     ///
     /// # Errors
-    /// Spans that do not go together.
+    /// The durations contradict each other.
     pub(super) fn terms(&self) -> Result<Terms, String> {
         let [lease, renew, retry] = [
             self.leader_elect_lease_duration,
@@ -81,7 +81,7 @@ impl InsightsArgs {
     }
 }
 
-/// Reads a span of one second or more.
+/// Parses a duration of whole seconds, at least one.
 fn seconds(text: &str) -> Result<Duration, String> {
     let span = parse_duration(text).filter(|span| span.as_secs() > 0 && span.subsec_nanos() == 0);
     let span = span.and_then(|span| Duration::try_from(span).ok()).filter(|span| span.as_secs() <= 86_400);

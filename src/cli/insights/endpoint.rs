@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz` and `/metrics` over HTTP, for kubelets and Prometheus.
+//! Serves `/healthz`, `/readyz` and `/metrics` over HTTP, for kubelets and Prometheus.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -18,25 +18,25 @@ use tokio::task::JoinHandle;
 
 use super::monitor::Monitor;
 
-/// How long a client may take to say what it wants, also on a connection that it keeps.
+/// The time limit for a client to send a request, also on a kept-alive connection.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long to wait when no connection can be taken: the process has too many files open.
+/// The pause after a failure to accept a connection, because the process has too many open files.
 const EXHAUSTED: Duration = Duration::from_millis(50);
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// A socket that answers as long as this lives.
+/// A server that runs until it is dropped.
 pub(super) struct Endpoint {
     address: SocketAddr,
     task: JoinHandle<()>,
 }
 
 impl Endpoint {
-    /// Answers from now on.
+    /// Starts to listen.
     ///
     /// # Errors
-    /// The address cannot be listened on.
+    /// It cannot listen on the address.
     pub(super) async fn listen(address: SocketAddr, monitor: Arc<Monitor>) -> Result<Self, String> {
         let failed = |error| format!("--listen {address}: {error}");
         let socket = TcpListener::bind(address).await.map_err(failed)?;
@@ -44,7 +44,7 @@ impl Endpoint {
         Ok(Self { address, task: tokio::spawn(accept(socket, monitor)) })
     }
 
-    /// Where it listens, with the port that it got.
+    /// Returns its address with the actual port.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -71,7 +71,7 @@ async fn accept(socket: TcpListener, monitor: Arc<Monitor>) {
             .timer(TokioTimer::new())
             .header_read_timeout(PATIENCE)
             .serve_connection(TokioIo::new(stream), answer);
-        // Whoever goes away in the middle has had enough.
+        // A client may disconnect during an answer.
         tokio::spawn(async move { drop(connection.await) });
     }
 }

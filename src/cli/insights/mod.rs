@@ -1,4 +1,4 @@
-//! `windtunnel insights`: the update status controller for any cluster, until a signal ends it.
+//! `windtunnel insights`: runs the update status controller for any cluster until a signal.
 
 mod alerts;
 pub(super) mod args;
@@ -11,9 +11,9 @@ use std::sync::Arc;
 use futures::future::{Either, select};
 use kube::Config;
 use windtunnel_apiserver::https::random_token;
-use windtunnel_core::text::causes;
-use windtunnel_update_status::insights;
-use windtunnel_update_status::insights::{Election, Parts};
+use windtunnel_core::text::error_chain;
+use windtunnel_update_status::controller;
+use windtunnel_update_status::controller::{Election, Parts};
 
 use self::args::InsightsArgs;
 use self::endpoint::Endpoint;
@@ -21,12 +21,12 @@ use self::monitor::Monitor;
 use super::live::clock;
 use super::live::connection::Connection;
 use super::signal::Signal;
-use super::{Exit, complain, hint, say};
+use super::{Exit, print_errors, print_notice, print_output};
 
 /// Runs the controller.
 ///
 /// # Errors
-/// The cluster cannot be reached by what is given, or the endpoint cannot be served.
+/// The connection settings are invalid, or the endpoint cannot be served.
 pub(super) fn insights(args: &InsightsArgs) -> Result<Exit, String> {
     let terms = args.terms()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -34,10 +34,10 @@ pub(super) fn insights(args: &InsightsArgs) -> Result<Exit, String> {
         .build()
         .map_err(|error| format!("no connection can be made: {error}"))?;
     runtime.block_on(async {
-        // Whoever is told that the endpoint answers may end it at once.
+        // A user may send a signal as soon as the endpoint answers, so the handler must be installed before.
         let signal = Signal::new()?;
         let config = config(args).await?;
-        let (client, clock) = clock::client(config.clone()).map_err(|error| causes(&error))?;
+        let (client, clock) = clock::client(config.clone()).map_err(|error| error_chain(&error))?;
         let monitor = Arc::new(Monitor::new(terms));
         let mut election =
             Election::new(client.clone(), &args.namespace, identity(), terms, clock.clone(), monitor.clone());
@@ -49,17 +49,17 @@ pub(super) fn insights(args: &InsightsArgs) -> Result<Exit, String> {
             return looked.unwrap_or(Ok(Exit::Failed));
         }
         let endpoint = Endpoint::listen(args.listen, monitor).await?;
-        say(&format!("listening on http://{}\n", endpoint.address()));
+        print_output(&format!("listening on http://{}\n", endpoint.address()));
         let ended = until(signal, Box::pin(lead(&mut election, parts))).await;
         election.release().await;
         Ok(ended.map_or(Exit::Passed, |why| {
-            complain(&why);
+            print_errors(&why);
             Exit::Failed
         }))
     })
 }
 
-/// What `work` comes to; nothing where a signal comes first.
+/// Returns the result of `work`, or `None` after a signal.
 async fn until<T>(signal: Signal, work: impl Future<Output = T>) -> Option<T> {
     match select(pin!(work), pin!(signal.received())).await {
         Either::Left((done, _)) => Some(done),
@@ -67,48 +67,49 @@ async fn until<T>(signal: Signal, work: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// Runs the controller as long as this process leads, and tells why it does so no longer.
+/// Runs the controller while this process is the leader, and returns why that ended.
 async fn lead(election: &mut Election, parts: Parts) -> String {
-    election.won().await;
-    match select(pin!(election.lost()), pin!(insights::run(parts))).await {
+    election.wait_until_leading().await;
+    match select(pin!(election.renew_until_lost()), pin!(controller::run(parts))).await {
         Either::Left(_) => "the Lease is lost".to_owned(),
         Either::Right((Err(error), _)) => error.to_string(),
         Either::Right((Ok(()), _)) => "the controller ended".to_owned(),
     }
 }
 
-/// Looks at the cluster once, publishes what is found unless another process does, and prints it.
+/// Reads the cluster once, publishes the insights unless another process is the leader, and prints them.
 async fn look(args: &InsightsArgs, election: &mut Election, parts: Parts) -> Result<Exit, String> {
     let publishes = !args.dry_run && election.try_once().await;
     if !publishes && !args.dry_run {
-        hint("nothing is published: this process does not hold the Lease");
+        print_notice("nothing is published: this process does not hold the Lease");
     }
-    let look = match insights::once(parts, publishes).await {
+    let look = match controller::run_once(parts, publishes).await {
         Ok(look) => look,
         Err(error) => {
-            complain(&error.to_string());
+            print_errors(&error.to_string());
             return Ok(Exit::Failed);
         }
     };
-    say(&args.output.text(&look.insights)?);
+    print_output(&args.output.text(&look.insights)?);
     Ok(Exit::Passed)
 }
 
-/// How to reach the cluster: by the kubeconfig, else as a pod of the cluster does.
+/// Returns the connection settings: from the kubeconfig, or else those of a pod in the cluster.
 async fn config(args: &InsightsArgs) -> Result<Config, String> {
     let Some(path) = &args.kubeconfig else {
         return Config::incluster().map_err(|error| {
-            format!("expected --kubeconfig FILE, or to run in a pod of the cluster: {}", causes(&error))
+            format!("expected --kubeconfig FILE, or to run in a pod of the cluster: {}", error_chain(&error))
         });
     };
-    let connection = Connection::of(path, args.context.as_deref());
-    let said = |said: windtunnel_openshift::oc::Said| {
+    let connection = Connection::from_kubeconfig(path, args.context.as_deref());
+    let said = |said: windtunnel_openshift::oc::CommandOutput| {
         said.stderr.trim_start_matches("error: ").trim_end().to_owned()
     };
     connection.config().await.map_err(said)
 }
 
-/// A name that no other candidate has: that of the machine, which in a pod is the pod's, and something random.
+/// Returns a unique name for the election: the host name, which in a pod is the pod's name, with a random
+/// suffix.
 fn identity() -> String {
     let machine = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
     format!("{}_{}", machine.trim(), random_token())

@@ -1,4 +1,4 @@
-//! What is known of the controller from outside: metrics, whether it is alive and ready, and the lines of its log.
+//! Monitoring of the controller: metrics, liveness, readiness and log lines.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,30 +10,26 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::time::Instant;
-use windtunnel_update_status::insights::{Note, Observer, Terms};
+use windtunnel_update_status::controller::{Note, Observer, Terms};
 
-use crate::cli::hint;
+use crate::cli::print_notice;
 
-/// The labels of insights.
 #[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Of {
     informer: String,
     r#type: String,
 }
 
-/// The label of watches.
 #[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Watched {
     resource: String,
 }
 
-/// The label of writes.
 #[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct To {
     kind: String,
 }
 
-/// What the controller counts.
 #[derive(Debug, Default)]
 struct Metrics {
     leader: Gauge,
@@ -66,19 +62,19 @@ impl Metrics {
     }
 }
 
-/// How the controller is at the moment.
+/// The current state of the controller.
 #[derive(Debug, Default)]
 struct Standing {
     leads: bool,
-    /// When the Lease was last read.
+    /// The time of the last successful read of the Lease.
     lease_seen: Option<Instant>,
-    /// Whether everything that is known was published since this process leads.
+    /// Whether all insights have been published since this process became the leader.
     settled: bool,
-    /// What fails, by who or what meets it.
+    /// Current failures, by component.
     troubles: BTreeMap<String, String>,
 }
 
-/// Whoever looks at the controller from outside.
+/// Collects the state of the controller.
 #[derive(Debug)]
 pub(super) struct Monitor {
     terms: Terms,
@@ -87,11 +83,8 @@ pub(super) struct Monitor {
     standing: Mutex<Standing>,
 }
 
-/// What keeps the controller from settling.
 const PUBLISHING: &str = "publishing";
-/// What keeps it from leading.
 const LEASE: &str = "lease";
-/// What keeps it from knowing alerts.
 const ALERTS: &str = "alerts";
 
 impl Monitor {
@@ -104,7 +97,7 @@ impl Monitor {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All metrics in the OpenMetrics text format, which Prometheus reads.
+    /// Returns all metrics in the OpenMetrics text format.
     pub(super) fn metrics(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
@@ -112,8 +105,10 @@ impl Monitor {
         text
     }
 
+    /// Checks liveness.
+    ///
     /// # Errors
-    /// Why the process should be started anew: it believes to lead, and its Lease must have run out.
+    /// The process must be restarted: it considers itself the leader, but its Lease must have expired.
     pub(super) fn healthy(&self) -> Result<(), String> {
         let standing = self.standing();
         let overdue = |seen: Instant| seen.elapsed() > self.terms.lease;
@@ -123,8 +118,10 @@ impl Monitor {
         Ok(())
     }
 
+    /// Checks readiness.
+    ///
     /// # Errors
-    /// Why nobody should rely on this process: it leads and has not published, or it cannot tell whether it leads.
+    /// The process is the leader and has not published yet, or it cannot read the Lease.
     pub(super) fn ready(&self) -> Result<(), String> {
         let standing = self.standing();
         if standing.leads && standing.settled || !standing.leads && standing.lease_seen.is_some() {
@@ -136,29 +133,29 @@ impl Monitor {
         Err([vec![what.to_owned()], troubles].concat().join("; "))
     }
 
-    /// Prometheus was asked, and failed where that is told.
+    /// Notes a request to Prometheus, with its failure if there was one.
     pub(super) fn asked_for_alerts(&self, failure: Option<&String>) {
         match failure {
             Some(why) => {
                 self.metrics.alert_failures.inc();
                 self.trouble(ALERTS, why);
             }
-            None => self.over(ALERTS),
+            None => self.recovered(ALERTS),
         }
     }
 
-    /// Logs what fails, unless that is known.
+    /// Logs a failure, unless it is known.
     fn trouble(&self, of: &str, why: &str) {
         let before = self.standing().troubles.insert(of.to_owned(), why.to_owned());
         if before.as_deref() != Some(why) {
-            hint(&format!("{of}: {why}"));
+            print_notice(&format!("{of}: {why}"));
         }
     }
 
-    /// Logs that it works again, unless it always did.
-    fn over(&self, of: &str) {
+    /// Logs the end of a failure, if there was one.
+    fn recovered(&self, of: &str) {
         if self.standing().troubles.remove(of).is_some() {
-            hint(&format!("{of}: works again"));
+            print_notice(&format!("{of}: works again"));
         }
     }
 }
@@ -168,7 +165,7 @@ impl Observer for Monitor {
         let metrics = &self.metrics;
         let watched = |resource: &str| Watched { resource: resource.to_owned() };
         match note {
-            Note::WatchRecovered { resource } => self.over(resource),
+            Note::WatchRecovered { resource } => self.recovered(resource),
             Note::WatchRestarted { resource } => {
                 metrics.restarts.get_or_create(&watched(resource)).inc();
             }
@@ -185,7 +182,7 @@ impl Observer for Monitor {
             }
             Note::Settled => {
                 self.standing().settled = true;
-                self.over(PUBLISHING);
+                self.recovered(PUBLISHING);
             }
             Note::Failed { why } => {
                 metrics.failures.inc();
@@ -196,11 +193,11 @@ impl Observer for Monitor {
                 metrics.leader.set(i64::from(leads));
                 let mut standing = self.standing();
                 (standing.leads, standing.settled) = (leads, false);
-                hint(if leads { "leads" } else { "leads no longer" });
+                print_notice(if leads { "leads" } else { "leads no longer" });
             }
             Note::LeaseSeen => {
                 self.standing().lease_seen = Some(Instant::now());
-                self.over(LEASE);
+                self.recovered(LEASE);
             }
             Note::LeaseFailed { why } => {
                 metrics.lease_failures.inc();

@@ -1,4 +1,4 @@
-//! The clock of a cluster, by the `Date` of its answers: it need not agree with the one of this machine.
+//! The clock of a cluster, from the `Date` header of its answers. It may differ from the local clock.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,13 +11,13 @@ use tower::util::MapResponseLayer;
 use windtunnel_apiserver::service::clock_headers;
 use windtunnel_core::clock::{Clock, ScaledClock, Time, WallClock, after};
 
-/// An answer that is late by more than this on the wall shows that the server's clock was set back.
+/// An answer that is later than this by the wall clock shows that the server's clock was set back.
 const LATE: SignedDuration = SignedDuration::from_mins(1);
 
-/// A client for a cluster, and the clock that its answers show.
+/// Returns a client for a cluster, and the clock that its answers show.
 ///
 /// # Errors
-/// The configuration cannot be used.
+/// The configuration is invalid.
 pub(in crate::cli) fn client(config: Config) -> kube::Result<(Client, Arc<ServerClock>)> {
     let clock = Arc::new(ServerClock::default());
     let hearing = Arc::clone(&clock);
@@ -28,7 +28,7 @@ pub(in crate::cli) fn client(config: Config) -> kube::Result<(Client, Arc<Server
     Ok((ClientBuilder::try_from(config)?.with_layer(&layer).build(), clock))
 }
 
-/// The clock of a server. It goes on between answers; before the first one with a `Date` it is the clock of this machine.
+/// The clock of a server. It advances between answers; before the first `Date` header it is the local clock.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct ServerClock(Mutex<Option<ScaledClock>>);
 
@@ -48,8 +48,8 @@ impl ServerClock {
     }
 }
 
-/// Whether an answer corrects the clock that earlier ones showed. A `Date` has whole seconds and answers are on their way for
-/// a while, so that the clock furthest ahead is the closest to the server's.
+/// Returns whether an answer corrects the clock of earlier ones. A `Date` has whole seconds and arrives with
+/// a delay, so the clock that is furthest ahead is the most accurate.
 fn is_better(heard: &ScaledClock, shown: &ScaledClock) -> bool {
     let (now, speed) = (shown.now(), shown.speed());
     let late = SignedDuration::try_from_secs_f64(LATE.as_secs_f64() * speed).unwrap_or(SignedDuration::MAX);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn before_an_answer_the_clock_is_that_of_this_machine() {
+    fn uses_the_local_clock_before_an_answer() {
         let clock = ServerClock::default();
         clock.hear(&HeaderMap::new());
         let (before, now, past) = (WallClock.now(), clock.now(), WallClock.now());
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_still_shows_what_the_last_answer_said() {
+    fn a_stopped_clock_shows_the_time_of_the_last_answer() {
         let clock = ServerClock::default();
         for date in ["Mon, 15 Jan 2024 08:00:05 GMT", "Mon, 15 Jan 2024 08:00:01 GMT"] {
             hear(&clock, date, "0");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_answer_does_not_set_a_running_clock_back() {
+    fn a_delayed_answer_does_not_set_a_running_clock_back() {
         let clock = ServerClock::default();
         hear(&clock, "Mon, 15 Jan 2024 10:00:00 GMT", "60");
         hear(&clock, "Mon, 15 Jan 2024 09:30:00 GMT", "60");

@@ -1,4 +1,4 @@
-//! Which cluster, and as whom: the flags that every `oc` command has.
+//! The connection flags that every `oc` command has.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,12 @@ use kube::config::{AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig};
 use kube::config::{NamedAuthInfo, NamedCluster, NamedContext};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use windtunnel_core::text::causes;
-use windtunnel_openshift::oc::Said;
+use windtunnel_core::text::error_chain;
+use windtunnel_openshift::oc::CommandOutput;
 
 use super::plain;
 
-/// The name of what is made of flags alone.
+/// The name of kubeconfig entries that come from flags alone.
 const OURS: &str = "windtunnel";
 
 /// Flags that may stand anywhere among the words of a command.
@@ -51,7 +51,7 @@ const FLAGS: [(&str, bool); 7] = [
     ("--insecure-skip-tls-verify", false),
 ];
 
-/// Words that say where the cluster is, and all others.
+/// Splits arguments into connection flags and all others.
 pub(in crate::cli) fn divided(words: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut ours, mut others) = (Vec::new(), Vec::new());
     let mut words = words.iter();
@@ -72,44 +72,44 @@ pub(in crate::cli) fn divided(words: &[String]) -> (Vec<String>, Vec<String>) {
 }
 
 impl Connection {
-    /// That of a kubeconfig and of nothing else, in its current context or another.
-    pub(in crate::cli) fn of(kubeconfig: &Path, context: Option<&str>) -> Self {
+    /// Returns a connection from a kubeconfig, with its current context or another one.
+    pub(in crate::cli) fn from_kubeconfig(kubeconfig: &Path, context: Option<&str>) -> Self {
         Self::new(Some(kubeconfig), context)
     }
 
-    /// That of a kubeconfig, or else of those that everybody uses.
+    /// Returns a connection from a kubeconfig, or from the default ones.
     pub(in crate::cli) fn new(kubeconfig: Option<&Path>, context: Option<&str>) -> Self {
         let (kubeconfig, context) = (kubeconfig.map(Path::to_owned), context.map(str::to_owned));
         Self { kubeconfig, context, ..Self::default() }
     }
 
-    /// The names of the contexts that there are.
+    /// Returns the names of all contexts.
     ///
     /// # Errors
     /// The kubeconfig cannot be read.
-    pub(in crate::cli) fn contexts(&self) -> Result<Vec<String>, Said> {
+    pub(in crate::cli) fn contexts(&self) -> Result<Vec<String>, CommandOutput> {
         let kubeconfig = self.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
-        let kubeconfig = kubeconfig.map_err(|error| plain(&causes(&error)))?;
+        let kubeconfig = kubeconfig.map_err(|error| plain(&error_chain(&error)))?;
         Ok(kubeconfig.contexts.into_iter().map(|context| context.name).collect())
     }
 
-    /// How to reach the cluster.
+    /// Returns the settings to connect to the cluster.
     ///
     /// # Errors
-    /// The kubeconfig cannot be read, or says nothing of this context.
-    pub(in crate::cli) async fn config(&self) -> Result<Config, Said> {
+    /// The kubeconfig cannot be read, or does not contain the context.
+    pub(in crate::cli) async fn config(&self) -> Result<Config, CommandOutput> {
         let mut kubeconfig = match (&self.kubeconfig, &self.server) {
             (Some(path), _) => Kubeconfig::read_from(path),
             (None, None) => Kubeconfig::read(),
             (None, Some(_)) => Ok(Kubeconfig::read().unwrap_or_default()),
         }
-        .map_err(|error| plain(&causes(&error)))?;
+        .map_err(|error| plain(&error_chain(&error)))?;
         self.change(&mut kubeconfig);
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| plain(&causes(&error)))
+        Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| plain(&error_chain(&error)))
     }
 
-    /// Puts what the flags say into the kubeconfig, where there is anything.
+    /// Applies the flags to the kubeconfig.
     fn change(&self, kubeconfig: &mut Kubeconfig) {
         let chosen = self.context.clone().or_else(|| kubeconfig.current_context.clone());
         let known = |context: &&NamedContext| Some(&context.name) == chosen.as_ref();
@@ -148,7 +148,7 @@ impl Connection {
     }
 }
 
-/// Types whose secrets only serde can set.
+/// Builds types whose secret fields only serde can set.
 fn from_json<T: DeserializeOwned>(value: Value) -> Option<T> {
     serde_json::from_value(value).ok()
 }

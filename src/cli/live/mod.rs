@@ -1,4 +1,4 @@
-//! Clusters of a kubeconfig, asked as `oc` asks them and with its words for what goes wrong.
+//! Access to the clusters of a kubeconfig, with the requests and error messages of `oc`.
 
 pub(super) mod clock;
 pub(super) mod connection;
@@ -7,13 +7,13 @@ pub(super) mod thanos;
 use http::{Request, StatusCode};
 use kube::Client;
 use serde_json::Value;
-use windtunnel_core::text::causes;
-use windtunnel_openshift::oc::Said;
+use windtunnel_core::text::error_chain;
+use windtunnel_openshift::oc::CommandOutput;
 
-/// Does what is asked of a cluster on a runtime of its own.
+/// Runs asynchronous work on a new runtime.
 ///
 /// # Errors
-/// There can be no runtime.
+/// The runtime cannot be created.
 pub(super) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -22,11 +22,11 @@ pub(super) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
     Ok(runtime.block_on(work))
 }
 
-/// Reads an object; `None` where there is none.
+/// Reads an object; `None` if it does not exist.
 ///
 /// # Errors
-/// What `oc` says of any other answer.
-pub(super) async fn get(client: &Client, path: &str) -> Result<Option<Value>, Said> {
+/// The message of `oc` for any other answer.
+pub(super) async fn get(client: &Client, path: &str) -> Result<Option<Value>, CommandOutput> {
     match ask(client, path).await? {
         Ok(value) => Ok(Some(value)),
         Err(status) if status.code == StatusCode::NOT_FOUND.as_u16() => Ok(None),
@@ -34,39 +34,40 @@ pub(super) async fn get(client: &Client, path: &str) -> Result<Option<Value>, Sa
     }
 }
 
-/// Reads what must be there.
+/// Reads an object that must exist.
 ///
 /// # Errors
-/// What `oc` says when it is not.
-pub(super) async fn require(client: &Client, path: &str) -> Result<Value, Said> {
+/// The message of `oc` if it does not.
+pub(super) async fn require(client: &Client, path: &str) -> Result<Value, CommandOutput> {
     ask(client, path).await?.map_err(|status| refused(&status, path))
 }
 
 type Answer = Result<Value, Box<kube::core::Status>>;
 
-async fn ask(client: &Client, path: &str) -> Result<Answer, Said> {
+async fn ask(client: &Client, path: &str) -> Result<Answer, CommandOutput> {
     let request = Request::get(path).body(Vec::new()).map_err(|error| plain(&error.to_string()))?;
     match client.request::<Value>(request).await {
         Ok(value) => Ok(Ok(value)),
         Err(kube::Error::Api(status)) => Ok(Err(status)),
-        Err(error) => Err(Said {
-            stderr: format!("Unable to connect to the server: {}\n", causes(&error)),
+        Err(error) => Err(CommandOutput {
+            stderr: format!("Unable to connect to the server: {}\n", error_chain(&error)),
             code: 1,
-            ..Said::default()
+            ..CommandOutput::default()
         }),
     }
 }
 
-fn refused(status: &kube::core::Status, path: &str) -> Said {
+fn refused(status: &kube::core::Status, path: &str) -> CommandOutput {
     let stderr = match status.code {
         401 => format!("error: You must be logged in to the server ({})\n", status.message),
         404 => format!("Error from server (NotFound): {}\n", not_found(status, path)),
         _ => format!("Error from server ({}): {}\n", status.reason, status.message),
     };
-    Said { stderr, code: 1, ..Said::default() }
+    CommandOutput { stderr, code: 1, ..CommandOutput::default() }
 }
 
-/// What a 404 says. Where a kind is not served at all the answer is no `Status`, and the client has words of its own.
+/// Returns the message for a 404. If the server does not serve the kind at all, the answer is not a `Status`,
+/// and `oc` has a message of its own.
 pub(super) fn not_found(status: &kube::core::Status, path: &str) -> String {
     if status.reason == "NotFound" {
         return status.message.clone();
@@ -82,7 +83,7 @@ pub(super) fn not_found(status: &kube::core::Status, path: &str) -> String {
     format!("the server could not find the requested resource (get {})", what.join(" "))
 }
 
-/// An error of the client itself.
-pub(super) fn plain(message: &str) -> Said {
-    Said { stderr: format!("error: {message}\n"), code: 1, ..Said::default() }
+/// Returns an error of the client itself.
+pub(super) fn plain(message: &str) -> CommandOutput {
+    CommandOutput { stderr: format!("error: {message}\n"), code: 1, ..CommandOutput::default() }
 }

@@ -1,16 +1,16 @@
-//! Alerts of a cluster, from Thanos behind its Route, as `oc` asks for them.
+//! Reads the alerts of a cluster from Thanos behind its Route, as `oc` does.
 
 use http::Request;
 use kube::{Client, Config};
 use serde_json::Value;
-use windtunnel_core::text::causes;
+use windtunnel_core::text::error_chain;
 
 const ROUTE: &str = "/apis/route.openshift.io/v1/namespaces/openshift-monitoring/routes/thanos-querier";
 
-/// The body of what `/api/v1/alerts` answers at the first of the Route's hosts that does.
+/// Returns the body of `/api/v1/alerts` from the first host of the Route that answers.
 ///
 /// # Errors
-/// Why they could not be asked for.
+/// The reason why no host answered.
 pub(in crate::cli) async fn alerts(client: &Client, config: &Config) -> Result<String, String> {
     if config.auth_info.token.is_none() && config.auth_info.token_file.is_none() {
         return Err("no token is currently in use for this session".to_owned());
@@ -35,7 +35,7 @@ async fn route(client: &Client) -> Result<Value, String> {
     client.request::<Value>(request).await.map_err(|error| match error {
         kube::Error::Api(status) if status.code == 404 => super::not_found(&status, ROUTE),
         kube::Error::Api(status) => status.message,
-        other => causes(&other),
+        other => error_chain(&other),
     })
 }
 
@@ -46,14 +46,14 @@ async fn ask(config: &Config, host: &str) -> Result<String, String> {
     answer(&Client::try_from(config).map_err(|error| error.to_string())?).await
 }
 
-/// The body of what `/api/v1/alerts` answers.
+/// Returns the body of `/api/v1/alerts`.
 ///
 /// # Errors
-/// Why there is no answer.
+/// The reason why there is no answer.
 pub(in crate::cli) async fn answer(client: &Client) -> Result<String, String> {
     let request = Request::get("/api/v1/alerts").body(Vec::new()).map_err(|error| error.to_string())?;
     client.request_text(request).await.map_err(|error| match error {
         kube::Error::Api(status) => format!("GET status code={}", status.code),
-        other => causes(&other),
+        other => error_chain(&other),
     })
 }

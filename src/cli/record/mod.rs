@@ -1,4 +1,4 @@
-//! `windtunnel record`: a live cluster into a record.
+//! `windtunnel record`: records a live cluster.
 
 mod recorder;
 mod watching;
@@ -8,17 +8,17 @@ use kube::Client;
 use kube::discovery::{ApiCapabilities, ApiGroup, ApiResource, Discovery, Scope, verbs};
 use tokio::sync::mpsc::Receiver;
 use windtunnel_core::resources;
-use windtunnel_core::text::{causes, parse_duration};
+use windtunnel_core::text::{error_chain, parse_duration};
 
 use super::args::RecordArgs;
 use super::live::connection::Connection;
 use super::live::{block_on, clock};
 use super::signal::Signal;
-use super::{Exit, hint};
+use super::{Exit, print_notice};
 use recorder::Recorder;
-use watching::{Kind, Told, watch};
+use watching::{Kind, WatchUpdate, watch};
 
-/// Kinds that change all the time and say little, or whose very names are secrets.
+/// Kinds that change constantly and are not interesting, or whose names are secrets.
 const LEFT_OUT: [(&str, &str); 6] = [
     ("coordination.k8s.io", "leases"),
     ("", "events"),
@@ -28,7 +28,7 @@ const LEFT_OUT: [(&str, &str); 6] = [
     ("oauth.openshift.io", "oauthauthorizetokens"),
 ];
 
-/// Records until a signal comes or the time is over.
+/// Records until a signal, or until the time is over.
 ///
 /// # Errors
 /// The cluster does not answer, or the record cannot be written.
@@ -40,11 +40,11 @@ pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
     let span = span.transpose()?;
     block_on(async {
         let signal = Signal::new()?;
-        let connection = Connection::of(&args.kubeconfig, args.context.as_deref());
+        let connection = Connection::from_kubeconfig(&args.kubeconfig, args.context.as_deref());
         let config = connection.config().await.map_err(|said| plain(&said.stderr))?;
-        let (client, clock) = clock::client(config).map_err(|error| causes(&error))?;
+        let (client, clock) = clock::client(config).map_err(|error| error_chain(&error))?;
         let kinds =
-            kinds(&client, args.all).await.map_err(|error| format!("the cluster: {}", causes(&error)))?;
+            kinds(&client, args.all).await.map_err(|error| format!("the cluster: {}", error_chain(&error)))?;
         if kinds.is_empty() {
             return Err("the cluster has none of the kinds that would be recorded; --all records every kind"
                 .to_owned());
@@ -68,12 +68,12 @@ fn plain(stderr: &str) -> String {
     stderr.trim_end().trim_start_matches("error: ").to_owned()
 }
 
-/// The 29 of `29+`.
+/// Returns the 29 of `29+`.
 fn minor(text: &str) -> Option<u32> {
     text.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok()
 }
 
-/// The kinds to be recorded: each in the version that the cluster prefers.
+/// Returns the kinds to record, each in the version that the cluster prefers.
 async fn kinds(client: &Client, all: bool) -> Result<Vec<Kind>, kube::Error> {
     let mut found = Vec::new();
     for discovery in discovered(client).await? {
@@ -88,8 +88,8 @@ async fn kinds(client: &Client, all: bool) -> Result<Vec<Kind>, kube::Error> {
     Ok(found)
 }
 
-/// What the cluster serves. A group whose API server is away is told and left out: clusters in trouble are what records
-/// are made of.
+/// Discovers the kinds of the cluster. Reports and leaves out a group whose API server is unavailable, since
+/// records are often made of broken clusters.
 async fn discovered(client: &Client) -> Result<Vec<Discovery>, kube::Error> {
     if let Ok(all) = Discovery::new(client.clone()).run().await {
         return Ok(vec![all]);
@@ -99,7 +99,7 @@ async fn discovered(client: &Client) -> Result<Vec<Discovery>, kube::Error> {
     for group in [ApiGroup::CORE_GROUP.to_owned()].into_iter().chain(groups) {
         match Discovery::new(client.clone()).filter(&[&group]).run().await {
             Ok(discovery) => found.push(discovery),
-            Err(error) => hint(&format!("not recorded: the kinds of {group}: {}", causes(&error))),
+            Err(error) => print_notice(&format!("not recorded: the kinds of {group}: {}", error_chain(&error))),
         }
     }
     Ok(found)
@@ -114,10 +114,10 @@ fn is_recorded(resource: &ApiResource, capabilities: &ApiCapabilities, all: bool
         && (all || known())
 }
 
-/// Hands what is seen to the recorder until the end is there.
+/// Passes observations to the recorder until the end.
 async fn follow(
     recorder: &mut Recorder<'_>,
-    mut told: Receiver<Told>,
+    mut told: Receiver<WatchUpdate>,
     ended: impl Future<Output = ()>,
 ) -> Result<(), String> {
     let mut ended = std::pin::pin!(ended);

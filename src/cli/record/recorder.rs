@@ -1,4 +1,4 @@
-//! Writes what is seen: first the cluster as it is found, then every change.
+//! Writes the record of a live cluster: first its initial objects, then every change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -10,37 +10,35 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::{Clock, Time, after};
 use windtunnel_core::{Key, Object, Resource};
 
-use super::watching::Told;
+use super::watching::WatchUpdate;
 use crate::cli::args::RecordArgs;
-use crate::cli::{Exit, files, hint, say};
+use crate::cli::{Exit, files, print_notice, print_output};
 use crate::record::{Entry, Event, Header, INSTALLER, WriteEvent, Writer};
 
-/// How long before its start a record has what was there at the start.
+/// The time of the initial objects before the start of the record.
 const BEFORE: SignedDuration = SignedDuration::from_millis(1);
 
-/// A record that is being written.
 pub(super) struct Recorder<'a> {
     args: &'a RecordArgs,
     path: &'a Path,
-    /// The file, until everything was listed once.
+    /// The file, until all kinds have been listed.
     file: Option<File>,
     writer: Option<Writer<BufWriter<File>>>,
     minor: Option<u32>,
-    /// That of the cluster.
+    /// The clock of the cluster.
     clock: Arc<dyn Clock>,
-    /// Kinds of which the first list is not complete.
+    /// Kinds whose first list is not complete.
     awaited: BTreeSet<String>,
-    /// What was found until then.
+    /// The objects of the first lists.
     found: BTreeMap<Key, (Resource, Object)>,
-    /// What the list that is running has of each kind.
+    /// The objects of the current list of each kind.
     listed: BTreeMap<Resource, BTreeSet<Key>>,
-    /// Kinds that cannot be read.
     failed: BTreeSet<String>,
     changes: usize,
 }
 
 impl<'a> Recorder<'a> {
-    /// A record of the kinds `awaited`, whose moments are those of `clock`.
+    /// Creates a record of the kinds `awaited`, with the times of `clock`.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -56,31 +54,31 @@ impl<'a> Recorder<'a> {
         Ok(Self { args, path, file, writer: None, minor, clock, awaited, found, listed, failed, changes: 0 })
     }
 
-    /// Takes in what a watch tells.
+    /// Processes an observation.
     ///
     /// # Errors
-    /// It cannot be written.
-    pub(super) fn take(&mut self, told: Told) -> Result<(), String> {
+    /// The record cannot be written.
+    pub(super) fn take(&mut self, told: WatchUpdate) -> Result<(), String> {
         match told {
-            Told::Begins(kind) => {
+            WatchUpdate::Begins(kind) => {
                 self.listed.insert(kind, BTreeSet::new());
             }
-            Told::Is(kind, object, by) => {
+            WatchUpdate::Is(kind, object, by) => {
                 let key = kind.key_of(&object);
                 if let Some(listed) = self.listed.get_mut(&kind) {
                     listed.insert(key.clone());
                 }
-                self.is(kind, key, Object::new(object), by)?;
+                self.add_object(kind, key, Object::new(object), by)?;
             }
-            Told::Gone(kind, object) => self.gone(&kind, &kind.key_of(&object))?,
-            Told::Complete(kind) => {
+            WatchUpdate::Gone(kind, object) => self.gone(&kind, &kind.key_of(&object))?,
+            WatchUpdate::Complete(kind) => {
                 let listed = self.listed.remove(&kind).unwrap_or_default();
                 self.forget_unlisted(&kind, &listed)?;
                 self.arrived(&kind)?;
             }
-            Told::Failed(kind, why) => {
+            WatchUpdate::Failed(kind, why) => {
                 if self.failed.insert(name(&kind)) {
-                    hint(&format!("not recorded for now: {}: {why}", name(&kind)));
+                    print_notice(&format!("not recorded for now: {}: {why}", name(&kind)));
                 }
                 self.arrived(&kind)?;
             }
@@ -91,7 +89,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// One kind less is awaited; with the last one the record begins.
+    /// Notes that a kind is complete or failed; after the last one, the record starts.
     fn arrived(&mut self, kind: &Resource) -> Result<(), String> {
         self.awaited.remove(&name(kind));
         if self.awaited.is_empty() { self.begin() } else { Ok(()) }
@@ -119,11 +117,11 @@ impl<'a> Recorder<'a> {
             let write = write(&kind, key, INSTALLER.to_owned(), None, Some(object));
             self.add(before, Event::Write(Box::new(write)))?;
         }
-        say(&format!("recording: {count} objects are there\n"));
+        print_output(&format!("recording: {count} objects are there\n"));
         Ok(())
     }
 
-    fn is(&mut self, kind: Resource, key: Key, object: Object, by: String) -> Result<(), String> {
+    fn add_object(&mut self, kind: Resource, key: Key, object: Object, by: String) -> Result<(), String> {
         let Some(writer) = &self.writer else {
             self.found.insert(key, (kind, object));
             return Ok(());
@@ -148,10 +146,10 @@ impl<'a> Recorder<'a> {
         self.add(self.clock.now(), Event::Write(Box::new(write)))
     }
 
-    /// What was there before a watch was lost, and is no longer.
+    /// Records the deletion of objects that disappeared while their watch was interrupted.
     fn forget_unlisted(&mut self, kind: &Resource, listed: &BTreeSet<Key>) -> Result<(), String> {
         let Some(writer) = &self.writer else { return Ok(()) };
-        let gone = writer.states().keys().filter(|key| key.is(kind) && !listed.contains(*key));
+        let gone = writer.states().keys().filter(|key| key.is_kind(kind) && !listed.contains(*key));
         for key in gone.cloned().collect::<Vec<_>>() {
             self.gone(kind, &key)?;
         }
@@ -166,7 +164,7 @@ impl<'a> Recorder<'a> {
     /// Ends the record.
     ///
     /// # Errors
-    /// It did not even begin.
+    /// The record never started.
     pub(super) fn end(mut self) -> Result<Exit, String> {
         if self.writer.is_none() {
             let awaited: Vec<String> = self.awaited.into_iter().collect();
@@ -178,7 +176,7 @@ impl<'a> Recorder<'a> {
         if let Some(writer) = &mut self.writer {
             writer.flush().map_err(|error| cannot(self.path, &error))?;
         }
-        say(&format!("recorded: {} changes in {}\n", self.changes, self.path.display()));
+        print_output(&format!("recorded: {} changes in {}\n", self.changes, self.path.display()));
         Ok(Exit::Passed)
     }
 }

@@ -1,4 +1,4 @@
-//! One watch for each kind, which begins again by itself, into one stream.
+//! Watches each kind, with automatic restarts, and merges the events into one stream.
 
 use futures::StreamExt as _;
 use kube::Client;
@@ -8,18 +8,17 @@ use kube::runtime::watcher::{self, Config, Event};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, channel};
 use windtunnel_core::Resource;
-use windtunnel_core::text::causes;
+use windtunnel_core::text::error_chain;
 
 use crate::record::redact;
 
-/// A kind of the cluster.
 pub(super) struct Kind {
     pub(super) resource: ApiResource,
     pub(super) namespaced: bool,
 }
 
 impl Kind {
-    /// Its name for people: `clusterversions.config.openshift.io`.
+    /// Returns its display name: `clusterversions.config.openshift.io`.
     pub(super) fn name(&self) -> String {
         let ApiResource { plural, group, .. } = &self.resource;
         if group.is_empty() { plural.clone() } else { format!("{plural}.{group}") }
@@ -38,13 +37,13 @@ impl Kind {
     }
 }
 
-/// What a watch tells.
-pub(super) enum Told {
-    /// A list begins: the first, or another one after a watch was lost.
+/// An observation of a watch.
+pub(super) enum WatchUpdate {
+    /// A list starts: the first one, or another one after an interrupted watch.
     Begins(Resource),
-    /// An object of a list, or one that is new or changed, without secrets; with who wrote it last.
+    /// A listed, new or changed object without secrets, and its last writer.
     Is(Resource, Value, String),
-    /// An object is gone.
+    /// An object was deleted.
     Gone(Resource, Value),
     /// A list is complete.
     Complete(Resource),
@@ -52,11 +51,11 @@ pub(super) enum Told {
     Failed(Resource, String),
 }
 
-/// How many objects may wait to be written.
+/// The maximum number of observations in the queue.
 const WAITING: usize = 1_000;
 
 /// Watches all of these kinds until the receiver is dropped.
-pub(super) fn watch(client: &Client, kinds: Vec<Kind>) -> Receiver<Told> {
+pub(super) fn watch(client: &Client, kinds: Vec<Kind>) -> Receiver<WatchUpdate> {
     let (tell, told) = channel(WAITING);
     for kind in kinds {
         let (tell, resource) = (tell.clone(), kind.as_resource());
@@ -66,14 +65,14 @@ pub(super) fn watch(client: &Client, kinds: Vec<Kind>) -> Receiver<Told> {
             while let Some(event) = seen.next().await {
                 let kind = resource.clone();
                 let event = match event {
-                    Ok(Event::Init) => Told::Begins(kind),
+                    Ok(Event::Init) => WatchUpdate::Begins(kind),
                     Ok(Event::InitApply(object) | Event::Apply(object)) => {
                         let (object, by) = read(&kind, &object);
-                        Told::Is(kind, object, by)
+                        WatchUpdate::Is(kind, object, by)
                     }
-                    Ok(Event::Delete(object)) => Told::Gone(kind.clone(), read(&kind, &object).0),
-                    Ok(Event::InitDone) => Told::Complete(kind),
-                    Err(error) => Told::Failed(kind, causes(&error)),
+                    Ok(Event::Delete(object)) => WatchUpdate::Gone(kind.clone(), read(&kind, &object).0),
+                    Ok(Event::InitDone) => WatchUpdate::Complete(kind),
+                    Err(error) => WatchUpdate::Failed(kind, error_chain(&error)),
                 };
                 if tell.send(event).await.is_err() {
                     return;
@@ -84,7 +83,7 @@ pub(super) fn watch(client: &Client, kinds: Vec<Kind>) -> Receiver<Told> {
     told
 }
 
-/// An object as it is recorded, and who wrote it last.
+/// Returns an object in its recorded form, and its last writer.
 fn read(kind: &Resource, object: &DynamicObject) -> (Value, String) {
     let mut value = serde_json::to_value(object).unwrap_or_default();
     value["apiVersion"] = json!(kind.api_version());

@@ -1,4 +1,5 @@
-//! A cluster from files behind the socket: it answers as the real one would have then, and nothing moves in it.
+//! Serves a cluster from files: it answers as the real one would have at that moment, and nothing changes in
+//! it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,32 +9,33 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_apiserver::https::{Serving, Webhooks};
 use windtunnel_apiserver::service::Shared;
-use windtunnel_apiserver::storage::{Imported, Verdict};
+use windtunnel_apiserver::storage::{Imported, ImportProblem};
 use windtunnel_apiserver::{ApiServer, Builder};
-use windtunnel_core::clock::{Clock, SetClock, Time, WallClock};
+use windtunnel_core::clock::{Clock, ManualClock, Time, WallClock};
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use windtunnel_core::{Identity, Write};
+use windtunnel_openshift::SERVICE_NETWORK;
 use windtunnel_openshift::manifests;
-use windtunnel_openshift::manifests::Line;
+use windtunnel_openshift::manifests::MajorMinor;
 use windtunnel_openshift::release::Release;
 
 use crate::cli::args::ServeArgs;
 use crate::cli::dumped::Dumped;
-use crate::cli::hint;
+use crate::cli::print_notice;
 use crate::dump::Facts;
 use crate::plan::KUBERNETES_MINORS;
 
-/// How many objects are named of which the same is to be told.
+/// The maximum number of objects to name in a message.
 const NAMED: usize = 3;
 
-/// Where Prometheus' clients ask for alerts.
+/// The path at which Prometheus' clients read alerts.
 pub(super) const ALERTS: &str = "/api/v1/alerts";
 
-/// A server for a cluster from files.
+/// The cluster to serve.
 pub(super) struct Files(pub(super) Dumped);
 
 impl Files {
-    /// A server in which everything is that can be; what cannot is told.
+    /// Returns a server with all objects that it accepts; reports the others.
     pub(super) fn server(&self, path: &Path, kubernetes: Option<u32>, seed: u64, now: Time) -> ApiServer {
         let facts = Facts::of(self.0.objects.iter().map(|(_, object)| object));
         let known = |minor: &u32| KUBERNETES_MINORS.contains(minor);
@@ -42,7 +44,7 @@ impl Files {
         let mut server = self.builder(minor.unwrap_or(*KUBERNETES_MINORS.end())).seed(seed).build(now);
         let admin = Identity::admin();
         for definition in self.definitions(&facts) {
-            // Ours are accepted, which a test holds for every release.
+            // The server accepts windtunnel's own definitions; a test checks this for every release.
             let _ = server.write(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition), &admin, now);
         }
         let imported =
@@ -52,17 +54,18 @@ impl Files {
     }
 
     fn builder(&self, minor: u32) -> Builder {
-        // Of a dump nothing goes.
+        // Events of a dump must not expire.
         let stay = SignedDuration::MAX;
-        let builder = ApiServer::builder().kubernetes(minor).hooks(Webhooks).event_ttl(stay);
+        let network = SERVICE_NETWORK.parse().unwrap_or_default();
+        let builder = ApiServer::builder().kubernetes(minor).hooks(Webhooks).event_ttl(stay).service_network(network);
         match &self.0.alerts {
             Some(body) => builder.document(ALERTS, body.clone()),
             None => builder,
         }
     }
 
-    /// The definitions of ours that are missing: all of the dumped release, or those that objects need where no
-    /// ClusterVersion tells of a release.
+    /// Returns windtunnel's definitions that the dump lacks: all of the dumped release, or, without a
+    /// ClusterVersion, those that its objects need.
     fn definitions(&self, facts: &Facts) -> Vec<Value> {
         let is_dumped = |definition: &Value| {
             self.0.objects.iter().any(|(_, object)| {
@@ -78,7 +81,7 @@ impl Files {
                     object.text("/kind") == kind && of == group
                 })
         };
-        let line: Line = facts.line().unwrap_or((u64::MAX, 0));
+        let line: MajorMinor = facts.line().unwrap_or((u64::MAX, 0));
         let names = manifests::crds((u64::MAX, 0)).filter_map(|newest| newest["metadata"]["name"].as_str());
         let ours = names.filter_map(|name| manifests::crd_with(name, line, &facts.feature_set));
         let ours = ours.map(|definition| Value::clone(&definition));
@@ -86,38 +89,38 @@ impl Files {
         ours.filter(|definition| !is_dumped(definition) && is_needed(definition)).collect()
     }
 
-    /// Tells what is served, and of every object that is not, or not as it was.
+    /// Reports what is served, and each object that is not served or was changed.
     fn tell(&self, path: &Path, imported: &Imported) {
         for problem in &self.0.problems {
-            hint(&format!("not read: {problem}"));
+            print_notice(&format!("not read: {problem}"));
         }
         let mut alike: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
-        for (number, verdict) in &imported.told {
+        for (number, verdict) in &imported.problems {
             let (_, object) = &self.0.objects[*number];
             let (what, why) = match verdict {
-                Verdict::Refused(why) => ("not stored", why.clone()),
-                Verdict::Pruned(fields) => {
+                ImportProblem::Refused(why) => ("not stored", why.clone()),
+                ImportProblem::Pruned(fields) => {
                     ("stored without fields that its schema does not know", fields.join(", "))
                 }
-                Verdict::Invalid(why) => ("stored, but refused if it was written today", why.clone()),
+                ImportProblem::Invalid(why) => ("stored, but refused if it was written today", why.clone()),
             };
             let kind = format!("{what}: {} {}", object.text("/apiVersion"), object.text("/kind"));
-            // Most sentences begin with the name of their object.
+            // Most messages start with the name of their object.
             let why = why.replace(&format!("\"{}\"", object.name()), "NAME");
             alike.entry((format!("{kind}: {why}"), what)).or_default().push(object.name());
         }
         for ((text, _), names) in alike {
             let more = names.len().saturating_sub(NAMED);
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            hint(&format!("{text} ({}{more})", names[..names.len().min(NAMED)].join(", ")));
+            print_notice(&format!("{text} ({}{more})", names[..names.len().min(NAMED)].join(", ")));
         }
         if !imported.namespaces.is_empty() {
-            hint(&format!(
+            print_notice(&format!(
                 "namespaces made, since something lies in them: {}",
                 imported.namespaces.join(", ")
             ));
         }
-        hint(&format!(
+        print_notice(&format!(
             "{} of {} objects of {} are served",
             imported.stored,
             self.0.objects.len(),
@@ -125,7 +128,7 @@ impl Files {
         ));
     }
 
-    /// Has the route to Prometheus lead to this server, where the alerts of the dump are answered.
+    /// Points the Route of Prometheus to this server, which serves the alerts of the dump.
     pub(super) fn route_alerts(&self, shared: &Shared, serving: &Serving) {
         if self.0.alerts.is_none() {
             return;
@@ -143,15 +146,15 @@ impl Files {
     }
 }
 
-/// Reads the files, and makes the server. Its clock stands still at the moment of a record; for a dump, which has none, it is
-/// that of the wall.
+/// Reads the files and creates the server. Its clock stands still at the moment of a record; for a dump it is
+/// the wall clock.
 ///
 /// # Errors
-/// Nothing can be read there.
+/// Nothing can be read.
 pub(super) fn read(path: &Path, args: &ServeArgs) -> Result<(Files, Shared), String> {
     let files = Files(Dumped::read(path, args.at.as_deref())?);
     let clock: Arc<dyn Clock> = match files.0.moment {
-        Some(moment) => SetClock::at(moment),
+        Some(moment) => ManualClock::at(moment),
         None => Arc::new(WallClock),
     };
     let server = files.server(path, args.kubernetes, args.seed, clock.now());

@@ -1,4 +1,4 @@
-//! Ours into a kubeconfig that is there: what else it holds stays.
+//! Merges windtunnel's entries into an existing kubeconfig and keeps all others.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use windtunnel_core::yaml;
 
 use crate::cli::files;
 
-/// The lists of a kubeconfig, whose entries are told apart by `name`.
+/// The lists of a kubeconfig, whose entries are identified by `name`.
 const LISTS: [&str; 3] = ["clusters", "users", "contexts"];
 
-/// The kubeconfig at `path` with ours in it; ours alone where there is none.
+/// Returns the kubeconfig at `path` with windtunnel's entries added, or these alone if it does not exist.
 ///
 /// # Errors
-/// The file cannot be read, or is no kubeconfig.
+/// The file cannot be read, or is not a kubeconfig.
 pub(super) fn merged(path: &Path, ours: &str) -> Result<String, String> {
     if !path.exists() {
         return Ok(ours.to_owned());
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn others_stay_and_ours_is_replaced_and_chosen() {
+    fn replaces_and_selects_its_own_entries_and_keeps_others() {
         let theirs = "current-context: prod\npreferences: {colors: true}\n\
                       clusters: [{name: windtunnel, cluster: {server: old}}, {name: prod, cluster: {server: p}}]\n";
         let config = merge(theirs).unwrap();
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_kubeconfig_is_not_overwritten() {
+    fn rejects_a_file_that_is_not_a_kubeconfig() {
         assert_eq!(merge("- a\n"), Err("config:1:1: expected a kubeconfig (a map)".to_owned()));
         assert_eq!(merge("users: {}\n"), Err("config: expected `users` to be a list".to_owned()));
         assert!(merge("a: [\n").unwrap_err().starts_with("config:"));

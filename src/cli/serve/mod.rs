@@ -1,4 +1,4 @@
-//! `windtunnel serve`: the API server over HTTPS, until a signal ends it.
+//! `windtunnel serve`: the API server over HTTPS, until a signal.
 
 mod dumped;
 mod kubeconfig;
@@ -20,16 +20,15 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 use super::args::{Listening, ServeArgs};
 use super::controllers::{self, Surroundings};
 use super::signal::Signal;
-use super::{Exit, files, hint, say};
+use super::{Exit, files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
 use dumped::Files;
 use simulated::Simulated;
-pub(super) use still::still;
+pub(super) use still::serve_stopped;
 
-/// Serves until SIGTERM or SIGINT.
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
     served(&args.listening, || {
-        let begun = begin(args).map_err(|error| error.to_string())?;
+        let begun = start_server(args).map_err(|error| error.to_string())?;
         let authority = begun.authority.as_ref().map(Authority::certificate_pem).unwrap_or_default();
         let surroundings = Surroundings { minor: minor(args), authority };
         let beside = controllers::work(begun.shared.clone(), args.controllers.clone(), surroundings);
@@ -37,12 +36,13 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, String> {
     })
 }
 
-/// The Kubernetes 1.x that an API server alone is.
+/// Returns the Kubernetes minor of a plain API server.
 fn minor(args: &ServeArgs) -> u32 {
     args.kubernetes.unwrap_or(*KUBERNETES_MINORS.end())
 }
 
-/// Serves what `begin` begins until SIGTERM or SIGINT; beside that, what it gives happens once the server answers.
+/// Serves the result of `begin` until SIGTERM or SIGINT; its future runs in the background once the server
+/// answers.
 fn served<Beside: Future<Output = ()> + Send + 'static>(
     args: &Listening,
     begin: impl FnOnce() -> Result<(Begun, Beside), String>,
@@ -53,7 +53,7 @@ fn served<Beside: Future<Output = ()> + Send + 'static>(
         .build()
         .map_err(|error| format!("no threads can be started: {error}"))?;
     runtime.block_on(async {
-        // Whoever is told that the server answers may end it at once.
+        // A user may send a signal as soon as the server answers, so the handler must be installed before.
         let signal = Signal::new()?;
         let (begun, beside) = begin()?;
         let Begun { shared, token, authority, simulated, dumped } = begun;
@@ -77,13 +77,13 @@ fn served<Beside: Future<Output = ()> + Send + 'static>(
         if let Some(simulated) = simulated {
             let _ = tokio::task::spawn_blocking(|| simulated.stop()).await;
         }
-        // A file that was closed is opened the next time without a look for what a crash left.
+        // A closed file needs no crash recovery at the next start.
         let _ = tokio::task::spawn_blocking(move || stored.close()).await;
         Ok(Exit::Passed)
     })
 }
 
-/// What is served, and the secrets that stay the same as long as its data.
+/// The server, and the secrets that stay the same as long as its data.
 struct Begun {
     shared: Shared,
     token: String,
@@ -92,13 +92,13 @@ struct Begun {
     dumped: Option<Files>,
 }
 
-/// Makes the server: a new one, or the one that the data folder holds.
-fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
+/// Creates the server: a new one, or the one in the data folder.
+fn start_server(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
     let (clock, now) = (Arc::new(WallClock), WallClock.now());
     let begun =
         |shared| Begun { shared, token: random_token(), authority: None, simulated: None, dumped: None };
     if let Some(plan) = simulated::plan(args)? {
-        // Pods of the cluster are to know the server by it.
+        // Pods of the cluster must know this authority.
         let authority = Authority::generate()?;
         let certificate = authority.certificate_pem();
         let simulated = Simulated::start(plan, args, certificate, &Handle::current())?;
@@ -118,17 +118,17 @@ fn begin(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
     let new = Authority::generate()?;
     let authority = Authority::from_key_pem(&data.setting("authority", || new.key_pem())?)?;
     let token = data.setting("token", random_token)?;
-    // What was drawn from one seed cannot go on with another.
+    // Uids are distinct across starts only with the same seed, so a later `--seed` is ignored.
     let seed = data.setting("seed", || args.seed.to_string())?.parse()?;
     let server = server.seed(seed).saved(data.begin()?).build(now);
     let place = folder.display().to_string();
-    let report = Box::new(move |health: &Health| hint(&told(&place, health)));
+    let report = Box::new(move |health: &Health| print_notice(&health_text(&place, health)));
     let shared = Shared::stored(server, clock, Box::new(data), report)?;
     Ok(Begun { shared, token, authority: Some(authority), simulated: None, dumped: None })
 }
 
-/// The line that says that the storage takes no writes, or takes them again.
-fn told(place: &str, health: &Health) -> String {
+/// Returns the message that the storage rejects writes, or accepts them again.
+fn health_text(place: &str, health: &Health) -> String {
     match health {
         Health::Stalled(why) => {
             format!("the data folder takes no writes: {why}; they are answered with 500 until it does")
@@ -137,21 +137,21 @@ fn told(place: &str, health: &Health) -> String {
     }
 }
 
-/// Writes the kubeconfig, then tells that the server answers.
+/// Writes the kubeconfig, then prints the URL.
 fn announce(args: &Listening, serving: &Serving) -> Result<(), String> {
     match &args.kubeconfig {
         Some(path) if args.merge => {
             files::write_private(path, &kubeconfig::merged(path, &serving.kubeconfig())?)?;
         }
         Some(path) => files::write_private(path, &serving.kubeconfig())?,
-        None if args.token.is_none() => hint(&format!("the administrator's token is {}", serving.token())),
+        None if args.token.is_none() => print_notice(&format!("the administrator's token is {}", serving.token())),
         None => {}
     }
-    say(&format!("serving {}\n", serving.url()));
+    print_output(&format!("serving {}\n", serving.url()));
     Ok(())
 }
 
-/// A token that a header can carry.
+/// Checks that a header can contain the token.
 fn checked(token: &str) -> Result<String, String> {
     if token.is_empty() || token.bytes().any(|byte| !byte.is_ascii_graphic()) {
         return Err("--token: expected visible ASCII characters without spaces".to_owned());

@@ -1,4 +1,4 @@
-//! `windtunnel replay`: a served cluster in which happens again what a record tells.
+//! `windtunnel replay`: serves a cluster in which the changes of a record happen again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use windtunnel_apiserver::https::random_token;
 use windtunnel_apiserver::service::Shared;
 use windtunnel_core::Object;
 use windtunnel_core::clock::{Clock as _, ScaledClock, Time};
-use windtunnel_update_status::status::Alerts;
+use windtunnel_update_status::status::AlertsResponse;
 
 use super::dumped::{ALERTS, Files};
 use super::{Begun, served};
 use crate::cli::args::ReplayArgs;
 use crate::cli::dumped::Dumped;
-use crate::cli::{Exit, hint, moment, report};
+use crate::cli::{Exit, print_notice, moment, report};
 use crate::record::{Event, Record};
 
-/// Serves until a signal comes.
+/// Serves until a signal.
 ///
 /// # Errors
-/// The record cannot be read, or the server cannot be served.
+/// The record cannot be read, or the server cannot start.
 pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
     let record = report::read(&args.record)?;
     let until =
@@ -29,7 +29,7 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
     let files = Files(Dumped::at(&args.record, &record, start));
     let minor = args.kubernetes.or_else(|| kubernetes_minor(&record));
     let server = files.server(&args.record, minor, record.header.seed, start);
-    // The cluster lives by the time of the record, as far as that is replayed.
+    // The cluster uses the time of the record, up to the end of the replay.
     let clock = Arc::new(ScaledClock::starting_at(start, args.speed).ending_at(until));
     let shared = Shared::new(server, clock.clone());
     let (path, replayed) = (args.record.clone(), shared.clone());
@@ -40,7 +40,7 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
     })
 }
 
-/// The Kubernetes that was served when the run began.
+/// Returns the Kubernetes minor at the start of the run.
 fn kubernetes_minor(record: &Record) -> Option<u32> {
     let early = record.entries.iter().take_while(|entry| entry.at <= record.header.epoch);
     let minors = early.filter_map(|entry| match entry.event {
@@ -50,7 +50,7 @@ fn kubernetes_minor(record: &Record) -> Option<u32> {
     minors.last()
 }
 
-/// Does what happened after the start, each at its time.
+/// Repeats the events after the start, each at its time.
 async fn play(path: &Path, record: &Record, until: Time, clock: &ScaledClock, shared: &Shared) {
     let (mut writes, mut told) = (0, std::collections::BTreeSet::new());
     let later = |at: Time| at > record.header.epoch && at <= until;
@@ -77,17 +77,17 @@ async fn play(path: &Path, record: &Record, until: Time, clock: &ScaledClock, sh
                 if let Err(why) = outcome
                     && told.insert(write.key.clone())
                 {
-                    hint(&format!("not replayed: {}: {why}", write.key));
+                    print_notice(&format!("not replayed: {}: {why}", write.key));
                 }
             }
             Event::Kubernetes { minor } => shared.with(|server| server.set_kubernetes_minor(*minor)),
             Event::Alert(_) => {
-                if let Alerts::Answer(answer) = Alerts::of(record.alerts_at(entry.at)) {
+                if let AlertsResponse::Answer(answer) = AlertsResponse::from_active(record.alerts_at(entry.at)) {
                     shared.with(|server| server.set_document(ALERTS, answer.to_string()));
                 }
             }
             _ => {}
         }
     }
-    crate::cli::say(&format!("replayed {writes} writes of {}\n", path.display()));
+    crate::cli::print_output(&format!("replayed {writes} writes of {}\n", path.display()));
 }

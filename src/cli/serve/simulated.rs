@@ -1,7 +1,8 @@
-//! A simulated cluster behind the socket.
+//! Serves a simulated cluster.
 //!
-//! Its components live on a thread of their own, in virtual time that is brought up to the time of the clients again and
-//! again: whenever something is due or somebody wrote. In between, everything happens at its exact moment.
+//! Its components run on a thread of their own, in virtual time. The thread advances to the time of the
+//! clients whenever something is due or a client has written. In between, everything happens at its exact
+//! moment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,35 +21,35 @@ use windtunnel_openshift::release::Release;
 use crate::backends::in_process::InProcess;
 use crate::cli::args::ServeArgs;
 use crate::cli::payload::Releases;
-use crate::cli::{complain, files};
+use crate::cli::{print_errors, files};
 use crate::engine::{self, Session, SessionError};
 use crate::plan::{ClusterPlan, ReleasePlan};
 use crate::scenario::{self, Releases as _};
 
-/// How long on the wall the clock of a cluster stays behind those of its clients.
+/// The wall time for which the clock of a cluster stays behind those of its clients.
 const BEHIND_FOR: SignedDuration = SignedDuration::from_hours(8);
 
-/// How often the components are looked after although nothing is due.
+/// The maximum interval between advances, even if nothing is due.
 const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
 
-/// A cluster that lives.
+/// A running cluster.
 pub(super) struct Simulated {
-    /// The way in for clients.
+    /// The API server for clients.
     pub(super) shared: Shared,
     stopping: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
-/// The cluster that the arguments ask for; `None` for an API server alone.
+/// Returns the cluster that the arguments describe; `None` for a plain API server.
 ///
 /// # Errors
-/// What is wrong with them, or with the scenario.
+/// The arguments or the scenario are invalid.
 pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
     let found = Releases::read(&args.payload)?;
     if let Some(path) = &args.scenario {
         let text = files::read(path)?;
-        let plan = scenario::read(&path.display().to_string(), &text, &found);
-        // Who watches a cluster that is served sees its kubelets live.
+        let plan = scenario::parse(&path.display().to_string(), &text, &found);
+        // Users of a served cluster expect live kubelets.
         let served = plan.map(|plan| Some(ClusterPlan { node_leases: true, ..plan.cluster }));
         return served.map_err(|problems| problems.to_string());
     }
@@ -62,7 +63,7 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
         releases.extend(later(version).iter().filter_map(|version| found.find(version).ok()));
     }
     let named = |other: &Release| other.version == *version || releases.contains(other);
-    let others: Vec<Release> = found.everywhere().into_iter().filter(|other| !named(other)).collect();
+    let others: Vec<Release> = found.common_releases().into_iter().filter(|other| !named(other)).collect();
     let releases = releases.into_iter().chain(others).map(ReleasePlan::plain).collect();
     Ok(Some(ClusterPlan {
         releases,
@@ -72,24 +73,24 @@ pub(super) fn plan(args: &ServeArgs) -> Result<Option<ClusterPlan>, String> {
     }))
 }
 
-/// The moment at which the time of a cluster begins. At a speed above 1 it is so long ago that the cluster catches up with its
-/// clients after [`BEHIND_FOR`]: until then they see nothing that happens in the future. It is never before [`engine::EPOCH`],
-/// when runs begin: dates in the objects of a scenario suit that.
+/// Returns the start time of a cluster. At a speed above 1, it is early enough that the cluster reaches the
+/// time of its clients after [`BEHIND_FOR`]; until then they see no event in the future. It is never before
+/// [`engine::EPOCH`], when runs start, since dates in the objects of a scenario match that.
 fn start_time(now: Time, speed: f64) -> Time {
     let gain = BEHIND_FOR.as_secs_f64() * (speed - 1.0).max(0.0);
     let gain = SignedDuration::try_from_secs_f64(gain).unwrap_or(SignedDuration::MAX);
     after(now, -gain).max(engine::EPOCH).min(now)
 }
 
-/// What there is to update to where nobody says: the next patch, and the next minor.
+/// Returns the default releases to update to: the next patch, and the next minor.
 fn later(version: &Version) -> [Version; 2] {
     let next = Version::new(version.major, version.minor, version.patch + 1);
     [next, Version::new(version.major, version.minor + 1, 1)]
 }
 
 impl Simulated {
-    /// Installs the cluster, whose time begins at [`start_time`] and passes `--speed` times as fast as that of the wall.
-    /// `certificate` (PEM) is that of the authority by which its pods know the API server.
+    /// Installs the cluster. Its time starts at [`start_time`] and runs at `--speed` times the wall clock.
+    /// `certificate` (PEM) is that of the authority by which its pods verify the API server.
     ///
     /// # Errors
     /// The cluster cannot be installed.
@@ -106,7 +107,7 @@ impl Simulated {
         let thread = std::thread::spawn(move || {
             let begins = start_time(WallClock.now(), speed);
             let mut shared = None;
-            let session = Session::start_behind(&plan, seed, begins, |minor, clock| {
+            let session = Session::start_with_connection(&plan, seed, begins, |minor, clock| {
                 let door = InProcess::served(minor, seed, clock);
                 shared = Some(door.shared().clone());
                 Box::new(door)
@@ -121,7 +122,7 @@ impl Simulated {
             if tell.send(Ok(shared.with_clock(clock.clone()))).is_ok()
                 && let Err(error) = live(&mut session, &clock, &shared, &stopped, &runtime)
             {
-                complain(&format!("the simulated cluster stands still: {error}"));
+                print_errors(&format!("the simulated cluster stands still: {error}"));
             }
         });
         match told.recv() {
@@ -131,17 +132,16 @@ impl Simulated {
         }
     }
 
-    /// Ends the components.
     pub(super) fn stop(self) {
         self.stopping.store(true, Ordering::Relaxed);
         let Self { shared, thread, .. } = self;
-        // It may sleep until something is due.
+        // The thread may sleep until something is due.
         shared.wake();
         let _ = thread.join();
     }
 }
 
-/// Brings the cluster up to the time of the clock until it is told to stop.
+/// Advances the cluster to the time of the clock until `stopping` is set.
 fn live(
     session: &mut Session,
     clock: &ScaledClock,
@@ -151,10 +151,10 @@ fn live(
 ) -> Result<(), SessionError> {
     let mut moved = shared.subscribe();
     while !stopping.load(Ordering::Relaxed) {
-        // What is written from here on wakes the wait below.
+        // Writes from here on end the wait below.
         moved.borrow_and_update();
         session.run_to(clock.now())?;
-        session.forget();
+        session.clear_record();
         let wait = session.due().map_or(AT_LEAST_EVERY, |due| clock.until(due).min(AT_LEAST_EVERY));
         runtime.block_on(async {
             let _ = tokio::time::timeout(wait, moved.changed()).await;

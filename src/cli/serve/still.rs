@@ -1,21 +1,21 @@
-//! A cluster of which time stands still, for who wants to look at it.
+//! Serves a cluster whose time stands still, for inspection.
 
 use std::path::Path;
 
 use windtunnel_apiserver::https;
 use windtunnel_apiserver::https::{Settings, random_token};
 use windtunnel_apiserver::service::Shared;
-use windtunnel_core::clock::{SetClock, Time};
+use windtunnel_core::clock::{ManualClock, Time};
 
 use super::Signal;
-use crate::cli::{files, say};
+use crate::cli::{files, print_output};
 
-/// Serves a cluster as it is at `now`, on a port that is free, until SIGTERM or SIGINT. What clients write is kept; nobody
-/// reacts to it.
+/// Serves the state of a cluster at `now`, on a free port, until SIGTERM or SIGINT. It stores writes of
+/// clients, but no component reacts to them.
 ///
 /// # Errors
-/// It cannot be served, or the kubeconfig cannot be written.
-pub(in crate::cli) fn still(shared: &Shared, now: Time, kubeconfig: &Path) -> Result<(), String> {
+/// The server cannot start, or the kubeconfig cannot be written.
+pub(in crate::cli) fn serve_stopped(shared: &Shared, now: Time, kubeconfig: &Path) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -24,10 +24,10 @@ pub(in crate::cli) fn still(shared: &Shared, now: Time, kubeconfig: &Path) -> Re
         let signal = Signal::new()?;
         let address = ([127, 0, 0, 1], 0).into();
         let settings = Settings { address, token: random_token(), ..Settings::default() };
-        let shared = shared.with_clock(SetClock::at(now));
+        let shared = shared.with_clock(ManualClock::at(now));
         let serving = https::serve(shared, settings).await.map_err(|error| error.to_string())?;
         files::write_private(kubeconfig, &serving.kubeconfig())?;
-        say(&format!("serving {} as it was; kubectl --kubeconfig {}\n", serving.url(), kubeconfig.display()));
+        print_output(&format!("serving {} as it was; kubectl --kubeconfig {}\n", serving.url(), kubeconfig.display()));
         signal.received().await;
         serving.stop().await;
         Ok(())

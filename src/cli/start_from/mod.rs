@@ -1,7 +1,7 @@
-//! `windtunnel run --start-from`: the cluster of a dump as the beginning of a run.
+//! `windtunnel run --start-from`: starts a run from the cluster of a dump.
 //!
-//! The simulated components cannot go on from the middle of somebody else's work: of that they know only what stands in the
-//! API. So what was completed is taken as it was, and what was under way begins anew.
+//! The simulated components know only the API objects, so they cannot continue an operation of the real ones.
+//! Completed updates are therefore kept, and an update in progress starts again.
 
 mod troubles;
 
@@ -15,13 +15,14 @@ use windtunnel_core::{Object, Resource};
 use windtunnel_openshift::release::Release;
 
 use super::dumped::Dumped;
-use super::hint;
+use super::print_notice;
 use crate::dump::Facts;
 use crate::plan::{
     Action, ClusterPlan, NodePlan, PLATFORMS, Past, Plan, PlannedStep, Platform, ReleasePlan, Step, Target,
 };
 
-/// Labels that every node has anyway. One of the control plane may be a worker as well.
+/// Labels that every node gets anyway. `node-role.kubernetes.io/worker` is not among them, because
+/// control-plane nodes may have it as well.
 const OWN_LABELS: [&str; 4] = [
     "kubernetes.io/hostname",
     "kubernetes.io/os",
@@ -29,12 +30,12 @@ const OWN_LABELS: [&str; 4] = [
     "node-role.kubernetes.io/control-plane",
 ];
 
-/// What a run takes from a dump.
+/// The parts of a dump that a run uses.
 pub(super) struct StartFrom {
     cluster: ClusterPlan,
     /// Steps before those of the scenario.
     steps: Vec<(String, Step)>,
-    /// What there is to tell of it.
+    /// Notices about what is used and what is not.
     told: Vec<String>,
 }
 
@@ -42,7 +43,7 @@ impl StartFrom {
     /// Reads a dump or a record.
     ///
     /// # Errors
-    /// Nothing can be read there, or there is no cluster in it that could be simulated.
+    /// Nothing can be read, or windtunnel cannot simulate the cluster.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let dumped = Dumped::read(path, None)?;
         let objects: Vec<&Object> = dumped.objects.iter().map(|(_, object)| object).collect();
@@ -100,7 +101,7 @@ impl StartFrom {
         {
             cluster.platform = platform;
         }
-        let troubles = troubles::of(objects, &cluster.release);
+        let troubles = troubles::find_troubles(objects, &cluster.release);
         steps.splice(0..0, troubles.steps);
         told.extend(troubles.told);
         if !cluster.past.nodes.is_empty() {
@@ -119,7 +120,8 @@ impl StartFrom {
         Ok(Self { cluster, steps, told })
     }
 
-    /// Has a scenario begin so. What the scenario says of releases, nodes where the dump has none, images and objects stays.
+    /// Makes a scenario start from the dump. The scenario's releases, images and objects stay, and its nodes
+    /// if the dump has none.
     pub(super) fn apply(&self, plan: &mut Plan) {
         let described = std::mem::replace(&mut plan.cluster, self.cluster.clone());
         let cluster = &mut plan.cluster;
@@ -151,15 +153,15 @@ impl StartFrom {
         plan.timeline.splice(0..0, steps);
     }
 
-    /// Tells what is taken and what is not.
-    pub(super) fn tell(&self) {
+    /// Prints what is used and what is not.
+    pub(super) fn print_notices(&self) {
         for line in &self.told {
-            hint(&format!("start-from: {line}"));
+            print_notice(&format!("start-from: {line}"));
         }
     }
 }
 
-/// The release of an entry of a history, or of an update that is offered.
+/// Returns the release of a history entry, or of an available update.
 fn release(entry: &Value) -> Result<Release, String> {
     let text = |field: &str| entry[field].as_str().unwrap_or_default();
     let version = text("version").parse();
@@ -171,7 +173,7 @@ fn release(entry: &Value) -> Result<Release, String> {
     Ok(Release { image, ..release })
 }
 
-/// The releases of a scenario, with the images that a dump knows of them.
+/// Returns the releases of a scenario, with the images that the dump has for them.
 fn described_releases(mut described: Vec<ReleasePlan>, known: &[ReleasePlan]) -> Vec<ReleasePlan> {
     for plan in &mut described {
         if let Some(known) = known.iter().find(|known| known.release.version == plan.release.version) {
@@ -181,7 +183,7 @@ fn described_releases(mut described: Vec<ReleasePlan>, known: &[ReleasePlan]) ->
     described
 }
 
-/// The releases that the cluster knows of: those that are recommended, and others.
+/// Returns the releases that the cluster knows, recommended or not.
 fn known(version: &Object, told: &mut Vec<String>) -> Vec<ReleasePlan> {
     let recommended = version.list("/status/availableUpdates").iter().map(|update| (update, true));
     let conditional = version.list("/status/conditionalUpdates").iter();
@@ -219,7 +221,7 @@ fn node(node: &Object) -> NodePlan {
     let labels = labels.filter(|(key, _)| !OWN_LABELS.contains(&key.as_str()));
     let labels = labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
     let annotation = |name| node.annotation(&format!("machineconfiguration.openshift.io/{name}"));
-    // One that is being updated will be cordoned when its turn comes again.
+    // A node that is being updated is cordoned again when its update is repeated.
     let is_settled = annotation("currentConfig") == annotation("desiredConfig");
     let taints = node.list("/spec/taints").iter();
     let taints = taints
@@ -244,7 +246,7 @@ fn texts(list: &[Value]) -> Vec<String> {
     list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// When the dump was made: no sooner than the last that it tells of.
+/// Returns the time of the dump, which is at least the latest time in its objects.
 fn moment<'a>(objects: impl Iterator<Item = &'a Object>) -> Time {
     let fields = ["lastTransitionTime", "startedTime", "completionTime"];
     let entries = objects

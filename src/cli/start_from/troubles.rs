@@ -1,4 +1,5 @@
-//! What is wrong in a dumped cluster, as faults of the simulated one: they last until a scenario heals them.
+//! Converts failures in a dumped cluster to faults of the simulated one, which last until a scenario heals
+//! them.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -8,25 +9,25 @@ use windtunnel_core::condition::find;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_openshift::release::Release;
 
-use crate::plan::Disturbance;
+use crate::plan::InjectedFault;
 use crate::plan::{Action, Step};
 
-/// Conditions of operators that are troubles, worst first.
+/// Conditions of operators that count as failures, worst first.
 const OPERATORS: [(&str, &str, FaultKind); 3] = [
     ("Available", "False", FaultKind::Unavailable),
     ("Degraded", "True", FaultKind::Degraded),
     ("Upgradeable", "False", FaultKind::NotUpgradeable),
 ];
 
-/// What is wrong, and what there is to tell of it.
+/// Steps that start the faults, and notices about them.
 #[derive(Default)]
 pub(super) struct Troubles {
     pub(super) steps: Vec<(String, Step)>,
     pub(super) told: Vec<String>,
 }
 
-/// The troubles of a cluster that runs `release`.
-pub(super) fn of(objects: &[&Object], release: &Release) -> Troubles {
+/// Returns the failures of a cluster that runs `release`.
+pub(super) fn find_troubles(objects: &[&Object], release: &Release) -> Troubles {
     let mut troubles = Troubles::default();
     for object in objects {
         if CLUSTER_OPERATORS.is_kind_of(object) {
@@ -55,7 +56,7 @@ impl Troubles {
             ));
             return;
         }
-        self.add(Disturbance::Operator(name.to_owned(), fault));
+        self.add(InjectedFault::Operator(name.to_owned(), fault));
     }
 
     fn node(&mut self, node: &Object) {
@@ -71,7 +72,7 @@ impl Troubles {
             not_ready.or_else(|| pressed.map(|condition| fault_of(FaultKind::DiskPressure, condition)))
         };
         if let Some(fault) = fault {
-            self.add(Disturbance::Node(node.name().to_owned(), fault));
+            self.add(InjectedFault::Node(node.name().to_owned(), fault));
         }
     }
 
@@ -92,14 +93,14 @@ impl Troubles {
         }
     }
 
-    fn add(&mut self, fault: Disturbance) {
+    fn add(&mut self, fault: InjectedFault) {
         let text = fault.to_string();
         self.told.push(format!("{text}, until the scenario heals it"));
         self.steps.push((format!("{text} (from the dump)"), Step::Act(Action::fault(fault))));
     }
 }
 
-/// A fault that says what a condition said.
+/// Returns a fault with reason and message of a condition.
 fn fault_of(kind: FaultKind, condition: &Value) -> Fault {
     let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
     Fault { kind, reason: text("reason"), message: text("message"), times: 0, by: SignedDuration::ZERO }

@@ -1,4 +1,4 @@
-//! The status of a cluster, read as `oc` reads it, request by request.
+//! Reads the status of a live cluster with the same requests as `oc`.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES,
 };
 use windtunnel_core::{Object, Resource};
-use windtunnel_openshift::oc::Said;
+use windtunnel_openshift::oc::CommandOutput;
 use windtunnel_update_status::status::{
-    Alerts, Details, Inputs, MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Moment, Refusal, Report, render,
+    AlertsResponse, Details, Inputs, MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE, Moment, Refusal, Report, render,
 };
 
 use super::Failure;
@@ -23,16 +23,16 @@ use crate::cli::live::{block_on, get, plain, require, thanos};
 const CONFIGS: [&str; 2] =
     ["machineconfiguration.openshift.io/currentConfig", "machineconfiguration.openshift.io/desiredConfig"];
 
-impl From<Said> for Failure {
-    fn from(said: Said) -> Self {
+impl From<CommandOutput> for Failure {
+    fn from(said: CommandOutput) -> Self {
         Self::Cluster(said)
     }
 }
 
-/// The status of a cluster as of a moment, or now by its own clock.
+/// Returns the status of a cluster as of a moment, or now by its own clock.
 ///
 /// # Errors
-/// The cluster does not answer, or there is no status of it.
+/// The cluster does not answer, or has no status.
 pub(super) fn of_cluster(
     connection: &Connection,
     as_of: Option<Time>,
@@ -42,7 +42,7 @@ pub(super) fn of_cluster(
         let config = connection.config().await?;
         let (client, clock) = clock::client(config.clone()).map_err(|error| plain(&error.to_string()))?;
         let mut inputs = read(&client).await?;
-        // Nothing that was read is later than the last answer.
+        // The clock is read last, so that no object is newer.
         let at = Moment::at(as_of.unwrap_or_else(|| clock.now()));
         let report = render(&inputs, at, details)?;
         if report.is_quiet() {
@@ -57,7 +57,7 @@ async fn read(client: &Client) -> Result<Inputs, Failure> {
     let version = get(client, &CLUSTER_VERSIONS.path("", "version")).await?;
     let version = version.map(Object::new).ok_or(Refusal::NoClusterVersion)?;
     let inputs = Inputs::new(version, list(client, &CLUSTER_OPERATORS).await?);
-    inputs.check()?;
+    inputs.check_progressing_condition()?;
     let pools = list(client, &MACHINE_CONFIG_POOLS).await?;
     let nodes = list(client, &NODES).await?;
     let mut configs = Vec::new();
@@ -74,14 +74,14 @@ async fn read(client: &Client) -> Result<Inputs, Failure> {
     })
 }
 
-/// The MachineConfigs that nodes have or are to have, each once, in the order of the nodes.
+/// Returns the current and desired MachineConfigs of nodes, each once, in the order of the nodes.
 fn configs_of(nodes: &[Object]) -> Vec<&str> {
     let mut seen = BTreeSet::new();
     let names = nodes.iter().flat_map(|node| CONFIGS.map(|key| node.annotation(key)));
     names.flatten().filter(|name| !name.is_empty() && seen.insert(*name)).collect()
 }
 
-async fn list(client: &Client, resource: &Resource) -> Result<Vec<Object>, Said> {
+async fn list(client: &Client, resource: &Resource) -> Result<Vec<Object>, CommandOutput> {
     let mut list = require(client, &resource.path("", "")).await?;
     let Value::Array(items) = list["items"].take() else { return Ok(Vec::new()) };
     let object = |mut item: Value| {
@@ -91,9 +91,9 @@ async fn list(client: &Client, resource: &Resource) -> Result<Vec<Object>, Said>
     Ok(items.into_iter().filter(Value::is_object).map(object).collect())
 }
 
-async fn alerts(client: &Client, config: &Config) -> Alerts {
+async fn alerts(client: &Client, config: &Config) -> AlertsResponse {
     match thanos::alerts(client, config).await {
-        Ok(body) => Alerts::read(body.as_bytes()),
-        Err(why) => Alerts::Unfetched(why),
+        Ok(body) => AlertsResponse::parse(body.as_bytes()),
+        Err(why) => AlertsResponse::Unfetched(why),
     }
 }

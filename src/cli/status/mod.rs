@@ -1,4 +1,4 @@
-//! `windtunnel status`: what `oc adm upgrade status` prints, for a record, a dump or a cluster.
+//! `windtunnel status`: prints what `oc adm upgrade status` prints, for a record, a dump or a cluster.
 
 mod insights;
 #[cfg(feature = "live")]
@@ -12,20 +12,20 @@ use super::live::connection::Connection;
 use windtunnel_core::clock::Time;
 use windtunnel_core::text::clock_time;
 use windtunnel_update_status::status;
-use windtunnel_update_status::status::{Alerts, Inputs, KINDS, Moment, Refusal, Report};
+use windtunnel_update_status::status::{AlertsResponse, Inputs, KINDS, Moment, Refusal, Report};
 
-use super::{Exit, complain, dump, hint, moment, report, say};
+use super::{Exit, print_errors, dump, print_notice, moment, report, print_output};
 use crate::report::status as recorded;
 
-/// Why no status is printed.
+/// The reason why no status is printed.
 enum Failure {
-    /// Input that cannot be read.
+    /// Unreadable input.
     Input(String),
-    /// There is no status of such a cluster.
+    /// Such a cluster has no status.
     Refused(Refusal),
-    /// The cluster does not answer as it should.
+    /// The cluster returned an error.
     #[cfg(feature = "live")]
-    Cluster(windtunnel_openshift::oc::Said),
+    Cluster(windtunnel_openshift::oc::CommandOutput),
 }
 
 impl From<String> for Failure {
@@ -43,17 +43,17 @@ impl From<Refusal> for Failure {
 /// Prints the status.
 ///
 /// # Errors
-/// What cannot be read, or `oc` crashes on.
+/// The input is unreadable, or `oc` would crash on it.
 pub(super) fn status(args: &StatusArgs) -> Result<Exit, String> {
     ended(print(args))
 }
 
-/// Prints the status of a cluster now.
+/// Prints the current status of a cluster.
 ///
 /// # Errors
 /// As [`status`].
 #[cfg(feature = "live")]
-pub(super) fn ask(connection: &Connection, details: status::Details) -> Result<Exit, String> {
+pub(super) fn print_current(connection: &Connection, details: status::Details) -> Result<Exit, String> {
     ended(print_of_cluster(connection, None, details))
 }
 
@@ -63,11 +63,11 @@ fn ended(printed: Result<(), Failure>) -> Result<Exit, String> {
         Err(Failure::Input(message)) => Err(message),
         Err(Failure::Refused(refusal)) if refusal.is_crash() => Err(refusal.to_string()),
         Err(Failure::Refused(refusal)) => {
-            complain(&refusal.to_string());
+            print_errors(&refusal.to_string());
             Ok(Exit::Failed)
         }
         #[cfg(feature = "live")]
-        Err(Failure::Cluster(said)) => Ok(super::repeat(&said)),
+        Err(Failure::Cluster(said)) => Ok(super::print_client_output(&said)),
     }
 }
 
@@ -77,22 +77,22 @@ fn print(args: &StatusArgs) -> Result<(), Failure> {
     }
     if let Some(path) = &args.source.record {
         let Report { text, .. } = of_record(path, args)?;
-        say(&text);
+        print_output(&text);
         return Ok(());
     }
     let as_of = args.as_of.as_deref().map(moment::as_of).transpose()?;
     if let Some(path) = &args.source.from {
         let Report { complaint, text } = of_dump(path, as_of, args.details.into())?;
-        // Who gives files knows which; the text alone is then what was asked for.
+        // The user knows which files these are, so standard output has only the status.
         if let Some(complaint) = complaint {
-            hint(complaint.trim_end());
+            print_notice(complaint.trim_end());
         }
-        say(&text);
+        print_output(&text);
         return Ok(());
     }
     #[cfg(feature = "live")]
     if let Some(path) = &args.source.kubeconfig {
-        let connection = Connection::of(path, args.context.as_deref());
+        let connection = Connection::from_kubeconfig(path, args.context.as_deref());
         print_of_cluster(&connection, as_of, args.details.into())?;
     }
     Ok(())
@@ -105,7 +105,7 @@ fn print_of_cluster(
     details: status::Details,
 ) -> Result<(), Failure> {
     let Report { complaint, text } = live::of_cluster(connection, as_of, details)?;
-    say(&(complaint.unwrap_or_default() + &text));
+    print_output(&(complaint.unwrap_or_default() + &text));
     Ok(())
 }
 
@@ -123,8 +123,8 @@ fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result
     let dump = dump::read(path, KINDS)?;
     let mut inputs = Inputs::gather(|resource| dump.list(resource).cloned().collect())?;
     inputs.alerts = match &dump.alerts {
-        Some(body) => Alerts::read(body.as_bytes()),
-        None => Alerts::Unfetched(format!("there are none in {}", path.display())),
+        Some(body) => AlertsResponse::parse(body.as_bytes()),
+        None => AlertsResponse::Unfetched(format!("there are none in {}", path.display())),
     };
     let at = match as_of {
         Some(at) => Moment::at(at),
@@ -133,7 +133,6 @@ fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result
     Ok(status::render(&inputs, at, details)?)
 }
 
-/// What the wall clock shows.
 #[expect(clippy::disallowed_methods, reason = "the command line looks at the wall clock")]
 fn wall() -> Time {
     Time::now()

@@ -1,4 +1,4 @@
-//! What steps keep for later ones, and `$(kept <name>)` in those.
+//! Values that steps keep for later ones, and `$(kept <name>)` in those.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use super::matching::objects;
 use crate::engine::command;
 use crate::engine::runtime::Simulation;
 use crate::plan::path;
-use crate::plan::{Check, CommandCheck, Kept, Step, TextMatch, What, places};
+use crate::plan::{Check, CommandCheck, Kept, Step, TextMatch, ExpectedState, places};
 
-/// What is to be kept, as it is now.
+/// Returns the current value to keep.
 ///
 /// # Errors
 /// There is no such object, or no command was run.
 pub(in crate::engine) fn value(simulation: &Simulation, what: &Kept) -> Result<String, String> {
     match what {
-        Kept::Output => Ok(command::last(simulation)?.said.stdout.trim_end().to_owned()),
+        Kept::Output => Ok(command::last_output(simulation)?.said.stdout.trim_end().to_owned()),
         Kept::Field(object, field) => {
             let found = objects(&simulation.view, object).next();
             let found = found.ok_or_else(|| format!("there is no {object}"))?;
@@ -27,11 +27,11 @@ pub(in crate::engine) fn value(simulation: &Simulation, what: &Kept) -> Result<S
     }
 }
 
-/// The step with what was kept where it asks for it: in commands, and in texts that are compared.
+/// Returns the step with kept values inserted in commands and in compared texts.
 ///
 /// # Errors
-/// Nothing was kept by that name.
-pub(in crate::engine) fn filled<'s>(
+/// No value was kept under that name.
+pub(in crate::engine) fn fill_kept_values<'s>(
     step: &'s Step,
     kept: &BTreeMap<String, String>,
 ) -> Result<Cow<'s, Step>, String> {
@@ -45,10 +45,10 @@ pub(in crate::engine) fn filled<'s>(
     Ok(if filler.changed { Cow::Owned(copy) } else { Cow::Borrowed(step) })
 }
 
-/// Puts what was kept into texts.
+/// Inserts kept values into texts.
 struct Filler<'a> {
     kept: &'a BTreeMap<String, String>,
-    /// A name that nothing was kept by.
+    /// A name without a kept value.
     unknown: Option<String>,
     changed: bool,
 }
@@ -60,40 +60,40 @@ impl Filler<'_> {
                 run.command.words.iter_mut().for_each(|word| self.plain(word));
                 self.commands(&mut run.checks);
             }
-            Step::Expect(expectation) => self.what(&mut expectation.what),
+            Step::Expect(expectation) => self.fill_expectation(&mut expectation.what),
             Step::Try(attempt) => self.texts(&mut attempt.refused),
-            // The steps of a retry are filled when they are played.
+            // The steps of a retry are filled when they run.
             Step::Act(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) | Step::Retry(_) => {}
         }
     }
 
-    fn what(&mut self, what: &mut What) {
+    fn fill_expectation(&mut self, what: &mut ExpectedState) {
         match what {
-            What::Object(_, checks)
-            | What::Never(_, checks)
-            | What::Insight(_, checks)
-            | What::NoInsight(_, checks)
-            | What::NeverInsight(_, checks) => self.checks(checks),
-            What::Command(checks) => self.commands(checks),
-            What::Alert(alert) | What::NoAlert(alert) | What::NeverAlert(alert) => {
+            ExpectedState::Object(_, checks)
+            | ExpectedState::Never(_, checks)
+            | ExpectedState::Insight(_, checks)
+            | ExpectedState::NoInsight(_, checks)
+            | ExpectedState::NeverInsight(_, checks) => self.checks(checks),
+            ExpectedState::Command(checks) => self.commands(checks),
+            ExpectedState::Alert(alert) | ExpectedState::NoAlert(alert) | ExpectedState::NeverAlert(alert) => {
                 let texts = alert.labels.iter_mut().chain(&mut alert.annotations);
                 texts.for_each(|(_, wanted)| self.text(wanted));
             }
-            What::Writes(writes) | What::OnlyWrites(writes) => {
+            ExpectedState::Writes(writes) | ExpectedState::OnlyWrites(writes) => {
                 for write in writes {
                     write.by.iter_mut().chain(&mut write.message).for_each(|wanted| self.text(wanted));
                     self.checks(&mut write.checks);
                 }
             }
-            What::Status(status) => self.texts(&mut status.has),
-            // They compare no texts but words of a known few.
-            What::Absent(_)
-            | What::Metric(_)
-            | What::NoMetric(_)
-            | What::Phase { .. }
-            | What::Phases { .. }
-            | What::Reboots { .. }
-            | What::Statuses { .. } => {}
+            ExpectedState::Status(status) => self.texts(&mut status.has),
+            // They compare no free texts.
+            ExpectedState::Absent(_)
+            | ExpectedState::Metric(_)
+            | ExpectedState::NoMetric(_)
+            | ExpectedState::Phase { .. }
+            | ExpectedState::Phases { .. }
+            | ExpectedState::Reboots { .. }
+            | ExpectedState::Statuses { .. } => {}
         }
     }
 
@@ -130,9 +130,9 @@ impl Filler<'_> {
     fn text(&mut self, wanted: &mut TextMatch) {
         match wanted {
             TextMatch::Equals(text) | TextMatch::Contains(text) | TextMatch::Lacks(text) => self.plain(text),
-            TextMatch::Matches(pattern) if places::has_place(pattern.as_str()) => {
-                // What was kept stands for itself there. A pattern with other letters in it is still one.
-                let filled = places::fill(pattern.as_str(), |name| regex::escape(&self.of(name)));
+            TextMatch::Matches(pattern) if places::has_placeholder(pattern.as_str()) => {
+                // Kept values match literally. With literal text inserted, a pattern stays valid.
+                let filled = places::fill(pattern.as_str(), |name| regex::escape(&self.kept_value(name)));
                 if let Ok(filled) = Regex::new(&filled) {
                     *pattern = filled;
                 }
@@ -142,12 +142,12 @@ impl Filler<'_> {
     }
 
     fn plain(&mut self, text: &mut String) {
-        if places::has_place(text) {
-            *text = places::fill(text, |name| self.of(name));
+        if places::has_placeholder(text) {
+            *text = places::fill(text, |name| self.kept_value(name));
         }
     }
 
-    fn of(&mut self, name: &str) -> String {
+    fn kept_value(&mut self, name: &str) -> String {
         self.changed = true;
         let found = self.kept.get(name).cloned();
         if found.is_none() {
@@ -161,20 +161,20 @@ impl Filler<'_> {
 mod tests {
     use super::*;
     use crate::plan::{
-        Action, AlertMatch, Attempt, CommandLine, Expectation, InsightRef, Program, Run, When, WriteMatch,
+        Action, AlertMatch, Attempt, CommandLine, Expectation, InsightRef, Program, Run, ExpectedTime, WriteMatch,
     };
 
-    /// The texts of a step in which `$(kept x)` and /$(kept x)/ stand for `a.b`.
+    /// Checks the texts of a step in which `$(kept x)` and /$(kept x)/ are replaced by `a.b`.
     fn check(step: &Step, expected: &str) {
         let kept = BTreeMap::from([("x".to_owned(), "a.b".to_owned())]);
-        let told = format!("{:?}", filled(step, &kept).unwrap());
+        let told = format!("{:?}", fill_kept_values(step, &kept).unwrap());
         assert!(told.contains(expected) && !told.contains("kept"), "{told}");
-        let error = filled(step, &BTreeMap::new()).unwrap_err();
+        let error = fill_kept_values(step, &BTreeMap::new()).unwrap_err();
         assert_eq!(error, "nothing was kept as `x` before");
     }
 
-    fn expected(what: What) -> Step {
-        Step::Expect(Expectation { what, when: When::Now })
+    fn expected(what: ExpectedState) -> Step {
+        Step::Expect(Expectation { what, when: ExpectedTime::Now })
     }
 
     fn place() -> TextMatch {
@@ -182,11 +182,11 @@ mod tests {
     }
 
     #[test]
-    fn whatever_compares_texts_is_filled() {
+    fn kept_values_are_inserted_into_all_compared_texts() {
         let insight = || InsightRef { kind: "Health".to_owned(), name: String::new(), about: None };
         let checks = || vec![Check::Field { path: "impact.summary".to_owned(), value: place() }];
-        check(&expected(What::NoInsight(insight(), checks())), "Equals(\"a.b\")");
-        check(&expected(What::NeverInsight(insight(), checks())), "Equals(\"a.b\")");
+        check(&expected(ExpectedState::NoInsight(insight(), checks())), "Equals(\"a.b\")");
+        check(&expected(ExpectedState::NeverInsight(insight(), checks())), "Equals(\"a.b\")");
         let texts = vec![("name".to_owned(), place())];
         let alert = || AlertMatch {
             name: "A".to_owned(),
@@ -194,17 +194,17 @@ mod tests {
             labels: texts.clone(),
             annotations: Vec::new(),
         };
-        check(&expected(What::Alert(alert())), "Equals(\"a.b\")");
-        check(&expected(What::NoAlert(alert())), "Equals(\"a.b\")");
+        check(&expected(ExpectedState::Alert(alert())), "Equals(\"a.b\")");
+        check(&expected(ExpectedState::NoAlert(alert())), "Equals(\"a.b\")");
         let write = WriteMatch { message: Some(place()), ..WriteMatch::default() };
-        check(&expected(What::Writes(vec![write])), "Equals(\"a.b\")");
+        check(&expected(ExpectedState::Writes(vec![write])), "Equals(\"a.b\")");
         check(&Step::Try(Attempt { action: Action::ClearUpdate, refused: vec![place()] }), "Equals(\"a.b\")");
-        let pattern = TextMatch::read("/^$(kept x)+$/").unwrap();
-        check(&expected(What::Command(vec![CommandCheck::Prints(pattern)])), r#"Regex("^a\\.b+$")"#);
+        let pattern = TextMatch::parse("/^$(kept x)+$/").unwrap();
+        check(&expected(ExpectedState::Command(vec![CommandCheck::Prints(pattern)])), r#"Regex("^a\\.b+$")"#);
     }
 
     #[test]
-    fn what_was_kept_is_one_word_of_a_command() {
+    fn a_kept_value_is_one_word_of_a_command() {
         let words = vec!["--to".to_owned(), "$(kept:x)".to_owned()];
         let command = CommandLine {
             line: "oc adm upgrade --to x".to_owned(),

@@ -1,6 +1,6 @@
-//! What must hold in every run, whatever its scenario does, and the first time that it did not.
+//! Invariants that must hold in every run, and the first violation of one.
 //!
-//! Each is decided by the one change or write that could break it, so that it costs nothing to hold them all.
+//! A single change or write decides each of them, so checking all of them costs little.
 
 use std::collections::BTreeSet;
 
@@ -14,30 +14,31 @@ use windtunnel_openshift::cvo::NAME as CLUSTER_VERSION_OPERATOR;
 use crate::plan::Invariant;
 use crate::record::WriteEvent;
 
-/// Those that a run holds.
+/// The invariants that a run checks.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Invariants {
     held: BTreeSet<Invariant>,
     epoch: Time,
-    /// The ClusterVersion as its operator wrote it last: what watches tell may come later.
-    told: Option<Object>,
-    /// Whether the API server rejected its last status: the next one contains more than one change.
+    /// The ClusterVersion as its operator last wrote it; watch events may arrive later.
+    last_written: Option<Object>,
+    /// Whether the API server rejected the operator's last status: the next one contains more than one
+    /// change.
     is_behind: bool,
     broken: Option<String>,
 }
 
 impl Invariants {
-    /// These, in a run whose clock starts at `epoch`.
+    /// Creates the checks of a run whose clock starts at `epoch`.
     pub(in crate::engine) fn of(held: BTreeSet<Invariant>, epoch: Time) -> Self {
-        Self { held, epoch, told: None, is_behind: false, broken: None }
+        Self { held, epoch, last_written: None, is_behind: false, broken: None }
     }
 
-    /// The first one that was broken: its name, the object, when it was, and how.
-    pub(in crate::engine) fn broken(&self) -> Option<&str> {
+    /// The first violation: invariant, object, time and cause.
+    pub(in crate::engine) fn violation(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 
-    /// Notes that one is broken, if it is held.
+    /// Records a violation, if the invariant is checked and none was violated before.
     pub(in crate::engine) fn report(&mut self, invariant: Invariant, object: &str, at: Time, how: &str) {
         if self.held.contains(&invariant) && self.broken.is_none() {
             let (name, at) = (invariant.name(), clock_time(at.duration_since(self.epoch)));
@@ -45,9 +46,9 @@ impl Invariants {
         }
     }
 
-    /// Looks at a write that was made.
-    pub(in crate::engine) fn notice(&mut self, write: &WriteEvent, at: Time) {
-        if !write.key.is(&CLUSTER_VERSIONS) || write.by != CLUSTER_VERSION_OPERATOR {
+    /// Checks a recorded write.
+    pub(in crate::engine) fn check_write(&mut self, write: &WriteEvent, at: Time) {
+        if !write.key.is_kind(&CLUSTER_VERSIONS) || write.by != CLUSTER_VERSION_OPERATOR {
             return;
         }
         let Some(after) = &write.after else {
@@ -55,7 +56,7 @@ impl Invariants {
             return;
         };
         let was_behind = std::mem::take(&mut self.is_behind);
-        let told = self.told.replace(after.clone()).filter(|told| told.uid() == after.uid());
+        let told = self.last_written.replace(after.clone()).filter(|told| told.uid() == after.uid());
         let Some(before) = told.or_else(|| write.before.clone()) else { return };
         for (invariant, contradiction) in CONTRADICTIONS {
             if was_behind && *invariant == Invariant::RefusalAlone {
@@ -68,7 +69,7 @@ impl Invariants {
     }
 }
 
-/// How a status of the cluster-version operator contradicts the one before it.
+/// Returns how a status of the cluster-version operator contradicts its predecessor.
 type Contradiction = fn(&Object, &Object) -> Option<String>;
 
 const CONTRADICTIONS: &[(Invariant, Contradiction)] = &[
@@ -78,15 +79,15 @@ const CONTRADICTIONS: &[(Invariant, Contradiction)] = &[
     (Invariant::HistoryOrder, completed_too_late),
 ];
 
-/// A refused release does not become the target. The update under way may complete while the next release is retrieved: the
-/// operator writes no status during a retrieval, and reports both at its end.
+/// A rejected release must not become the target. The current update may complete while the next release is
+/// retrieved: the operator writes no status during a retrieval, and reports both at its end.
 fn refusal_changes_more(before: &Object, after: &Object) -> Option<String> {
-    let refusal = said(after, "ReleaseAccepted");
-    if refusal.0 != "False" || refusal == said(before, "ReleaseAccepted") {
+    let refusal = status_and_message(after, "ReleaseAccepted");
+    if refusal.0 != "False" || refusal == status_and_message(before, "ReleaseAccepted") {
         return None;
     }
     let desired = |object: &Object| object["status"]["desired"]["image"].clone();
-    let progressing = |object: &Object| said(object, "Progressing").0.to_owned();
+    let progressing = |object: &Object| status_and_message(object, "Progressing").0.to_owned();
     let completes = completes_head(before, after);
     let changes = !(completes || history(before).eq(history(after)))
         || desired(before) != desired(after)
@@ -94,7 +95,7 @@ fn refusal_changes_more(before: &Object, after: &Object) -> Option<String> {
     changes.then(|| format!("a refusal changes more than itself: {}", refusal.1))
 }
 
-/// Whether all that happened to the history is that its first item is completed.
+/// Whether the only change of the history is the completion of its first item.
 fn completes_head(before: &Object, after: &Object) -> bool {
     let head = history(before).next().map(|head| Entry { state: "Completed", ..head });
     head.is_some_and(|head| std::iter::once(head).chain(history(before).skip(1)).eq(history(after)))
@@ -111,7 +112,7 @@ fn completed_too_early(before: &Object, after: &Object) -> Option<String> {
     if !head.is("Completed") || history(before).next() == Some(head) {
         return None;
     }
-    let done = said(after, "Available") == ("True", &format!("Done applying {}", head.version));
+    let done = status_and_message(after, "Available") == ("True", &format!("Done applying {}", head.version));
     (!done).then(|| format!("{} is completed and is not available", head.version))
 }
 
@@ -147,8 +148,8 @@ fn history(object: &Object) -> impl Iterator<Item = Entry<'_>> {
 }
 
 /// Status and message of a condition.
-fn said<'o>(object: &'o Object, kind: &str) -> (&'o str, &'o str) {
-    condition::of(object, kind).map_or(("", ""), |found| (text(&found["status"]), text(&found["message"])))
+fn status_and_message<'o>(object: &'o Object, kind: &str) -> (&'o str, &'o str) {
+    condition::find_in_status(object, kind).map_or(("", ""), |found| (text(&found["status"]), text(&found["message"])))
 }
 
 fn text(value: &Value) -> &str {
@@ -161,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// A ClusterVersion that is at 4.18.1, or on its way from there to 4.18.3.
+    /// A ClusterVersion at 4.18.1, or on its way from there to 4.18.3.
     fn at(moves: bool, accepted: &str) -> Value {
         let entry = |version: &str, state: &str| json!({ "startedTime": version, "version": version, "state": state });
         let mut history = vec![entry("4.18.1", "Completed")];
@@ -183,7 +184,7 @@ mod tests {
         })
     }
 
-    /// What is broken after the operator wrote these, one after the other.
+    /// Returns the violation after `by` wrote these objects, one after the other.
     fn broken(held: BTreeSet<Invariant>, by: &str, written: [Value; 2]) -> Option<String> {
         let epoch = Time::UNIX_EPOCH;
         let mut invariants = Invariants::of(held, epoch);
@@ -199,9 +200,9 @@ mod tests {
                 before: None,
                 after: Some(Object::new(object)),
             };
-            invariants.notice(&write, Time::constant(second, 0));
+            invariants.check_write(&write, Time::constant(second, 0));
         }
-        invariants.broken().map(str::to_owned)
+        invariants.violation().map(str::to_owned)
     }
 
     fn and(mut object: Value, field: &str, value: Value) -> Value {
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_that_contradict_the_one_before_are_found() {
+    fn finds_statuses_that_contradict_their_predecessor() {
         let found =
             |before: Value, after: Value| broken(Invariant::all(), CLUSTER_VERSION_OPERATOR, [before, after]);
         assert_eq!(found(at(false, "True"), at(false, "False")), None);

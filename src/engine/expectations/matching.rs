@@ -1,4 +1,4 @@
-//! Which objects and insights a reference means, and whether checks hold for one of them.
+//! Finds the objects and insights of a reference, and checks them.
 
 use serde_json::Value;
 use windtunnel_core::condition;
@@ -11,7 +11,7 @@ use windtunnel_update_status::insight::{documents, published};
 use crate::plan::path;
 use crate::plan::{Check, InsightRef, ObjectRef, TextMatch};
 
-/// The objects that a reference means.
+/// Returns the objects that a reference selects.
 pub(in crate::engine) fn objects<'a>(
     view: &'a View,
     wanted: &'a ObjectRef,
@@ -24,12 +24,12 @@ pub(in crate::engine) fn objects<'a>(
     candidates.filter(|object| name_fits(object.name(), &wanted.name))
 }
 
-/// Whether a name fits a name that may end in `*`.
+/// Whether a name matches `wanted`, which may end in `*`.
 pub(in crate::engine) fn name_fits(name: &str, wanted: &str) -> bool {
     wanted.strip_suffix('*').map_or(name == wanted, |start| name.starts_with(start))
 }
 
-/// Published insights about a resource, parsed: those of the ConfigMap, or where there is none those of the UpdateStatus.
+/// The published insights about a resource, parsed: from the ConfigMap, or without one from the UpdateStatus.
 pub(in crate::engine) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value> {
     if let Some(map) = view.get(&CONFIG_MAPS, published::NAMESPACE, published::CONFIG_MAP) {
         return insights_in(map, wanted);
@@ -40,29 +40,30 @@ pub(in crate::engine) fn insights(view: &View, wanted: &InsightRef) -> Vec<Value
 
 /// The insights of an UpdateStatus about a resource.
 pub(in crate::engine) fn insights_of(update_status: &Value, wanted: &InsightRef) -> Vec<Value> {
-    let insights = published::in_status(&update_status["status"]);
-    insights.filter_map(|(_, insight)| about(insight, wanted).cloned()).collect()
+    let insights = published::insights_in_status(&update_status["status"]);
+    insights.filter_map(|(_, insight)| content_if_about(insight, wanted).cloned()).collect()
 }
 
 /// The insights of a ConfigMap about a resource, parsed.
 pub(in crate::engine) fn insights_in(config_map: &Value, wanted: &InsightRef) -> Vec<Value> {
-    // A document that does not even hold the words is not worth reading; a large cluster has a thousand of them.
+    // Documents without these words are not worth parsing; a large cluster has a thousand documents.
     let name = wanted.name.trim_end_matches('*');
     published::documents(config_map)
         .filter(|(_, document)| has_word(document, &wanted.kind) && document.contains(name))
-        .filter_map(|(_, document)| documents::read(document))
-        .filter_map(|insight| about(&insight, wanted).cloned())
+        .filter_map(|(_, document)| documents::parse_cached(document))
+        .filter_map(|insight| content_if_about(&insight, wanted).cloned())
         .collect()
 }
 
-/// Whether a text has a word that does not go on there as a longer one: operators are `Healthy`, which is no insight on health.
+/// Whether a text has a word that no letter or digit follows: the `Healthy` of operators is no `Health`
+/// insight.
 fn has_word(text: &str, word: &str) -> bool {
     let goes_on = |end: usize| text[end..].starts_with(|next: char| next.is_alphanumeric());
     text.match_indices(word).any(|(at, word)| !goes_on(at + word.len()))
 }
 
-/// What a published insight says, if it is about the wanted subject.
-fn about<'a>(insight: &'a Value, wanted: &InsightRef) -> Option<&'a Value> {
+/// Returns the content of a published insight, if it is about the wanted resource.
+fn content_if_about<'a>(insight: &'a Value, wanted: &InsightRef) -> Option<&'a Value> {
     let (kind, content) = published::content(insight)?;
     let fits = |resource: &Value| resource["name"].as_str().is_some_and(|name| name_fits(name, &wanted.name));
     let scope = content["scope"]["resources"].as_array().map_or(&[][..], Vec::as_slice);
@@ -71,7 +72,7 @@ fn about<'a>(insight: &'a Value, wanted: &InsightRef) -> Option<&'a Value> {
     (kind == wanted.kind && named && wanted.about.as_ref().is_none_or(is_about)).then_some(content)
 }
 
-/// Whether a reference of the API is to this object.
+/// Whether an insight's resource reference names this object.
 fn is_object(reference: &Value, wanted: &ObjectRef) -> bool {
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
     text("group") == wanted.resource.group
@@ -82,10 +83,10 @@ fn is_object(reference: &Value, wanted: &ObjectRef) -> bool {
 
 /// Whether all checks hold for one object or insight.
 pub(in crate::engine) fn all(found: &Value, before: Option<&Value>, checks: &[Check]) -> Result<(), String> {
-    checks.iter().try_for_each(|check| holds(found, before, check))
+    checks.iter().try_for_each(|check| check_one(found, before, check))
 }
 
-fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), String> {
+fn check_one(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), String> {
     match check {
         Check::Condition { kind, status, reason, message } => {
             let list = found["status"]["conditions"].as_array().or_else(|| found["conditions"].as_array());
@@ -109,7 +110,7 @@ fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), Str
             let seen = path::text_at(found, path);
             if value.fits(&seen) { Ok(()) } else { Err(format!("{path} is `{seen}`")) }
         }
-        Check::Updated => updated(found),
+        Check::Updated => check_updated(found),
         Check::Unchanged { path } => {
             let was = before.and_then(|before| path::find(before, path));
             if was == path::find(found, path) { Ok(()) } else { Err(format!("{path} changed")) }
@@ -121,9 +122,9 @@ fn holds(found: &Value, before: Option<&Value>, check: &Check) -> Result<(), Str
     }
 }
 
-/// Whether a ClusterVersion is where it is to be. Its `observedGeneration` would not tell: that stays where it was when
-/// something changes that asks for nothing to be applied, such as the channel.
-fn updated(cluster_version: &Value) -> Result<(), String> {
+/// Whether a ClusterVersion has reached its desired update. `observedGeneration` does not show that: it
+/// ignores changes that need no apply, such as another channel.
+fn check_updated(cluster_version: &Value) -> Result<(), String> {
     let (status, latest) = (&cluster_version["status"], &cluster_version["status"]["history"][0]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     for (asked, there) in [
@@ -145,18 +146,18 @@ fn updated(cluster_version: &Value) -> Result<(), String> {
         reason: None,
         message: None,
     };
-    holds(cluster_version, None, &is_still)
+    check_one(cluster_version, None, &is_still)
 }
 
-/// The condition whose type is most like the one that is missing.
+/// Suggests the condition type nearest to the missing one.
 fn hint(conditions: Option<&Vec<Value>>, missing: &str) -> String {
     let kinds = conditions.into_iter().flatten().filter_map(|condition| condition["type"].as_str());
     did_you_mean(missing, kinds)
 }
 
-/// A condition as `Type=Status Reason "message"`.
+/// Formats a condition as `Type=Status Reason "message"`.
 fn in_words(condition: &Value) -> String {
-    let Condition { kind, status, reason, message } = Condition::read(condition);
+    let Condition { kind, status, reason, message } = Condition::from_value(condition);
     let reason = if reason.is_empty() { reason } else { format!(" {reason}") };
     format!("{kind}={status}{reason} \"{message}\"")
 }
@@ -168,14 +169,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_none_where_it_goes_on() {
+    fn has_word_rejects_the_start_of_a_longer_word() {
         let told = ["type: Health", "type: \"Health\"\nx", "Healthy, Health", "type: Healthy", "Healthä", ""];
         let told = told.map(|text| has_word(text, "Health"));
         assert_eq!(told, [true, true, true, false, false, false]);
     }
 
     #[test]
-    fn a_condition_that_is_missing_is_told_with_the_nearest_one() {
+    fn a_missing_condition_is_reported_with_the_nearest_type() {
         let found = json!({ "status": { "conditions": [
             { "type": "Available", "status": "True" }, { "type": "ReleaseAccepted", "status": "True" },
         ] } });
@@ -191,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn an_update_is_done_when_what_was_asked_for_is_there() {
+    fn an_update_is_done_when_the_desired_release_is_installed() {
         let cluster_version = |asked: Value, state: &str, progressing: &str| {
             json!({
                 "metadata": { "generation": 5 },
                 "spec": { "channel": "stable-4.14", "desiredUpdate": asked },
                 "status": {
-                    // The channel was set later, which is nothing to apply.
+                    // The channel changed later, which needs no apply.
                     "observedGeneration": 4,
                     "conditions": [{ "type": "Progressing", "status": progressing }],
                     "desired": { "version": "4.14.8" },

@@ -1,4 +1,4 @@
-//! Whether Prometheus would answer what a scenario expects: alerts, and queries of metrics.
+//! Checks expectations about Prometheus: alerts, and queries of metrics.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::engine::runtime::Simulation;
 use crate::plan::{AlertMatch, MetricMatch, TextMatch};
 use crate::record::{Event, Record};
 
-/// An alert like this is pending or fires.
+/// Checks that a matching alert is pending or fires.
 pub(in crate::engine) fn alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
     let told = simulation.alerts.borrow();
     let alerts = || told.iter().map(|told| &told.alert);
-    if alerts().any(|alert| fits(alert, wanted)) {
+    if alerts().any(|alert| alert_matches(alert, wanted)) {
         return Ok(());
     }
     let namesakes = alerts().filter(|alert| alert.name() == wanted.name);
@@ -28,16 +28,16 @@ pub(in crate::engine) fn alert(simulation: &Simulation, wanted: &AlertMatch) -> 
     Err(format!("alerts are {}", seen.join("; ")))
 }
 
-/// No alert like this is pending or fires.
+/// Checks that no matching alert is pending or fires.
 pub(in crate::engine) fn no_alert(simulation: &Simulation, wanted: &AlertMatch) -> Result<(), String> {
     let told = simulation.alerts.borrow();
-    match told.iter().map(|told| &told.alert).find(|alert| fits(alert, wanted)) {
+    match told.iter().map(|told| &told.alert).find(|alert| alert_matches(alert, wanted)) {
         None => Ok(()),
         Some(found) => Err(format!("there is {}", in_words(found))),
     }
 }
 
-/// No alert like this was pending or fired since the run began.
+/// Checks that no matching alert was pending or fired since the run began.
 pub(in crate::engine) fn never_alert(record: &Record, wanted: &AlertMatch) -> Result<(), String> {
     let epoch = record.header.epoch;
     let at_first = record.alerts_at(epoch).into_iter().map(|(_, alert)| (epoch, alert));
@@ -47,7 +47,7 @@ pub(in crate::engine) fn never_alert(record: &Record, wanted: &AlertMatch) -> Re
         _ => None,
     });
     let mut told = at_first.chain(later).filter(|(_, alert)| alert.state != AlertState::Inactive);
-    match told.find(|(_, alert)| fits(alert, wanted)) {
+    match told.find(|(_, alert)| alert_matches(alert, wanted)) {
         None => Ok(()),
         Some((at, found)) => {
             let after = short_duration(at.duration_since(epoch));
@@ -56,7 +56,7 @@ pub(in crate::engine) fn never_alert(record: &Record, wanted: &AlertMatch) -> Re
     }
 }
 
-/// The query comes to a sample, or to one of the wanted value.
+/// Checks that the query returns a sample, or one with the wanted value.
 pub(in crate::engine) fn metric(simulation: &Simulation, wanted: &MetricMatch) -> Result<(), String> {
     let samples = samples(simulation, wanted)?;
     if samples.iter().any(|sample| is_wanted(sample, wanted)) {
@@ -69,7 +69,7 @@ pub(in crate::engine) fn metric(simulation: &Simulation, wanted: &MetricMatch) -
     Err(format!("the query comes to {}", seen.join("; ")))
 }
 
-/// The query comes to no sample, or to none of the value.
+/// Checks that the query returns no sample, or none with the wanted value.
 pub(in crate::engine) fn no_metric(simulation: &Simulation, wanted: &MetricMatch) -> Result<(), String> {
     let samples = samples(simulation, wanted)?;
     match samples.iter().find(|sample| is_wanted(sample, wanted)) {
@@ -93,7 +93,7 @@ fn is_wanted(sample: &Sample, wanted: &MetricMatch) -> bool {
     wanted.value.is_none_or(|value| value == sample.value)
 }
 
-fn fits(alert: &Alert, wanted: &AlertMatch) -> bool {
+fn alert_matches(alert: &Alert, wanted: &AlertMatch) -> bool {
     let text_fits = |(name, text): &(String, TextMatch), texts: &BTreeMap<String, String>| {
         text.fits(texts.get(name).map_or("", String::as_str))
     };

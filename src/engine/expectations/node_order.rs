@@ -1,4 +1,4 @@
-//! The phases that nodes go through, as `oc adm upgrade status` tells them, and the order that they must keep to.
+//! Tracks the phases of nodes as `oc adm upgrade status` shows them, and checks their order.
 
 use std::collections::BTreeMap;
 
@@ -8,66 +8,66 @@ use windtunnel_core::{Change, ChangeKind, Object, View};
 use windtunnel_openshift::mco::annotations::{
     CONTROL_PLANE_TOPOLOGY, DESIRED_DRAIN, LAST_APPLIED_DRAIN, STATE,
 };
-use windtunnel_update_status::node_phase::Phase;
+use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::status::nodes;
 
 /// The phases of all nodes since the run began.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Phases {
     of: BTreeMap<String, Vec<Phase>>,
-    /// What comes before is the set-up, of which only the last phase counts.
+    /// The start of the run. Of the phases before it, only the last one counts.
     epoch: Time,
 }
 
-/// A node that went from one phase to one that cannot follow it.
+/// A node's change to a phase that cannot follow the one before.
 #[derive(Debug, Clone)]
-pub(in crate::engine) struct Leap {
+pub(in crate::engine) struct PhaseJump {
     pub(in crate::engine) node: String,
     before: Phase,
     phase: Phase,
 }
 
-impl std::fmt::Display for Leap {
+impl std::fmt::Display for PhaseJump {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "it went from {:?} to {:?}", self.before, self.phase)
     }
 }
 
 impl Phases {
-    /// None seen yet.
-    pub(in crate::engine) fn since(epoch: Time) -> Self {
+    /// Starts without phases, for a run whose clock starts at `epoch`.
+    pub(in crate::engine) fn new(epoch: Time) -> Self {
         Self { of: BTreeMap::new(), epoch }
     }
 
-    /// The phases of a node, the one that it began with first.
-    pub(in crate::engine) fn of(&self, node: &str) -> &[Phase] {
+    /// The phases of a node since the run began, the initial one first.
+    pub(in crate::engine) fn phases_of(&self, node: &str) -> &[Phase] {
         self.of.get(node).map_or(&[], Vec::as_slice)
     }
 
-    /// Takes in a change that `view` has taken in. Tells of a node that went from one phase to one that cannot follow.
-    pub(in crate::engine) fn notice(&mut self, change: &Change, view: &View, now: Time) -> Option<Leap> {
+    /// Takes in a change that `view` contains already. Returns a node's change to a phase that cannot follow.
+    pub(in crate::engine) fn track_change(&mut self, change: &Change, view: &View, now: Time) -> Option<PhaseJump> {
         let new = (change.kind != ChangeKind::Deleted).then_some(&change.object);
-        if change.key.is(&NODES) {
+        if change.key.is_kind(&NODES) {
             let Some(node) = new else {
                 self.of.remove(&change.key.name);
                 return None;
             };
-            if change.old.as_ref().is_some_and(|old| !nodes::moves(old, node)) {
+            if change.old.as_ref().is_some_and(|old| !nodes::can_change_node(old, node)) {
                 return None;
             }
-            let leap = self.look(node, view, now)?;
-            change.old.as_ref().is_some_and(|old| !leap.follows(old, node)).then_some(leap)
-        } else if nodes::moves_all(&change.key, change.old.as_ref(), new) {
-            let leaps: Vec<Leap> = view.list(&NODES).filter_map(|node| self.look(node, view, now)).collect();
-            // Nodes are as they were, and measured by something else.
+            let leap = self.record_phase(node, view, now)?;
+            change.old.as_ref().is_some_and(|old| !leap.is_allowed(old, node)).then_some(leap)
+        } else if nodes::can_change_all_nodes(&change.key, change.old.as_ref(), new) {
+            let leaps: Vec<PhaseJump> = view.list(&NODES).filter_map(|node| self.record_phase(node, view, now)).collect();
+            // The nodes are unchanged; another object changed how their phases are computed.
             leaps.into_iter().find(|leap| leap.phase == Phase::Rebooting)
         } else {
             None
         }
     }
 
-    fn look(&mut self, node: &Object, view: &View, now: Time) -> Option<Leap> {
-        let phase = nodes::in_view(node, view)?.phase;
+    fn record_phase(&mut self, node: &Object, view: &View, now: Time) -> Option<PhaseJump> {
+        let phase = nodes::assess_in_view(node, view)?.state.phase;
         let seen = self.of.entry(node.name().to_owned()).or_default();
         let before = seen.last().copied();
         if before == Some(phase) {
@@ -78,14 +78,15 @@ impl Phases {
         }
         seen.push(phase);
         let before = before.filter(|_| now >= self.epoch)?;
-        Some(Leap { node: node.name().to_owned(), before, phase })
+        Some(PhaseJump { node: node.name().to_owned(), before, phase })
     }
 }
 
-impl Leap {
-    /// Whether a node may go on so by itself. `oc` shows a node as `Draining` from the moment at which it gets its target
-    /// until its pods are gone, but for nodes that were never drained: these are `Updated` until their daemon begins.
-    fn follows(&self, old: &Object, new: &Object) -> bool {
+impl PhaseJump {
+    /// Whether a node may enter this phase on its own. `oc` shows a node as `Draining` from the moment it
+    /// gets its target until its pods are gone. Nodes that were never drained are `Updated` until their
+    /// daemon begins.
+    fn is_allowed(&self, old: &Object, new: &Object) -> bool {
         match self.phase {
             Phase::Rebooting => false,
             Phase::Updating if self.before == Phase::Draining || is_at_work(old) => true,
@@ -95,19 +96,20 @@ impl Leap {
     }
 }
 
-/// Whether the daemon of a node has begun something, which may have failed. Such a node may get another target.
+/// Whether the daemon of a node has begun an update, which may have failed. Such a node may get another
+/// target.
 fn is_at_work(node: &Object) -> bool {
     node.annotation(STATE) != Some("Done")
 }
 
-/// Whether the daemon of a node asked for a drain or an uncordon before, and got it.
+/// Whether the daemon of a node has ever requested a drain or an uncordon, and got it.
 fn was_ever_drained(node: &Object) -> bool {
     [DESIRED_DRAIN, LAST_APPLIED_DRAIN].iter().all(|key| node.annotation(key).is_some())
 }
 
-/// Why a machine may not reboot into a MachineConfig: its node was not drained for it. Nodes of a single-node control plane
-/// never are.
-pub(in crate::engine) fn undrained(node: &Object, config: &str) -> Option<String> {
+/// Returns why a machine may not reboot into a MachineConfig: its node was not drained for it. Nodes of a
+/// single-node control plane are never drained.
+pub(in crate::engine) fn missing_drain(node: &Object, config: &str) -> Option<String> {
     let is_single = node.annotation(CONTROL_PLANE_TOPOLOGY) == Some("SingleReplica");
     let drained_for = node.annotation(LAST_APPLIED_DRAIN).and_then(|wish| wish.strip_prefix("drain-"));
     (!is_single && drained_for != Some(config)).then(|| format!("it reboots into {config} without a drain"))
@@ -119,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// A node whose daemon says `state`, after a drain or before its first one.
+    /// A node whose daemon reports `state`, after a drain or before its first one.
     fn node(state: &str, was_drained: bool) -> Object {
         let mut annotations = json!({ (STATE): state });
         if was_drained {
@@ -130,10 +132,10 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_that_begins_was_preceded_by_a_draining_node() {
+    fn updating_must_follow_draining() {
         let follows = |before: Phase, phase: Phase, state: &str, was_drained: bool| {
-            let leap = Leap { node: "n".to_owned(), before, phase };
-            leap.follows(&node(state, was_drained), &node("Working", was_drained))
+            let leap = PhaseJump { node: "n".to_owned(), before, phase };
+            leap.is_allowed(&node(state, was_drained), &node("Working", was_drained))
         };
         assert!(follows(Phase::Draining, Phase::Updating, "Done", true));
         assert!(follows(Phase::Updating, Phase::Draining, "Working", true));
@@ -147,10 +149,10 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_reboots_into_what_its_node_was_drained_for() {
+    fn a_machine_may_only_reboot_into_the_config_its_node_was_drained_for() {
         let found = |annotations: Value| {
             let node = Object::new(json!({ "metadata": { "name": "n", "annotations": annotations } }));
-            undrained(&node, "new")
+            missing_drain(&node, "new")
         };
         assert_eq!(found(json!({ (LAST_APPLIED_DRAIN): "drain-new" })), None);
         assert_eq!(found(json!({ (CONTROL_PLANE_TOPOLOGY): "SingleReplica" })), None);

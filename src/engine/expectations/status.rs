@@ -1,38 +1,32 @@
-//! Whether `oc adm upgrade status` would print what a scenario expects.
+//! Checks the text that `oc adm upgrade status` would print.
 
 use similar::TextDiff;
-use windtunnel_update_status::status::{Alerts, Details, Inputs, Moment, Refusal, render};
+use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment, Refusal, render};
 
 use crate::engine::runtime::Simulation;
-use crate::plan::{Snapshot, StatusMatch, What};
+use crate::plan::{Snapshot, StatusMatch, ExpectedState};
 
-/// Lines around a difference that are shown with it.
+/// Context lines around a difference.
 const CONTEXT: usize = 2;
 
-/// The text at this moment.
-///
-/// # Errors
-/// Why there is none.
+/// Returns the current text, or why there is none.
 fn text(simulation: &Simulation, details: Details) -> Result<String, String> {
     report(simulation, details).map_err(|refusal| format!("there is no status: {refusal}"))
 }
 
-/// The same, with the words of `oc` for why there is none.
-///
-/// # Errors
-/// Its refusal.
+/// Returns the current text, or the error that `oc` prints instead.
 pub(in crate::engine) fn report(simulation: &Simulation, details: Details) -> Result<String, Refusal> {
     let now = simulation.now();
     let inputs = Inputs::gather(|resource| simulation.view.list(resource).cloned().collect());
     let status = inputs.and_then(|mut inputs| {
         let told = simulation.alerts.borrow();
-        inputs.alerts = Alerts::of(told.iter().map(|told| (told.active_at.unwrap_or(now), &told.alert)));
+        inputs.alerts = AlertsResponse::from_active(told.iter().map(|told| (told.active_at.unwrap_or(now), &told.alert)));
         render(&inputs, Moment::at(now), details)
     });
     status.map(|report| report.text)
 }
 
-/// Checks the text; the error says how it differs.
+/// Checks the text. The error shows how it differs.
 pub(in crate::engine) fn check(simulation: &Simulation, wanted: &StatusMatch) -> Result<(), String> {
     let seen = text(simulation, wanted.details)?;
     if let Some(missing) = wanted.has.iter().find(|wanted| !wanted.fits(&seen)) {
@@ -54,9 +48,9 @@ pub(in crate::engine) fn check(simulation: &Simulation, wanted: &StatusMatch) ->
     ))
 }
 
-/// Keeps the text of an expectation that asks for it.
-pub(in crate::engine) fn keep(simulation: &mut Simulation, what: &What) {
-    let What::Status(StatusMatch { details, snapshot: Some(Snapshot { path, text: None }), .. }) = what
+/// Keeps the text for an expectation that asks for it.
+pub(in crate::engine) fn keep_snapshot(simulation: &mut Simulation, what: &ExpectedState) {
+    let ExpectedState::Status(StatusMatch { details, snapshot: Some(Snapshot { path, text: None }), .. }) = what
     else {
         return;
     };
@@ -65,7 +59,7 @@ pub(in crate::engine) fn keep(simulation: &mut Simulation, what: &What) {
     }
 }
 
-/// A text without blanks at the ends of its lines and lines without anything at its end.
+/// Removes blanks at line ends and empty lines at the end.
 fn trimmed(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().map(str::trim_end).collect();
     lines.join("\n") + "\n"

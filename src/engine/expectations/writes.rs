@@ -1,4 +1,4 @@
-//! Expectations about the past: writes in order, and the statuses that a condition went through.
+//! Checks expectations about the past: the order of writes, and the statuses of a condition.
 
 use serde_json::Value;
 use windtunnel_core::condition;
@@ -10,13 +10,13 @@ use super::matching::{all, insights_in, insights_of, name_fits, objects};
 use crate::plan::{Check, InsightRef, ObjectRef, Subject, WriteMatch};
 use crate::record::{Entry, Event, Record, WriteEvent};
 
-/// Whether writes like these were made in this order since the run began. The set-up does not count.
+/// Whether matching writes were made in this order after the set-up, with others between them or not.
 pub(in crate::engine) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Result<(), String> {
     let mut missing = wanted.iter();
     let mut next = missing.next();
     for (_, write) in writes(record).filter(|(entry, _)| !record.is_set_up(entry)) {
         let Some(current) = next else { break };
-        if fits(write, current) {
+        if write_matches(write, current) {
             next = missing.next();
         }
     }
@@ -29,15 +29,15 @@ pub(in crate::engine) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Re
     }
 }
 
-/// Whether writes like these were made in this order since the run began, and no others that are like any of them.
-pub(in crate::engine) fn exactly(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
+/// Whether matching writes were made in this order after the set-up, and no other write matches any of them.
+pub(in crate::engine) fn expect_exact_writes(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
     let made = writes(record).filter(|(entry, _)| !record.is_set_up(entry)).map(|(_, write)| write);
-    let alike: Vec<_> = made.filter(|write| wanted.iter().any(|wanted| fits(write, wanted))).collect();
+    let alike: Vec<_> = made.filter(|write| wanted.iter().any(|wanted| write_matches(write, wanted))).collect();
     for (index, write) in alike.iter().enumerate() {
         let number = index + 1;
         let by = format!("{} of {}/{} by {}", write.verb, write.kind, write.key.name, write.by);
         match wanted.get(index) {
-            Some(wanted) if fits(write, wanted) => {}
+            Some(wanted) if write_matches(write, wanted) => {}
             Some(wanted) => return Err(format!("write {number} is not {wanted}: it is {by}")),
             None => return Err(format!("there is a write {number} of {}: {by}", wanted.len())),
         }
@@ -47,18 +47,18 @@ pub(in crate::engine) fn exactly(record: &Record, wanted: &[WriteMatch]) -> Resu
     })
 }
 
-/// Whether a condition went through exactly these statuses since the run began, from the one that it began with.
+/// Whether a condition had exactly these statuses since the run began, the initial one included.
 pub(in crate::engine) fn statuses(
     record: &Record,
     of: &Subject,
     condition: &str,
     wanted: &[String],
 ) -> Result<(), String> {
-    let homes: &[Home] = match of {
-        Subject::Object(_) => &[Home::Any],
-        Subject::Insight(_) => &[Home::ConfigMap, Home::UpdateStatus],
+    let homes: &[InsightLocation] = match of {
+        Subject::Object(_) => &[InsightLocation::Any],
+        Subject::Insight(_) => &[InsightLocation::ConfigMap, InsightLocation::UpdateStatus],
     };
-    let ways = homes.iter().map(|home| way(record, of, condition, *home));
+    let ways = homes.iter().map(|home| condition_statuses(record, of, condition, *home));
     let seen = ways.into_iter().find(|seen| !seen.is_empty()).unwrap_or_default();
     if seen == wanted {
         Ok(())
@@ -69,19 +69,19 @@ pub(in crate::engine) fn statuses(
     }
 }
 
-/// Where writes tell of somebody.
+/// The object that a write publishes insights in, or `Any`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Home {
+enum InsightLocation {
     Any,
     ConfigMap,
     UpdateStatus,
 }
 
-impl Home {
+impl InsightLocation {
     fn of(write: &WriteEvent) -> Self {
-        if write.key.is(&CONFIG_MAPS) && write.key.namespace == NAMESPACE && write.key.name == CONFIG_MAP {
+        if write.key.is_kind(&CONFIG_MAPS) && write.key.namespace == NAMESPACE && write.key.name == CONFIG_MAP {
             Self::ConfigMap
-        } else if write.key.is(&UPDATE_STATUSES) {
+        } else if write.key.is_kind(&UPDATE_STATUSES) {
             Self::UpdateStatus
         } else {
             Self::Any
@@ -89,10 +89,10 @@ impl Home {
     }
 }
 
-/// The statuses that a condition went through by what stands in one place: insights are published in two, one after the other.
-fn way(record: &Record, of: &Subject, condition: &str, home: Home) -> Vec<String> {
+/// The statuses of a condition in one home. Insights are published in two of them, one after the other.
+fn condition_statuses(record: &Record, of: &Subject, condition: &str, home: InsightLocation) -> Vec<String> {
     let mut seen: Vec<String> = Vec::new();
-    for (entry, write) in writes(record).filter(|(_, write)| home == Home::Any || Home::of(write) == home) {
+    for (entry, write) in writes(record).filter(|(_, write)| home == InsightLocation::Any || InsightLocation::of(write) == home) {
         for status in statuses_after(write, of, condition) {
             if record.is_set_up(entry) {
                 seen = vec![status];
@@ -111,8 +111,8 @@ fn writes(record: &Record) -> impl Iterator<Item = (&Entry, &WriteEvent)> {
     })
 }
 
-/// No such insight was published since the run began, neither in the ConfigMap nor in the UpdateStatus.
-pub(in crate::engine) fn never(
+/// Checks that no matching insight was published since the run began, in the ConfigMap or the UpdateStatus.
+pub(in crate::engine) fn expect_never_insight(
     record: &Record,
     insight: &InsightRef,
     checks: &[Check],
@@ -129,7 +129,7 @@ pub(in crate::engine) fn never(
     Ok(())
 }
 
-/// No such object for which the checks hold was there since the run began.
+/// Checks that no object has met the checks since the run began.
 pub(in crate::engine) fn never_object(
     record: &Record,
     object: &ObjectRef,
@@ -151,18 +151,18 @@ pub(in crate::engine) fn never_object(
     Ok(())
 }
 
-/// Whether a write is one of this object.
+/// Whether a write concerns this object.
 fn is_of(write: &WriteEvent, object: &ObjectRef) -> bool {
-    write.key.is(&object.resource)
+    write.key.is_kind(&object.resource)
         && write.key.namespace == object.namespace
         && name_fits(&write.key.name, &object.name)
 }
 
 /// The insights about a resource that a write published.
 fn published(write: &WriteEvent, insight: &InsightRef) -> Vec<Value> {
-    match (&write.after, Home::of(write)) {
-        (Some(after), Home::ConfigMap) => insights_in(after, insight),
-        (Some(after), Home::UpdateStatus) => insights_of(after, insight),
+    match (&write.after, InsightLocation::of(write)) {
+        (Some(after), InsightLocation::ConfigMap) => insights_in(after, insight),
+        (Some(after), InsightLocation::UpdateStatus) => insights_of(after, insight),
         _ => Vec::new(),
     }
 }
@@ -185,7 +185,7 @@ fn statuses_after(write: &WriteEvent, of: &Subject, kind: &str) -> Vec<String> {
     }
 }
 
-fn fits(write: &WriteEvent, wanted: &WriteMatch) -> bool {
+fn write_matches(write: &WriteEvent, wanted: &WriteMatch) -> bool {
     let object = wanted.object.as_ref().is_none_or(|object| is_of(write, object));
     let checks = || match &write.after {
         Some(after) => all(after, None, &wanted.checks).is_ok(),
@@ -211,7 +211,8 @@ mod tests {
     use crate::plan::TextMatch;
     use crate::record::Header;
 
-    /// A record of status writes of ClusterVersion, each with its second since the run began and what Progressing is.
+    /// A record of ClusterVersion status writes: the second since the run began, and the status of
+    /// Progressing.
     fn record(writes: &[(i64, &str)]) -> Record {
         let header = Header::default();
         let entry = |(second, status): &(i64, &str)| {
@@ -251,14 +252,14 @@ mod tests {
         check(&writes[..2], &["False"], "");
     }
 
-    /// A write of insights on the ClusterVersion that is `status`.
+    /// A write that publishes a ClusterVersion insight whose Updating condition is `status`.
     fn publishes(second: i64, key: windtunnel_core::Key, status: &str) -> Entry {
         let conditions = json!([{ "type": "Updating", "status": status }]);
         let insight = json!({
             "uid": "cv-version", "type": "ClusterVersion",
             "clusterVersion": { "resource": { "name": "version" }, "conditions": conditions },
         });
-        let after = if key.is(&CONFIG_MAPS) {
+        let after = if key.is_kind(&CONFIG_MAPS) {
             json!({ "data": { "usc.cpi.cv-version": insight.to_string() } })
         } else {
             json!({ "status": { "controlPlane": { "informers": [{ "name": "cpi", "insights": [insight] }] } } })
@@ -266,7 +267,7 @@ mod tests {
         let write = WriteEvent {
             by: "usc".to_owned(),
             verb: "patch".to_owned(),
-            kind: if key.is(&CONFIG_MAPS) { "ConfigMap" } else { "UpdateStatus" }.to_owned(),
+            kind: if key.is_kind(&CONFIG_MAPS) { "ConfigMap" } else { "UpdateStatus" }.to_owned(),
             key,
             subresource: String::new(),
             code: 200,
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn insights_go_through_statuses_wherever_they_are_published() {
+    fn statuses_of_insights_are_found_in_the_config_map_and_the_update_status() {
         let about = InsightRef { kind: "ClusterVersion".to_owned(), name: "version".to_owned(), about: None };
         let mut record = record(&[]);
         let mut check = |entries: Vec<Entry>| {
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn only_writes_that_are_like_one_that_is_wanted_count_and_each_once() {
+    fn exactly_counts_each_matching_write_once() {
         let wanted = |status: &str| WriteMatch {
             checks: vec![Check::Condition {
                 kind: "Progressing".to_owned(),
@@ -311,7 +312,7 @@ mod tests {
             ..WriteMatch::default()
         };
         let check = |made: &[(i64, &str)], expected: &str| {
-            let found = exactly(&record(made), &[wanted("True"), wanted("False")]);
+            let found = expect_exact_writes(&record(made), &[wanted("True"), wanted("False")]);
             let found = found.err().unwrap_or_default();
             assert!(found.starts_with(expected) && found.is_empty() == expected.is_empty(), "{found}");
         };
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_at_any_moment_of_the_run_was_there_once() {
+    fn never_object_finds_an_object_of_any_moment_of_the_run() {
         let object =
             ObjectRef { resource: CLUSTER_VERSIONS, namespace: String::new(), name: "version".to_owned() };
         let progressing = Check::Condition {

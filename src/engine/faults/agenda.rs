@@ -1,4 +1,4 @@
-//! Faults that begin later, and those that end by themselves.
+//! Faults that begin later, and faults that end after a given time.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,32 @@ use super::render_flips;
 use super::render_flips::Flips;
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
-use crate::plan::{Disturbance, Faulty};
+use crate::plan::{InjectedFault, FaultTarget};
 use crate::record::Event;
 
-/// The pause before a fault repeats a request that met trouble of the API server.
+/// The pause before a fault retries a request that failed because of API server trouble.
 const RETRY: SignedDuration = SignedDuration::from_secs(5);
 
-/// What is done later, all for one who fails.
+/// A scheduled change of a fault.
 #[derive(Debug, Clone)]
-enum Later {
-    /// A fault begins, and may end.
-    Begin(Disturbance, Option<SignedDuration>),
-    /// A fault ends.
-    End(Disturbance),
-    /// The configuration of a pool flips.
+enum ScheduledFault {
+    /// Begins a fault, which may have a duration.
+    Begin(InjectedFault, Option<SignedDuration>),
+    /// Ends a fault.
+    End(InjectedFault),
+    /// Flips the configuration of a pool.
     Flip(Flips),
 }
 
-impl Later {
-    fn faulty(&self) -> Faulty {
+impl ScheduledFault {
+    fn faulty(&self) -> FaultTarget {
         match self {
             Self::Begin(fault, _) | Self::End(fault) => fault.faulty(),
-            Self::Flip(flips) => Faulty::Pool(flips.pool().to_owned()),
+            Self::Flip(flips) => FaultTarget::Pool(flips.pool().to_owned()),
         }
     }
 
-    /// The line of the timeline that announces it.
+    /// The line that announces the change in the timeline.
     fn text(&self) -> Option<String> {
         match self {
             Self::Begin(fault, _) => Some(fault.to_string()),
@@ -43,26 +43,25 @@ impl Later {
         }
     }
 
-    /// Whether it is of a fault before this one, and would end this one too early: there is one at a time, but of programs and of
-    /// the sides of a release.
-    fn would_end(&self, fault: &Disturbance) -> bool {
+    /// Whether this entry belongs to an earlier fault of the same target and would end `fault` too early. A
+    /// target has one fault at a time, except for processes and for different aspects of a release.
+    fn would_end(&self, fault: &InjectedFault) -> bool {
         match (self, fault) {
-            (Self::Begin(..), _) | (_, Disturbance::Process(..)) => false,
-            (Self::End(earlier), Disturbance::Release(..)) => earlier == fault,
+            (Self::Begin(..), _) | (_, InjectedFault::Process(..)) => false,
+            (Self::End(earlier), InjectedFault::Release(..)) => earlier == fault,
             (earlier, _) => earlier.faulty() == fault.faulty(),
         }
     }
 }
 
-/// An item of the agenda.
 #[derive(Debug, Clone)]
 struct Item {
-    later: Later,
-    /// Whether it was tried before, in vain.
+    later: ScheduledFault,
+    /// Whether an earlier attempt failed.
     is_retry: bool,
 }
 
-/// What is done later, in order.
+/// The scheduled changes of faults, in order.
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine) struct Agenda {
     items: BTreeMap<(Time, u64), Item>,
@@ -70,12 +69,12 @@ pub(in crate::engine) struct Agenda {
 }
 
 impl Agenda {
-    /// When the next one is due.
+    /// When the next change is due.
     pub(in crate::engine) fn next(&self) -> Option<Time> {
         self.items.keys().next().map(|(at, _)| *at)
     }
 
-    fn add(&mut self, at: Time, later: Later) {
+    fn add(&mut self, at: Time, later: ScheduledFault) {
         self.insert(at, Item { later, is_retry: false });
     }
 
@@ -84,15 +83,15 @@ impl Agenda {
         self.added += 1;
     }
 
-    /// Has the configuration of a pool flip so many times from then on.
+    /// Schedules `times` flips of a pool's configuration, the first one at `at`.
     pub(in crate::engine) fn flip(&mut self, at: Time, pool: &str, times: u32) {
-        self.add(at, Later::Flip(Flips::new(pool, times)));
+        self.add(at, ScheduledFault::Flip(Flips::new(pool, times)));
     }
 
-    /// Drops everything that is for one who fails.
-    pub(in crate::engine) fn forget(&mut self, faulty: &Faulty) {
-        let is_same = |other: &Faulty| match (faulty, other) {
-            (Faulty::Api(None), Faulty::Api(_)) => true,
+    /// Drops all scheduled changes of a target.
+    pub(in crate::engine) fn forget(&mut self, faulty: &FaultTarget) {
+        let is_same = |other: &FaultTarget| match (faulty, other) {
+            (FaultTarget::Api(None), FaultTarget::Api(_)) => true,
             _ => faulty == other,
         };
         self.items.retain(|_, item| !is_same(&item.later.faulty()));
@@ -100,10 +99,10 @@ impl Agenda {
 }
 
 impl Simulation {
-    /// Has a fault begin now or later, and end if it does.
+    /// Begins a fault now or after `pause`, and ends it after `lasts`.
     pub(in crate::engine) fn plan_fault(
         &mut self,
-        fault: &Disturbance,
+        fault: &InjectedFault,
         pause: SignedDuration,
         lasts: Option<SignedDuration>,
     ) -> Result<(), SessionError> {
@@ -111,33 +110,33 @@ impl Simulation {
         if pause.is_zero() {
             return self.begin_fault(fault, lasts);
         }
-        self.agenda.add(after(self.now(), pause), Later::Begin(fault.clone(), lasts));
+        self.agenda.add(after(self.now(), pause), ScheduledFault::Begin(fault.clone(), lasts));
         Ok(())
     }
 
     fn begin_fault(
         &mut self,
-        fault: &Disturbance,
+        fault: &InjectedFault,
         lasts: Option<SignedDuration>,
     ) -> Result<(), SessionError> {
         self.agenda.items.retain(|_, item| !item.later.would_end(fault));
-        self.disturb(fault)?;
+        self.begin_fault_now(fault)?;
         if let Some(lasts) = lasts {
-            self.agenda.add(after(self.now(), lasts), Later::End(fault.clone()));
+            self.agenda.add(after(self.now(), lasts), ScheduledFault::End(fault.clone()));
         }
         Ok(())
     }
 
-    /// Does what is due. Requests that meet trouble of the API server are repeated until they get through.
-    pub(in crate::engine) fn keep_agenda(&mut self) -> Result<(), SessionError> {
+    /// Applies the changes that are due. Retries requests that fail because of API server trouble.
+    pub(in crate::engine) fn run_due_faults(&mut self) -> Result<(), SessionError> {
         let now = self.now();
         while let Some(due) = self.agenda.items.first_entry().filter(|due| due.key().0 <= now) {
             let Item { later, is_retry } = due.remove();
             if let Some(text) = later.text().filter(|_| !is_retry) {
-                self.note(Event::Fault { text });
+                self.record_event(Event::Fault { text });
             }
-            match self.do_later(&later) {
-                Err(error) if error.may_pass() => {
+            match self.run_scheduled(&later) {
+                Err(error) if error.is_retryable() => {
                     self.agenda.insert(after(now, RETRY), Item { later, is_retry: true });
                 }
                 outcome => outcome?,
@@ -146,14 +145,14 @@ impl Simulation {
         Ok(())
     }
 
-    fn do_later(&mut self, later: &Later) -> Result<(), SessionError> {
+    fn run_scheduled(&mut self, later: &ScheduledFault) -> Result<(), SessionError> {
         match later {
-            Later::Begin(fault, lasts) => self.begin_fault(fault, *lasts),
-            Later::End(fault) => self.end_fault(fault),
-            Later::Flip(flips) => {
+            ScheduledFault::Begin(fault, lasts) => self.begin_fault(fault, *lasts),
+            ScheduledFault::End(fault) => self.end_fault(fault),
+            ScheduledFault::Flip(flips) => {
                 self.flip(flips)?;
                 if let Some(rest) = flips.rest() {
-                    self.agenda.add(after(self.now(), render_flips::PAUSE), Later::Flip(rest));
+                    self.agenda.add(after(self.now(), render_flips::PAUSE), ScheduledFault::Flip(rest));
                 }
                 Ok(())
             }

@@ -1,4 +1,4 @@
-//! Faults begin and end: what each of them is to the cluster.
+//! Begins and ends faults: what each of them changes in the cluster.
 
 pub(in crate::engine) mod agenda;
 pub(in crate::engine) mod crashes;
@@ -22,35 +22,35 @@ use windtunnel_openshift::release::Release;
 
 use super::error::SessionError;
 use super::expectations::matching::name_fits;
-use super::faults::crashes::{Crash, Moment};
+use super::faults::crashes::{Crash, CrashMoment};
 use super::runtime::Simulation;
-use crate::plan::{Disturbance, Faulty};
+use crate::plan::{InjectedFault, FaultTarget};
 use crate::record::ADMINISTRATOR;
 
-/// Who holds a Lease that another one lost.
+/// The new holder of a Lease that a process loses.
 const OTHER_HOLDER: &str = "another-candidate";
 
 impl Simulation {
-    /// Whether there is somebody who can fail.
-    pub(in crate::engine) fn check_faulty(&self, faulty: &Faulty) -> Result<(), SessionError> {
+    /// Checks that the target of a fault exists and can fail.
+    pub(in crate::engine) fn check_faulty(&self, faulty: &FaultTarget) -> Result<(), SessionError> {
         match faulty {
-            Faulty::Operator(name) => self.check_object(&CLUSTER_OPERATORS, name),
-            Faulty::Node(name) => self.check_object(&NODES, name),
-            Faulty::Pool(name) => self.check_object(&MACHINE_CONFIG_POOLS, name),
-            Faulty::Pods { namespace, name } => self.pods(namespace, name).map(|_| ()),
-            Faulty::Api(_) if self.door.capabilities().request_faults => Ok(()),
-            Faulty::Api(_) => {
+            FaultTarget::Operator(name) => self.check_object(&CLUSTER_OPERATORS, name),
+            FaultTarget::Node(name) => self.check_object(&NODES, name),
+            FaultTarget::Pool(name) => self.check_object(&MACHINE_CONFIG_POOLS, name),
+            FaultTarget::Pods { namespace, name } => self.pods(namespace, name).map(|_| ()),
+            FaultTarget::Api(_) if self.connection.capabilities().request_faults => Ok(()),
+            FaultTarget::Api(_) => {
                 let why = "the API server of this cluster cannot be told to answer with trouble";
-                Err(SessionError::Unable(why.to_owned()))
+                Err(SessionError::Unsupported(why.to_owned()))
             }
-            Faulty::Process(name) => self.program(name).map(|_| ()),
-            Faulty::Release(version) => self.released(version).map(|_| ()),
-            Faulty::Webhook(_) | Faulty::Crd(_) => Ok(()),
+            FaultTarget::Process(name) => self.program(name).map(|_| ()),
+            FaultTarget::Release(version) => self.find_release(version).map(|_| ()),
+            FaultTarget::Webhook(_) | FaultTarget::Crd(_) => Ok(()),
         }
     }
 
-    /// The release of this version.
-    fn released(&self, version: &Version) -> Result<&Release, SessionError> {
+    /// Finds the release of this version.
+    fn find_release(&self, version: &Version) -> Result<&Release, SessionError> {
         self.world.payload_of(version).ok_or_else(|| {
             let known: Vec<String> = self.world.releases.keys().map(ToString::to_string).collect();
             SessionError::NoRelease { version: version.to_string(), known: known.join(", ") }
@@ -66,7 +66,7 @@ impl Simulation {
         is_known(&resource.kind, name, &known)
     }
 
-    /// The one that runs as the component of this name.
+    /// Finds the actor that runs as the component of this name.
     fn program(&self, name: &str) -> Result<ActorId, SessionError> {
         let found = self.schedule.names().find(|(_, actor)| *actor == name);
         let known: Vec<&str> = self.schedule.names().map(|(_, actor)| actor).collect();
@@ -74,7 +74,7 @@ impl Simulation {
         found.map(|(id, _)| id).ok_or(SessionError::Ended)
     }
 
-    /// The pods of a name, of which there must be one.
+    /// The pods of a name; an error if there are none.
     fn pods(&self, namespace: &str, name: &str) -> Result<Vec<String>, SessionError> {
         let known = || self.view.list_in(&PODS, namespace).map(Object::name);
         let found: Vec<String> = known().filter(|pod| name_fits(pod, name)).map(str::to_owned).collect();
@@ -84,100 +84,100 @@ impl Simulation {
         Ok(found)
     }
 
-    fn tell_pods(&mut self, namespace: &str, name: &str, fault: Option<&Fault>) -> Result<(), SessionError> {
+    fn annotate_pods(&mut self, namespace: &str, name: &str, fault: Option<&Fault>) -> Result<(), SessionError> {
         for pod in self.pods(namespace, name)? {
-            self.administer(&Write::merge_patch(&PODS, namespace, &pod, Fault::patch(fault)))?;
+            self.administer(&Write::merge_patch(&PODS, namespace, &pod, Fault::annotation_patch(fault)))?;
         }
         Ok(())
     }
 
-    /// Has something go wrong.
-    pub(in crate::engine) fn disturb(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
+    /// Begins a fault.
+    pub(in crate::engine) fn begin_fault_now(&mut self, fault: &InjectedFault) -> Result<(), SessionError> {
         self.check_faulty(&fault.faulty())?;
         match fault {
-            Disturbance::Operator(name, fault) => {
-                self.administer(&Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::patch(Some(fault))))
+            InjectedFault::Operator(name, fault) => {
+                self.administer(&Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::annotation_patch(Some(fault))))
             }
-            Disturbance::Node(name, fault) => {
+            InjectedFault::Node(name, fault) => {
                 if fault.kind == FaultKind::DrainBlocked {
                     self.block_drain(name)?;
                 }
-                self.administer(&Write::merge_patch(&NODES, "", name, Fault::patch(Some(fault))))
+                self.administer(&Write::merge_patch(&NODES, "", name, Fault::annotation_patch(Some(fault))))
             }
-            Disturbance::Pods(namespace, name, fault) => self.tell_pods(namespace, name, Some(fault)),
-            Disturbance::Requests(fault) => {
-                self.door.fail(fault.clone());
+            InjectedFault::Pods(namespace, name, fault) => self.annotate_pods(namespace, name, Some(fault)),
+            InjectedFault::Requests(fault) => {
+                self.connection.fail(fault.clone());
                 Ok(())
             }
-            Disturbance::Process(name, fault) => self.disturb_program(name, fault),
-            Disturbance::RenderFlips(pool, times) => {
+            InjectedFault::Process(name, fault) => self.disturb_program(name, fault),
+            InjectedFault::RenderFlips(pool, times) => {
                 self.agenda.flip(self.now(), pool, *times);
                 Ok(())
             }
-            Disturbance::Release(version, fault) => {
-                self.world.outages.begin(self.released(version)?, *fault);
+            InjectedFault::Release(version, fault) => {
+                self.world.outages.begin(self.find_release(version)?, *fault);
                 Ok(())
             }
-            Disturbance::Webhook(writes) => self.put_webhook(writes),
-            Disturbance::Crd(name, fault) => self.clash(name, *fault),
+            InjectedFault::Webhook(writes) => self.put_webhook(writes),
+            InjectedFault::Crd(name, fault) => self.begin_crd_fault(name, *fault),
         }
     }
 
-    /// Has a fault end, and leaves others of who failed.
-    pub(in crate::engine) fn end_fault(&mut self, fault: &Disturbance) -> Result<(), SessionError> {
+    /// Ends a fault. Other faults of the same process or release continue.
+    pub(in crate::engine) fn end_fault(&mut self, fault: &InjectedFault) -> Result<(), SessionError> {
         match fault {
-            Disturbance::Process(name, ProgramFault::Crash { writes, .. }) => {
+            InjectedFault::Process(name, ProgramFault::Crash { writes, .. }) => {
                 self.crashes.retain(|crash| crash.process != *name || crash.writes != *writes);
             }
-            Disturbance::Process(name, _) => self.schedule.end_silence(name, &self.view),
-            Disturbance::Release(version, fault) => {
-                self.world.outages.end(self.released(version)?, *fault);
+            InjectedFault::Process(name, _) => self.schedule.end_silence(name, &self.view),
+            InjectedFault::Release(version, fault) => {
+                self.world.outages.end(self.find_release(version)?, *fault);
             }
-            other => return self.mend(&other.faulty()),
+            other => return self.end_faults_of(&other.faulty()),
         }
         Ok(())
     }
 
-    /// Has somebody be well again, now and later.
-    pub(in crate::engine) fn heal(&mut self, faulty: &Faulty) -> Result<(), SessionError> {
+    /// Ends all faults of a target, and drops its scheduled ones.
+    pub(in crate::engine) fn heal(&mut self, faulty: &FaultTarget) -> Result<(), SessionError> {
         self.agenda.forget(faulty);
-        self.mend(faulty)
+        self.end_faults_of(faulty)
     }
 
-    fn mend(&mut self, faulty: &Faulty) -> Result<(), SessionError> {
+    fn end_faults_of(&mut self, faulty: &FaultTarget) -> Result<(), SessionError> {
         match faulty {
-            Faulty::Operator(name) => {
+            FaultTarget::Operator(name) => {
                 self.check_faulty(faulty)?;
-                self.administer(&Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::patch(None)))
+                self.administer(&Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::annotation_patch(None)))
             }
-            Faulty::Node(name) => {
+            FaultTarget::Node(name) => {
                 self.check_faulty(faulty)?;
                 self.power_on(name);
                 self.delete_if_there(&POD_DISRUPTION_BUDGETS, BLOCKER_NAMESPACE, &blocker(name))?;
                 self.delete_if_there(&PODS, BLOCKER_NAMESPACE, &blocker(name))?;
-                self.administer(&Write::merge_patch(&NODES, "", name, Fault::patch(None)))
+                self.administer(&Write::merge_patch(&NODES, "", name, Fault::annotation_patch(None)))
             }
-            Faulty::Pods { namespace, name } => self.tell_pods(namespace, name, None),
-            Faulty::Api(requests) => {
+            FaultTarget::Pods { namespace, name } => self.annotate_pods(namespace, name, None),
+            FaultTarget::Api(requests) => {
                 self.check_faulty(faulty)?;
-                self.door.heal(requests.as_ref());
+                self.connection.heal(requests.as_ref());
                 Ok(())
             }
-            Faulty::Process(name) => {
+            FaultTarget::Process(name) => {
                 self.crashes.retain(|crash| crash.process != *name);
                 self.schedule.end_silence(name, &self.view);
                 Ok(())
             }
-            Faulty::Pool(pool) => {
+            FaultTarget::Pool(pool) => {
                 self.check_faulty(faulty)?;
                 self.delete_if_there(&MACHINE_CONFIGS, "", &render_flips::config_name(pool))
             }
-            Faulty::Release(version) => {
-                self.world.outages.heal(self.released(version)?);
+            FaultTarget::Release(version) => {
+                self.world.outages.heal(self.find_release(version)?);
                 Ok(())
             }
-            Faulty::Webhook(writes) => self.remove_webhook(writes),
-            Faulty::Crd(name) => self.end_clash(name),
+            FaultTarget::Webhook(writes) => self.remove_webhook(writes),
+            FaultTarget::Crd(name) => self.end_crd_fault(name),
         }
     }
 
@@ -185,7 +185,7 @@ impl Simulation {
         let id = self.program(name)?;
         match fault {
             ProgramFault::Crash { writes, after, hits } => {
-                let moment = if *after { Moment::After } else { Moment::Before };
+                let moment = if *after { CrashMoment::After } else { CrashMoment::Before };
                 let (process, writes, hits) = (name.to_owned(), writes.clone(), hits.clone());
                 self.crashes.push(Crash { process, writes, moment, hits });
             }
@@ -199,8 +199,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Another candidate holds the Lease that stands in the namespace of a program's pod, and does not renew it: for so long it
-    /// is good.
+    /// The write that gives the Lease in the namespace of a process's pod to another candidate. The candidate
+    /// does not renew the Lease, which lasts for `span`.
     fn other_holder(&self, name: &str, id: ActorId, span: SignedDuration) -> Result<Write, SessionError> {
         let pod = self.processes.of_actor(id);
         let lease = pod.and_then(|(pod, _)| self.view.list_in(&LEASES, &pod.namespace).next());
@@ -219,11 +219,11 @@ impl Simulation {
         Ok(Write::merge_patch(&LEASES, lease.namespace(), lease.name(), json!({ "spec": spec })))
     }
 
-    /// A pod of the node that may not be evicted, and the budget that says so.
+    /// Creates a pod on the node that may not be evicted, and the PodDisruptionBudget that prevents it.
     fn block_drain(&mut self, node: &str) -> Result<(), SessionError> {
         let name = blocker(node);
         let metadata = json!({ "name": name, "namespace": BLOCKER_NAMESPACE, "labels": { "app": name } });
-        // Some image that can be pulled.
+        // Any image that can be pulled.
         let image = self.world.releases.values().next().map(|release| release.image.clone());
         let container = json!({ "name": "web", "image": image });
         let pod = json!({
@@ -260,7 +260,7 @@ impl Simulation {
     }
 }
 
-/// Where the pod stands that keeps a node from being drained, and its name.
+/// The namespace of the pod that keeps a node from being drained.
 const BLOCKER_NAMESPACE: &str = "default";
 
 fn blocker(node: &str) -> String {

@@ -1,7 +1,7 @@
-//! Faults that are objects of somebody else: a webhook that nobody answers, definitions that clash.
+//! Faults that are objects: a webhook whose Service does not exist, and CRDs that conflict.
 
 use serde_json::{Value, json};
-use windtunnel_core::requests::faults::Requests;
+use windtunnel_core::requests::faults::RequestFilter;
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOK_CONFIGURATIONS};
 use windtunnel_core::{Write, resources};
 
@@ -12,26 +12,26 @@ use crate::plan::CrdFault;
 /// A version of custom resources that no release serves.
 const UNSERVED: &str = "v0";
 
-/// Where the Service of a webhook would be.
+/// The namespace of a webhook's missing Service.
 const NAMESPACE: &str = "default";
 
-/// Seconds until a webhook is given up.
+/// Timeout of a webhook call, in seconds.
 const PATIENCE: i64 = 5;
 
 impl Simulation {
-    /// Puts a webhook there that must be asked about these writes, by a Service that does not exist.
-    pub(in crate::engine) fn put_webhook(&mut self, writes: &Requests) -> Result<(), SessionError> {
+    /// Creates a webhook that must approve these writes, with a Service that does not exist.
+    pub(in crate::engine) fn put_webhook(&mut self, writes: &RequestFilter) -> Result<(), SessionError> {
         let configuration = webhook(writes);
         self.delete_if_there(&VALIDATING_WEBHOOK_CONFIGURATIONS, "", &webhook_name(writes))?;
         self.administer(&Write::create(&VALIDATING_WEBHOOK_CONFIGURATIONS, configuration))
     }
 
-    pub(in crate::engine) fn remove_webhook(&mut self, writes: &Requests) -> Result<(), SessionError> {
+    pub(in crate::engine) fn remove_webhook(&mut self, writes: &RequestFilter) -> Result<(), SessionError> {
         self.delete_if_there(&VALIDATING_WEBHOOK_CONFIGURATIONS, "", &webhook_name(writes))
     }
 
-    /// Has a definition clash with another one.
-    pub(in crate::engine) fn clash(&mut self, name: &str, fault: CrdFault) -> Result<(), SessionError> {
+    /// Adds a stored version that is not served to a CRD, or creates another CRD that takes its names.
+    pub(in crate::engine) fn begin_crd_fault(&mut self, name: &str, fault: CrdFault) -> Result<(), SessionError> {
         match fault {
             CrdFault::StoredVersion => {
                 self.check_object(&CUSTOM_RESOURCE_DEFINITIONS, name)?;
@@ -39,21 +39,21 @@ impl Simulation {
             }
             CrdFault::NamesTaken if self.view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", name).is_some() => {
                 let why = format!("definition {name} is there, so that nobody can take its names any more");
-                Err(SessionError::Pointless(why))
+                Err(SessionError::NoEffect(why))
             }
             CrdFault::NamesTaken => {
-                let squatter = squatter(name).ok_or_else(|| {
+                let squatter = conflicting_crd(name).ok_or_else(|| {
                     let why = format!(
                         "expected a definition such as `backups.config.openshift.io`, found `{name}`"
                     );
-                    SessionError::Pointless(why)
+                    SessionError::NoEffect(why)
                 })?;
                 self.administer(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, squatter))
             }
         }
     }
 
-    pub(in crate::engine) fn end_clash(&mut self, name: &str) -> Result<(), SessionError> {
+    pub(in crate::engine) fn end_crd_fault(&mut self, name: &str) -> Result<(), SessionError> {
         if let Some(squatter) = squatter_name(name) {
             self.delete_if_there(&CUSTOM_RESOURCE_DEFINITIONS, "", &squatter)?;
         }
@@ -63,7 +63,7 @@ impl Simulation {
         }
     }
 
-    /// Writes the versions that objects were stored in: those that are served, and what `add` adds.
+    /// Writes `status.storedVersions`: the present ones without [`UNSERVED`], and those that `add` adds.
     fn store_versions(&mut self, name: &str, add: impl Fn(&mut Vec<Value>)) -> Result<(), SessionError> {
         let found = self.view.get(&CUSTOM_RESOURCE_DEFINITIONS, "", name);
         let stored = found.map_or(&[][..], |crd| crd.list("/status/storedVersions"));
@@ -78,8 +78,8 @@ impl Simulation {
     }
 }
 
-/// The configuration of a webhook for these writes.
-fn webhook(writes: &Requests) -> Value {
+/// The webhook configuration for these writes.
+fn webhook(writes: &RequestFilter) -> Value {
     let name = webhook_name(writes);
     let mut webhook = json!({
         "name": format!("{name}.windtunnel.dev"),
@@ -104,8 +104,8 @@ fn webhook(writes: &Requests) -> Value {
     })
 }
 
-/// The rule that has it asked about these writes, by whatever name.
-fn rule(writes: &Requests) -> Value {
+/// The webhook rule for these writes, whatever the object's name.
+fn rule(writes: &RequestFilter) -> Value {
     let resource = writes.kind.as_deref().and_then(resources::by_kind);
     let (group, plural) = resource.map_or(("*", "*"), |resource| (&*resource.group, &*resource.plural));
     let resources = match writes.subresource.as_deref() {
@@ -124,8 +124,8 @@ fn rule(writes: &Requests) -> Value {
     json!({ "apiGroups": [group], "apiVersions": ["*"], "operations": [operation], "resources": resources })
 }
 
-/// What the configuration for these writes is called, which is also a name for a Service.
-fn webhook_name(writes: &Requests) -> String {
+/// The name of the webhook configuration for these writes, which is also a valid Service name.
+fn webhook_name(writes: &RequestFilter) -> String {
     let parts = [&writes.verb, &writes.kind, &writes.subresource, &writes.name];
     let said = parts.into_iter().flatten().filter(|part| !part.is_empty());
     let joined = said.fold("unreachable".to_owned(), |name, part| format!("{name}-{part}"));
@@ -134,8 +134,8 @@ fn webhook_name(writes: &Requests) -> String {
     plain[..plain.len().min(60)].trim_matches('-').to_owned()
 }
 
-/// A definition that has the plural of another as its short name.
-fn squatter(name: &str) -> Option<Value> {
+/// A CRD whose short name is the plural of another CRD.
+fn conflicting_crd(name: &str) -> Option<Value> {
     let (plural, group) = name.split_once('.')?;
     let version = json!({
         "name": "v1", "served": true, "storage": true,
@@ -145,7 +145,7 @@ fn squatter(name: &str) -> Option<Value> {
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {
             "name": squatter_name(name)?,
-            // Groups of Kubernetes are protected by this.
+            // Kubernetes protects its own groups with this annotation.
             "annotations": { "api-approved.kubernetes.io": "unapproved, for a test" },
         },
         "spec": {
@@ -166,8 +166,8 @@ fn squatter_name(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn writes(kind: &str, name: &str, subresource: Option<&str>) -> Requests {
-        Requests {
+    fn writes(kind: &str, name: &str, subresource: Option<&str>) -> RequestFilter {
+        RequestFilter {
             verb: Some("update".to_owned()),
             kind: Some(kind.to_owned()),
             name: Some(name.to_owned()).filter(|name| !name.is_empty()),
@@ -177,8 +177,8 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_is_asked_about_what_is_said() {
-        let webhook = |writes: &Requests| webhook(writes)["webhooks"][0].clone();
+    fn webhook_rules_match_the_described_writes() {
+        let webhook = |writes: &RequestFilter| webhook(writes)["webhooks"][0].clone();
         let of_status = webhook(&writes("ClusterOperator", "d*", Some("status")));
         assert_eq!(of_status["rules"][0]["resources"], json!(["clusteroperators/status"]));
         assert_eq!(of_status["rules"][0]["operations"], json!(["UPDATE"]));
@@ -187,12 +187,12 @@ mod tests {
         assert_eq!(of_all["rules"][0]["resources"], json!(["deployments", "deployments/*"]));
         assert_eq!(of_all["rules"][0]["apiGroups"], json!(["apps"]));
         assert_eq!(of_all["matchConditions"], Value::Null);
-        assert_eq!(webhook(&Requests::default())["rules"][0]["resources"], json!(["*/*"]));
+        assert_eq!(webhook(&RequestFilter::default())["rules"][0]["resources"], json!(["*/*"]));
     }
 
     #[test]
-    fn names_are_those_of_services() {
-        assert_eq!(webhook_name(&Requests::default()), "unreachable");
+    fn webhook_names_are_valid_service_names() {
+        assert_eq!(webhook_name(&RequestFilter::default()), "unreachable");
         let name = webhook_name(&writes("ClusterOperator", "dns.*", Some("status")));
         assert_eq!(name, "unreachable-update-clusteroperator-status-dns");
     }

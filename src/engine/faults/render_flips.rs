@@ -1,4 +1,5 @@
-//! A pool whose rendered configuration flips: a MachineConfig that it selects is created and deleted, a minute each.
+//! Flips the rendered configuration of a pool: a MachineConfig that it selects is created and deleted, one
+//! change a minute.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ use crate::engine::runtime::Simulation;
 /// The time between two changes.
 pub(in crate::engine) const PAUSE: SignedDuration = SignedDuration::from_mins(1);
 
-/// The changes of a pool that are left, the next one included. An even number creates the MachineConfig, an odd one deletes it.
+/// The remaining changes of a pool, including the next one. With an even number left, the next change creates
+/// the MachineConfig; with an odd one, it deletes it.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Flips {
     pool: String,
@@ -19,7 +21,7 @@ pub(in crate::engine) struct Flips {
 }
 
 impl Flips {
-    /// A MachineConfig that is created and deleted so many times.
+    /// A MachineConfig that is created and deleted `times` times.
     pub(in crate::engine) fn new(pool: &str, times: u32) -> Self {
         Self { pool: pool.to_owned(), left: times.saturating_mul(2) }
     }
@@ -28,7 +30,7 @@ impl Flips {
         &self.pool
     }
 
-    /// The changes after the next one; `None`: there are no more.
+    /// The changes after the next one, if there are any.
     pub(in crate::engine) fn rest(&self) -> Option<Self> {
         (self.left > 1).then(|| Self { pool: self.pool.clone(), left: self.left - 1 })
     }

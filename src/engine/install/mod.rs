@@ -1,4 +1,4 @@
-//! An installed and settled cluster, as an installer leaves it behind.
+//! The objects of an installed and settled cluster, as an installer leaves them.
 
 mod nodes;
 mod proxy;
@@ -15,29 +15,29 @@ use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 use windtunnel_core::{Resource, Write, resources};
 use windtunnel_openshift::cvo;
-use windtunnel_openshift::cvo::{Installed, Surroundings};
-use windtunnel_openshift::release::{Architecture, Operator, Release};
-use windtunnel_openshift::world::World;
+use windtunnel_openshift::cvo::{InstalledPayload, Surroundings};
+use windtunnel_openshift::release::{Architecture, OperatorFacts, Release};
+use windtunnel_openshift::world::Environment;
 use windtunnel_openshift::{manifests, signature};
 use windtunnel_openshift::{mco, operators};
 use windtunnel_update_status::insight::published;
 
 use crate::plan::{ClusterPlan, PlannedObject, Platform, ReleasePlan};
 use nodes::nodes;
-pub(super) use nodes::{labels_of, machines, tell_of_os};
+pub(super) use nodes::{labels_of, machines, set_os_info};
 
 /// How long before the run the installation began and ended.
 const STARTED_AGO: SignedDuration = SignedDuration::from_hours(25);
 const COMPLETED_AGO: SignedDuration = SignedDuration::from_hours(24);
 
-/// The definition of ClusterVersion.
+/// The CRD of ClusterVersion.
 const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
 
-/// The world outside of the planned cluster.
-pub(super) fn world(plan: &ClusterPlan) -> World {
+/// The environment outside of the planned cluster.
+pub(super) fn environment(plan: &ClusterPlan) -> Environment {
     let workloads = plan.workloads.clone();
     let metrics = plan.metrics.clone();
-    let mut world = World { node_leases: plan.node_leases, workloads, metrics, ..World::default() };
+    let mut world = Environment { node_leases: plan.node_leases, workloads, metrics, ..Environment::default() };
     if let Some(keyrings) = &plan.keyrings {
         world.keyrings.clone_from(keyrings);
     }
@@ -63,7 +63,7 @@ pub(super) fn world(plan: &ClusterPlan) -> World {
     world
 }
 
-/// The images of operators' Deployments. Where controllers of others are at work, pods run them.
+/// The images of operators' Deployments. If a cluster has its own controllers, pods run them.
 fn operator_images(release: &Release) -> impl Iterator<Item = String> {
     let operators = release.components.iter().filter_map(|component| component.operator.as_ref());
     operators.flat_map(|operator| {
@@ -72,21 +72,21 @@ fn operator_images(release: &Release) -> impl Iterator<Item = String> {
     })
 }
 
-/// What is in the image of a planned release.
+/// The payload in the image of a planned release.
 fn payload_of(planned: &ReleasePlan) -> Release {
     let other = planned.payload_version.as_ref().and_then(|version| Release::find(version).ok());
     let release = &planned.release;
     other.map_or_else(|| release.clone(), |other| Release { image: release.image.clone(), ..other })
 }
 
-/// The payload that the planned cluster is installed by.
-pub(super) fn payload(plan: &ClusterPlan) -> Installed<'_> {
-    Installed::of(&plan.release, &plan.feature_set, &json!({ "spec": cluster_version_spec(plan) }))
+/// The payload that installs the planned cluster.
+pub(super) fn payload(plan: &ClusterPlan) -> InstalledPayload<'_> {
+    InstalledPayload::of(&plan.release, &plan.feature_set, &json!({ "spec": cluster_version_spec(plan) }))
 }
 
-/// The writes that make what everything else belongs to, in order: the ClusterVersion, and what it needs itself.
-pub(super) fn first_writes(plan: &ClusterPlan, installed: &Installed<'_>, now: Time) -> Vec<Write> {
-    // The operator's own Deployment is one of the payload's objects, which name the image.
+/// The writes that create the ClusterVersion, which owns everything else, and its prerequisites, in order.
+pub(super) fn first_writes(plan: &ClusterPlan, installed: &InstalledPayload<'_>, now: Time) -> Vec<Write> {
+    // The payload contains the operator's own Deployment, with its image.
     let base = manifests::objects("base").iter();
     let base = base.filter(|object| object["kind"] != "Deployment" && !is_custom(object));
     let mut writes: Vec<Write> = base.cloned().filter_map(create).collect();
@@ -100,10 +100,10 @@ pub(super) fn first_writes(plan: &ClusterPlan, installed: &Installed<'_>, now: T
     writes
 }
 
-/// The writes that make the rest of the cluster, in order, around its ClusterVersion.
+/// The writes that create the rest of the cluster, in order.
 pub(super) fn writes(
     plan: &ClusterPlan,
-    installed: &Installed<'_>,
+    installed: &InstalledPayload<'_>,
     cluster_version: &Value,
     now: Time,
 ) -> Vec<Write> {
@@ -150,9 +150,9 @@ pub(super) fn writes(
     writes
 }
 
-/// The update status controller beside what the release installs, and the ConfigMap that asks it to publish. What the feature
-/// set of the cluster brings is there already. Without its definition there is no resource UpdateStatus: that would tell the
-/// same a second time.
+/// The update status controller in addition to the release's objects, and the ConfigMap that requests its
+/// insights. Objects of the cluster's feature set exist already. The UpdateStatus CRD is left out, because
+/// the controller would then publish the same insights twice.
 fn update_status_controller(plan: &ClusterPlan) -> Vec<Write> {
     let objects = cvo::update_status_controller_objects(&plan.release);
     let objects = objects.filter(|(resource, _)| *resource != resources::CUSTOM_RESOURCE_DEFINITIONS);
@@ -165,32 +165,32 @@ fn update_status_controller(plan: &ClusterPlan) -> Vec<Write> {
     writes
 }
 
-/// The pools of the cluster's nodes; none where the payload defines none.
-fn pools(plan: &ClusterPlan, installed: &Installed<'_>) -> Option<mco::Installed> {
-    installed.definition(mco::POOLS).map(|_| mco::Installed::of(&plan.release))
+/// The pools of the cluster's nodes, if the payload defines pools.
+fn pools(plan: &ClusterPlan, installed: &InstalledPayload<'_>) -> Option<mco::InstalledPools> {
+    installed.definition(mco::POOLS).map(|_| mco::InstalledPools::of(&plan.release))
 }
 
-/// Whether an object is of a kind that has to be defined first.
+/// Whether an object's kind is a custom resource.
 fn is_custom(object: &Value) -> bool {
     let group = object["apiVersion"].as_str().and_then(|version| version.split_once('/'));
     group.is_some_and(|(group, _)| group.contains('.') && !group.ends_with(".k8s.io"))
 }
 
-/// Whether an object stands in a cluster before its operator installs the rest: the operator itself, and the schemas of
-/// what it cannot work without.
+/// Whether an object exists before the cluster-version operator installs the rest: the operator itself, and
+/// the CRDs that it cannot work without.
 fn is_bootstrapped(object: &Value) -> bool {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     match object["kind"].as_str() {
         Some("CustomResourceDefinition") => {
             name.ends_with(".config.openshift.io") || name.ends_with(".monitoring.coreos.com")
         }
-        // Prometheus looks from the beginning.
+        // Prometheus scrapes the operator from the beginning.
         Some("Deployment" | "Service" | "ServiceMonitor") => name == cvo::NAME,
         _ => false,
     }
 }
 
-/// The ConfigMap that mirroring tools leave beside the images that they copied: the signatures of those.
+/// The ConfigMap with the signatures of the images that mirroring tools copied.
 fn mirrored_signatures(plan: &ClusterPlan) -> Option<Write> {
     let mut data = json!({});
     for planned in plan.releases.iter().filter(|planned| planned.signature_config_map) {
@@ -213,7 +213,7 @@ fn mirrored_signatures(plan: &ClusterPlan) -> Option<Write> {
     }))
 }
 
-/// The objects that the plan has beside those of every cluster, and the writes that make each.
+/// The plan's additional objects, with the writes that create each.
 pub(super) fn planned_writes(plan: &ClusterPlan) -> impl Iterator<Item = (&PlannedObject, Write)> {
     plan.objects.iter().flat_map(|planned| {
         let writes = create(planned.object.clone()).into_iter().chain(proxy::status(plan, &planned.object));
@@ -221,12 +221,12 @@ pub(super) fn planned_writes(plan: &ClusterPlan) -> impl Iterator<Item = (&Plann
     })
 }
 
-/// The write that creates an object of a kind we know.
+/// The write that creates an object, if its kind is known.
 fn create(object: Value) -> Option<Write> {
-    resources::of(&object).map(|resource| Write::create(resource, object))
+    resources::find_for_object(&object).map(|resource| Write::create(resource, object))
 }
 
-/// The object, and then its status, which creation alone would drop. Not by a merge patch: that cannot set nulls.
+/// Creates an object and then sets its status, which creation drops. A merge patch could not set nulls.
 fn with_status(resource: &Resource, object: Value) -> [Write; 2] {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
     let (namespace, name) = (text("namespace"), text("name"));
@@ -247,9 +247,9 @@ fn feature_gate(feature_set: &str) -> Value {
     object
 }
 
-/// What the installer tells of the machines. One control-plane node is a topology of its own.
+/// The Infrastructure as the installer creates it. A single control-plane node is a topology of its own.
 fn infrastructure(plan: &ClusterPlan) -> Value {
-    // Without workers, the control plane runs what they would.
+    // Without workers, the control plane runs their workloads.
     let workers = if plan.worker_nodes == 0 { plan.control_plane_nodes } else { plan.worker_nodes };
     let Platform { kind, region } = &plan.platform;
     let mut platform = json!({ "type": kind });
@@ -329,7 +329,7 @@ fn cluster_version(plan: &ClusterPlan, now: Time) -> Value {
     })
 }
 
-/// What the cluster was updated to before, or its installation.
+/// The update history of the cluster, or only its installation.
 fn history(plan: &ClusterPlan, now: Time) -> Vec<Value> {
     if !plan.past.history.is_empty() {
         return plan.past.history.clone();
@@ -344,7 +344,7 @@ fn history(plan: &ClusterPlan, now: Time) -> Vec<Value> {
     })]
 }
 
-fn cluster_operator(plan: &ClusterPlan, operator: &Operator, cluster_version: &Value, now: Time) -> Value {
+fn cluster_operator(plan: &ClusterPlan, operator: &OperatorFacts, cluster_version: &Value, now: Time) -> Value {
     let (release, platform) = (&plan.release, &plan.platform.kind);
     let version = release.version.to_string();
     let versions = release.versions_of(operator).into_iter();
@@ -358,7 +358,7 @@ fn cluster_operator(plan: &ClusterPlan, operator: &Operator, cluster_version: &V
         as_expected("Upgradeable", "True"),
     ];
     let mut told = conditions(&said, now - COMPLETED_AGO);
-    for own in operator.own_words(platform, &version) {
+    for own in operator.own_conditions(platform, &version) {
         condition::set(&mut told, &own, now - COMPLETED_AGO);
     }
     let mut object = cvo::installed_cluster_operator(operator, cluster_version);
@@ -370,7 +370,6 @@ fn cluster_operator(plan: &ClusterPlan, operator: &Operator, cluster_version: &V
     object
 }
 
-/// How many machines do the same.
 fn topology(replicas: u32) -> &'static str {
     if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" }
 }
@@ -385,7 +384,7 @@ mod tests {
     #[test]
     fn the_registry_has_the_images_of_all_operators() {
         let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
-        let world = world(&ClusterPlan::of(release.clone()));
+        let world = environment(&ClusterPlan::of(release.clone()));
         let pull = |component: &str| world.image(&release.image_of(component)).pull;
         assert_eq!([pull("dns-operator"), pull("no-such-operator")], [Pull::Succeeds, Pull::ManifestUnknown]);
     }

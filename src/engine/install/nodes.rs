@@ -1,4 +1,4 @@
-//! The nodes of an installed cluster, and the machines beneath them.
+//! The nodes of an installed cluster, and their machines.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,15 @@ use windtunnel_controllers::machine::{Disk, StaticPod};
 use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::rng::Streams;
-use windtunnel_openshift::cvo::Installed;
+use windtunnel_openshift::cvo::InstalledPayload;
 use windtunnel_openshift::release::Release;
 use windtunnel_openshift::{mco, operators};
 
 use super::{COMPLETED_AGO, pools, topology};
 use crate::plan::{ClusterPlan, NodePlan};
 
-/// The planned nodes: control plane first. Where there are workers, that is for its own pods alone; where there are none, its
-/// nodes are workers as well.
+/// The planned nodes, control plane first. If there are workers, the control plane is tainted; if there are
+/// none, its nodes are workers as well.
 fn planned(plan: &ClusterPlan) -> Vec<Cow<'_, NodePlan>> {
     if !plan.past.nodes.is_empty() {
         return plan.past.nodes.iter().map(Cow::Borrowed).collect();
@@ -39,26 +39,26 @@ fn role_label(role: &str) -> String {
     format!("node-role.kubernetes.io/{role}")
 }
 
-/// The nodes of the cluster, with what the machine-config daemon notes on them.
-pub(super) fn nodes(plan: &ClusterPlan, installed: &Installed<'_>, now: Time) -> Vec<Object> {
+/// The nodes of the cluster, with the annotations of the machine-config daemon.
+pub(super) fn nodes(plan: &ClusterPlan, installed: &InstalledPayload<'_>, now: Time) -> Vec<Object> {
     let pools = pools(plan, installed);
     let nodes = (0..).zip(planned(plan)).map(|(number, planned)| {
         let mut node = node(&planned, plan, now);
         if let Some(pools) = &pools {
             mco::annotate_node(&mut node, planned.role(), topology(plan.control_plane_nodes), pools);
         }
-        kubelet::connect(&mut node, number);
-        kubelet::measure(&mut node);
+        kubelet::assign_addresses(&mut node, number);
+        kubelet::set_capacity(&mut node);
         Object::new(node)
     });
     nodes.collect()
 }
 
-/// The machines beneath the nodes: the name of the node, what the machine-config daemon left on the disk, and what the kubelet
-/// runs by itself.
+/// The machines of the nodes: the node's name, the disk as the machine-config daemon left it, and the static
+/// pods of the kubelet.
 pub(in crate::engine) fn machines(
     plan: &ClusterPlan,
-    installed: &Installed<'_>,
+    installed: &InstalledPayload<'_>,
 ) -> Vec<(String, Disk, Vec<StaticPod>)> {
     let pools = pools(plan, installed);
     let disk = |node: &NodePlan| pools.as_ref().map(|pools| pools.disk(node.role())).unwrap_or_default();
@@ -77,7 +77,7 @@ fn node(planned: &NodePlan, plan: &ClusterPlan, now: Time) -> Value {
         "operatingSystem": "linux",
         "architecture": machine,
     });
-    tell_of_os(&mut info, release, machine);
+    set_os_info(&mut info, release, machine);
     let mut spec = json!({});
     if !planned.taints.is_empty() {
         spec["taints"] = json!(planned.taints);
@@ -111,8 +111,9 @@ pub(in crate::engine) fn labels_of(node: &NodePlan, machine: &str) -> Value {
     labels
 }
 
-/// Puts into `nodeInfo` what the operating system of a release says of itself on a machine of this architecture.
-pub(in crate::engine) fn tell_of_os(info: &mut Value, release: &Release, machine: &str) {
+/// Sets the fields of `nodeInfo` that the operating system of a release reports on a machine of this
+/// architecture.
+pub(in crate::engine) fn set_os_info(info: &mut Value, release: &Release, machine: &str) {
     info["kubeletVersion"] = json!(release.kubelet_version());
     info["osImage"] = json!(release.os_name());
     info["kernelVersion"] = json!(release.kernel_version(machine));
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_control_plane_without_workers_does_their_work() {
+    fn a_control_plane_without_workers_runs_their_workloads() {
         let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
         let of = |workers| {
             let plan = ClusterPlan { worker_nodes: workers, ..ClusterPlan::of(release.clone()) };

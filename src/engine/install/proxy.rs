@@ -1,4 +1,4 @@
-//! By which proxies the planned cluster reaches the world, as its installer tells.
+//! The Proxy of the planned cluster, as its installer sets it up.
 
 use serde_json::{Value, json};
 use windtunnel_core::{Write, resources};
@@ -7,9 +7,9 @@ use windtunnel_openshift::operators;
 use super::infrastructure;
 use crate::plan::ClusterPlan;
 
-/// The Proxy of the plan with its status; null where every cluster's own is there, which says nothing.
+/// The Proxy of the plan with its status; null if the plan has none, since the default Proxy is empty.
 pub(super) fn planned(plan: &ClusterPlan) -> Value {
-    let Some(proxy) = plan.objects.iter().map(|planned| &planned.object).find(|object| is_it(object)) else {
+    let Some(proxy) = plan.objects.iter().map(|planned| &planned.object).find(|object| is_cluster_proxy(object)) else {
         return Value::Null;
     };
     let mut proxy = proxy.clone();
@@ -17,13 +17,13 @@ pub(super) fn planned(plan: &ClusterPlan) -> Value {
     proxy
 }
 
-/// The write that gives an object of the plan its status, if it is the Proxy.
+/// The write that sets the status of an object of the plan, if that is the Proxy.
 pub(super) fn status(plan: &ClusterPlan, object: &Value) -> Option<Write> {
-    let status = is_it(object).then(|| operators::proxy_status(object, &infrastructure(plan)))??;
+    let status = is_cluster_proxy(object).then(|| operators::proxy_status(object, &infrastructure(plan)))??;
     let patch = json!([{ "op": "add", "path": "/status", "value": status }]);
     Some(Write::json_patch_status(&resources::PROXIES, "", "cluster", patch))
 }
 
-fn is_it(object: &Value) -> bool {
+fn is_cluster_proxy(object: &Value) -> bool {
     object["kind"] == resources::PROXIES.kind.as_ref() && object["metadata"]["name"] == "cluster"
 }

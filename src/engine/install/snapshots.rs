@@ -1,10 +1,11 @@
-//! Clusters that were installed before: suites begin many runs by the same cluster, and what an installation comes to follows from
-//! the plan and the seed alone. The first run keeps a copy of the moment when everything is written, and learns up to when
-//! a copy is worth more; the second keeps one of that moment, and all others go on from there.
+//! Snapshots of installed clusters. Suites start many runs from the same cluster, and an installation depends
+//! on the plan and the seed alone. The first run keeps a snapshot of the moment when everything is written,
+//! and learns how long runs are equal; the second keeps a snapshot of that moment, and all others continue
+//! it.
 //!
-//! Clusters that differ in what releases there are to go to are the same until somebody looks: copies are kept of the moment
-//! before the first program runs in a container, which is mostly the cluster-version operator, and of that before something runs
-//! beside the engine.
+//! Clusters that differ only in their update targets are equal until a component looks at those. So snapshots
+//! are kept of two moments: before the first program runs in a container, which is mostly the cluster-version
+//! operator, and before a task runs beside the engine.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -14,82 +15,85 @@ use semver::Version;
 use windtunnel_core::clock::{Time, VirtualClock, after};
 use windtunnel_openshift::graph::UpdateService;
 use windtunnel_openshift::release::Release;
-use windtunnel_openshift::world::World;
+use windtunnel_openshift::world::Environment;
 
 use crate::engine::runtime::Simulation;
 use crate::engine::runtime::metrics::Exports;
 use crate::plan::{ClusterPlan, ReleasePlan};
 use crate::record::{Header, Record};
 
-/// How many clusters are remembered.
+/// How many clusters are kept.
 const REMEMBERED: usize = 64;
-/// The nodes of the largest cluster that is: larger ones take memory, and their runs are long beside their installation.
+/// The most nodes of a kept cluster. Larger ones take memory, and their runs are long compared to the
+/// installation.
 const NODES_MAX: u32 = 30;
-/// The grain of virtual time.
-const GRAIN: SignedDuration = SignedDuration::from_millis(1);
+/// The resolution of virtual time.
+const TIME_RESOLUTION: SignedDuration = SignedDuration::from_millis(1);
 
-/// What an installation follows from.
+/// Everything that an installation depends on.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::engine) struct Origin {
+pub(in crate::engine) struct SnapshotKey {
     pub(in crate::engine) plan: ClusterPlan,
     pub(in crate::engine) seed: u64,
     /// When the clock of the run starts.
     pub(in crate::engine) epoch: Time,
-    pub(in crate::engine) extent: Extent,
+    pub(in crate::engine) extent: SnapshotExtent,
 }
 
-/// How far an installation follows from its origin.
+/// How long the origin determines the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::engine) enum Extent {
-    /// As long as nothing runs beside the engine.
+pub(in crate::engine) enum SnapshotExtent {
+    /// Until a task runs beside the engine.
     Actors,
-    /// As long as no program of a container runs.
+    /// Until a program runs in a container.
     Nodes,
 }
 
 /// A cluster that was installed before.
 struct Known {
-    origin: Origin,
-    /// Up to when a copy can be made for others of this origin; `None` before that was seen.
+    origin: SnapshotKey,
+    /// The latest time for a snapshot that others of this origin can continue; `None` until a run has shown
+    /// it.
     until: Option<Time>,
-    /// The cluster as it was at a moment.
+    /// The snapshot, with its time.
     kept: Option<(Time, Simulation)>,
 }
 
-/// How a cluster comes about.
+/// How to start a cluster.
 #[derive(Default)]
-pub(in crate::engine) struct Beginning {
-    /// What it goes on from; without one it is installed.
+pub(in crate::engine) struct StartPlan {
+    /// The snapshot to continue; `None` to install the cluster.
     pub(in crate::engine) copy: Option<Box<Simulation>>,
-    /// When a copy of it is to be kept.
+    /// When to keep a snapshot of it.
     pub(in crate::engine) keep_at: Option<Time>,
 }
 
-/// The latest first.
+/// The most recently used cluster first.
 static KNOWN: LazyLock<Mutex<VecDeque<Known>>> = LazyLock::new(Mutex::default);
 
-fn known() -> MutexGuard<'static, VecDeque<Known>> {
-    // What is remembered is whole at any moment.
+fn cache() -> MutexGuard<'static, VecDeque<Known>> {
+    // A panic leaves no half-written entry.
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Origin {
-    /// All that an installation follows from, the one for the longest first; none where the cluster is not worth being remembered.
+impl SnapshotKey {
+    /// The origins of a cluster, the one that determines it longest first; none if the cluster is too large
+    /// to keep.
     pub(in crate::engine) fn all(plan: &ClusterPlan, seed: u64, epoch: Time) -> Vec<Self> {
         if plan.control_plane_nodes + plan.worker_nodes > NODES_MAX {
             return Vec::new();
         }
-        let whole = Self { plan: plan.clone(), seed, epoch, extent: Extent::Actors };
-        let inside = whole.inside();
+        let whole = Self { plan: plan.clone(), seed, epoch, extent: SnapshotExtent::Actors };
+        let inside = whole.shared_origin();
         [whole].into_iter().chain(inside).collect()
     }
 
-    /// What the cluster follows from before anybody looks which releases there are, and what the update service says of them;
-    /// `None` where releases are told apart before, as by their images or payloads.
-    fn inside(&self) -> Option<Self> {
+    /// The origin of the cluster before a component looks at the other releases and the update service;
+    /// `None` if releases make a difference earlier, such as by their images or payloads.
+    fn shared_origin(&self) -> Option<Self> {
         let mut plan = self.plan.clone();
         let own = &self.plan.release;
-        // Nodes pull its images before that.
+        // Nodes pull the images of this release before that.
         let is_known = is_as_published(own)
             && plan.releases.iter().all(|planned| planned.release.version != own.version);
         let are_plain = |planned: &ReleasePlan| {
@@ -100,7 +104,7 @@ impl Origin {
         if !is_known || !plan.releases.iter().all(are_plain) {
             return None;
         }
-        // Which operators there are depends on the minors.
+        // The set of operators depends on the minors.
         let first = |planned: &ReleasePlan| {
             let version = Version::new(planned.release.version.major, planned.release.version.minor, 0);
             Release::find(&version).ok().filter(|first| first.line() != own.line()).map(ReleasePlan::plain)
@@ -109,37 +113,38 @@ impl Origin {
         plan.releases.sort_by(|one, other| one.release.version.cmp(&other.release.version));
         plan.releases.dedup();
         plan.update_service = UpdateService::default();
-        Some(Self { plan, extent: Extent::Nodes, ..*self })
+        Some(Self { plan, extent: SnapshotExtent::Nodes, ..*self })
     }
 
-    /// How a cluster of this origin comes about, on the runtime of the caller, in a record with this header and in that world.
-    pub(in crate::engine) fn begin(&self, header: Header, world: &Arc<World>) -> Beginning {
-        let mut known = known();
+    /// Decides how to start a cluster of this origin, on the runtime of the caller, with this record header
+    /// and environment.
+    pub(in crate::engine) fn look_up(&self, header: Header, world: &Arc<Environment>) -> StartPlan {
+        let mut known = cache();
         let place = known.iter().position(|known| known.origin == *self);
-        let Some(found) = place.and_then(|place| known.remove(place)) else { return Beginning::default() };
+        let Some(found) = place.and_then(|place| known.remove(place)) else { return StartPlan::default() };
         let kept_at = found.kept.as_ref().map(|(at, _)| *at);
         let keep_at = found.until.filter(|until| kept_at.is_none_or(|at| at < *until));
-        let copy = found.kept.as_ref().and_then(|(at, kept)| kept.copied(header, *at, Arc::clone(world)));
+        let copy = found.kept.as_ref().and_then(|(at, kept)| kept.fork(header, *at, Arc::clone(world)));
         known.push_front(found);
-        Beginning { copy: copy.map(Box::new), keep_at }
+        StartPlan { copy: copy.map(Box::new), keep_at }
     }
 
-    /// Learns from a cluster of this origin up to when others are the same.
-    pub(in crate::engine) fn learn(self, simulation: &Simulation) {
+    /// Learns from a cluster of this origin how long others are equal.
+    pub(in crate::engine) fn record_validity(self, simulation: &Simulation) {
         let settled_at = simulation.record.header.epoch;
         let first = match self.extent {
-            Extent::Actors => simulation.first_task,
-            Extent::Nodes => simulation.first_program,
+            SnapshotExtent::Actors => simulation.first_task,
+            SnapshotExtent::Nodes => simulation.first_program,
         };
-        let until = first.map_or(settled_at, |at| after(at, -GRAIN));
-        entry(&mut known(), self).until = Some(until);
+        let until = first.map_or(settled_at, |at| after(at, -TIME_RESOLUTION));
+        entry(&mut cache(), self).until = Some(until);
     }
 
-    /// Keeps a copy of a cluster of this origin.
+    /// Keeps a snapshot of a cluster of this origin.
     pub(in crate::engine) fn keep(&self, simulation: &Simulation, now: Time) {
         let world = Arc::clone(&simulation.world);
-        let copy = simulation.copied(simulation.record.header.clone(), now, world);
-        let mut known = known();
+        let copy = simulation.fork(simulation.record.header.clone(), now, world);
+        let mut known = cache();
         let entry = entry(&mut known, self.clone());
         if entry.kept.as_ref().is_none_or(|(at, _)| *at < now) {
             entry.kept = copy.map(|copy| (now, copy));
@@ -147,8 +152,8 @@ impl Origin {
     }
 }
 
-/// What is known of an origin; the oldest is forgotten for a new one.
-fn entry(known: &mut VecDeque<Known>, origin: Origin) -> &mut Known {
+/// The entry of an origin. A new entry replaces the oldest.
+fn entry(known: &mut VecDeque<Known>, origin: SnapshotKey) -> &mut Known {
     let place = known.iter().position(|known| known.origin == origin).unwrap_or_else(|| {
         known.truncate(REMEMBERED - 1);
         known.push_front(Known { origin, until: None, kept: None });
@@ -157,19 +162,19 @@ fn entry(known: &mut VecDeque<Known>, origin: Origin) -> &mut Known {
     &mut known[place]
 }
 
-/// Whether a release is what is known of its version, for whatever machines.
+/// Whether a release is equal to the published one of its version, for any architecture.
 fn is_as_published(release: &Release) -> bool {
-    Release::find(&release.version).is_ok_and(|known| known.of(release.architecture) == *release)
+    Release::find(&release.version).is_ok_and(|known| known.for_architecture(release.architecture) == *release)
 }
 
 impl Simulation {
-    /// A copy that goes on by itself in `world` from `now`, which is its moment, on the runtime of the caller; `None` where the API
+    /// A separate copy in `world`, on the runtime of the caller. `now` is the time of both. `None` if the API
     /// server or a process cannot be copied.
-    fn copied(&self, header: Header, now: Time, world: Arc<World>) -> Option<Self> {
+    fn fork(&self, header: Header, now: Time, world: Arc<Environment>) -> Option<Self> {
         let clock = VirtualClock::starting_at(now);
-        let mut door = self.door.copied(clock.clone())?;
+        let mut door = self.connection.fork(clock.clone())?;
         let exports = Arc::new(Exports::clone(&self.exports));
-        door.answer_behind(exports.clone());
+        door.set_upstream(exports.clone());
         let header = Header { epoch: self.record.header.epoch, ..header };
         let record = Record { header, entries: self.record.entries.clone() };
         let mut copy = Self::new(door, clock, world, self.streams, record);
@@ -182,9 +187,9 @@ impl Simulation {
         copy.phases = self.phases.clone();
         copy.invariants = self.invariants.clone();
         copy.pinned = self.pinned;
-        copy.unserved.clone_from(&self.unserved);
+        copy.api_server_mismatch.clone_from(&self.api_server_mismatch);
         copy.agenda = self.agenda.clone();
-        copy.take_over(self);
+        copy.copy_actors_from(self);
         Some(copy)
     }
 }
@@ -198,28 +203,28 @@ mod tests {
     use super::*;
     use crate::engine::{EPOCH, Session};
 
-    /// The record of a cluster that is left alone.
-    fn run(origin: &Origin, scenario: &str) -> Record {
+    /// The record of an idle cluster.
+    fn run(origin: &SnapshotKey, scenario: &str) -> Record {
         let mut session = Session::start(&origin.plan, scenario, &[], origin.seed).unwrap();
         session.advance(SignedDuration::from_mins(20)).unwrap();
         session.into_record()
     }
 
-    /// A cluster that nobody else installs, and what there is to go to.
-    fn origin(insights: bool, releases: &[&str]) -> Origin {
+    /// A cluster that no other test installs, with these update targets.
+    fn origin(insights: bool, releases: &[&str]) -> SnapshotKey {
         let find = |version: &str| Release::find(&version.parse().unwrap()).unwrap();
         let mut plan = ClusterPlan { insights, worker_nodes: 1, ..ClusterPlan::of(find("4.18.1")) };
         plan.releases = releases.iter().map(|version| ReleasePlan::plain(find(version))).collect();
-        Origin { plan, seed: 1_402_776, epoch: EPOCH, extent: Extent::Actors }
+        SnapshotKey { plan, seed: 1_402_776, epoch: EPOCH, extent: SnapshotExtent::Actors }
     }
 
     #[test]
-    fn runs_that_go_on_from_a_copy_have_the_same_record() {
+    fn runs_from_a_snapshot_have_the_same_record() {
         for insights in [false, true] {
             let origin = origin(insights, &[]);
-            let is_kept = || known().iter().any(|known| known.origin == origin && known.kept.is_some());
+            let is_kept = || cache().iter().any(|known| known.origin == origin && known.kept.is_some());
             let first = run(&origin, "one").hash();
-            // Other tests have clusters remembered as well, and this one forgotten.
+            // Other tests keep clusters as well, which can push this one out.
             let kept = (0..100).any(|_| {
                 assert_eq!(run(&origin, "one").hash(), first, "insights: {insights}");
                 is_kept()
@@ -231,25 +236,25 @@ mod tests {
     }
 
     #[test]
-    fn clusters_that_differ_in_where_they_can_go_begin_by_the_same_copy() {
+    fn clusters_that_differ_in_update_targets_share_a_snapshot() {
         let (one, other) =
             (origin(true, &["4.18.3", "4.19.2"]), origin(true, &["4.19.1", "4.18.2", "4.18.7"]));
-        assert_eq!(one.inside(), other.inside());
-        // The first run of a plan installs its cluster, unless there is a copy.
+        assert_eq!(one.shared_origin(), other.shared_origin());
+        // The first run of a plan installs its cluster, unless there is a snapshot.
         let hashes = || {
-            known().clear();
+            cache().clear();
             [&one, &other].map(|origin| run(origin, "").hash())
         };
         let installed = hashes();
         assert_ne!(installed[0], installed[1]);
-        let inside = one.inside().unwrap();
+        let inside = one.shared_origin().unwrap();
         let kept = (0..100).any(|_| {
-            known().retain(|known| known.origin.extent == Extent::Nodes);
+            cache().retain(|known| known.origin.extent == SnapshotExtent::Nodes);
             assert_eq!([&one, &other].map(|origin| run(origin, "").hash()), installed);
-            known().iter().any(|known| known.origin == inside && known.kept.is_some())
+            cache().iter().any(|known| known.origin == inside && known.kept.is_some())
         });
         assert!(kept);
-        known().retain(|known| known.origin.extent == Extent::Nodes);
+        cache().retain(|known| known.origin.extent == SnapshotExtent::Nodes);
         assert_eq!(
             [&other, &one].map(|origin| run(origin, "").hash()),
             [installed[1].clone(), installed[0].clone()]
@@ -257,11 +262,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_seen_of_releases_at_once_keeps_clusters_apart() {
+    fn releases_that_matter_at_once_prevent_sharing() {
         let inside = |change: &dyn Fn(&mut ClusterPlan)| {
             let mut origin = origin(false, &["4.18.3"]);
             change(&mut origin.plan);
-            origin.inside()
+            origin.shared_origin()
         };
         let plain = inside(&|_| {});
         assert_eq!(inside(&|plan| plan.releases[0].recommended = false), plain);

@@ -1,5 +1,6 @@
-//! Machines that join the cluster while it runs, as those that a MachineSet makes: one starts from whatever image the cloud has, asks
-//! the machine-config server what it is to be, becomes that and starts again. Then its kubelet registers it.
+//! Machines that join the running cluster, such as those of a MachineSet. A machine boots any image that the
+//! cloud has, gets its configuration from the machine-config server, applies it and reboots. Then its kubelet
+//! registers the node.
 
 use std::collections::BTreeMap;
 
@@ -17,27 +18,27 @@ use crate::engine::install;
 use crate::engine::runtime::Simulation;
 use crate::plan::NodePlan;
 
-/// The pool that machines join. Control planes grow by other means, and from here a node goes to a pool of somebody's own.
+/// The pool that machines join. Control planes grow by other means, and nodes move from here to custom pools.
 const POOL: &str = "worker";
-/// How long after a failure a machine asks again.
-const AGAIN: SignedDuration = SignedDuration::from_secs(5);
+/// The pause before a machine retries after a failure.
+const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(5);
 
-/// A machine that no node tells of yet.
+/// A machine whose node is not registered yet.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Joining {
-    /// What it registers as.
+    /// The node that it registers.
     node: NodePlan,
-    /// Which one of its cluster it is.
+    /// Its number in the cluster.
     number: u32,
-    /// What it waits for.
+    /// The reason why it waits.
     pub(in crate::engine) why: String,
 }
 
 impl Simulation {
-    /// Somebody adds a machine, whose node will have these labels.
+    /// Adds a machine, whose node will have these labels.
     ///
     /// # Errors
-    /// There is such a node, or such a machine.
+    /// A node or machine of this name exists.
     pub(in crate::engine) fn join(
         &mut self,
         name: &str,
@@ -47,55 +48,55 @@ impl Simulation {
             [(self.view.get(&NODES, "", name).is_some(), "node"), (self.machines.has(name), "machine")]
         {
             if is_taken {
-                return Err(SessionError::Pointless(format!("the cluster has a {what} `{name}` already")));
+                return Err(SessionError::NoEffect(format!("the cluster has a {what} `{name}` already")));
             }
         }
         let node = NodePlan { labels: labels.clone(), ..NodePlan::new(name.to_owned(), false) };
         let number = u32::try_from(self.machines.count()).unwrap_or(u32::MAX);
         let asks_at = after(self.now(), mco::server::first_boot(&self.view, &self.streams, name));
         let why = "its first start".to_owned();
-        self.machines.expect(Joining { node, number, why }, name, asks_at);
+        self.machines.add_joining(Joining { node, number, why }, name, asks_at);
         Ok(())
     }
 
-    /// Gives the machines that ask for it what they are to be.
+    /// Serves the configuration to the machines that request it.
     pub(in crate::engine) fn serve_machines(&mut self) {
         let now = self.now();
         while let Some(name) = self.machines.next_asker(now) {
-            match mco::server::served(&self.view, POOL) {
+            match mco::server::first_disk(&self.view, POOL) {
                 Some(disk) => {
                     let up_at = after(now, mco::server::pivot(&self.view, &self.streams, &name));
-                    self.machines.become_of(&name, disk, up_at);
+                    self.machines.set_disk(&name, disk, up_at);
                 }
                 None => {
                     let why = format!("the machine-config server: nothing is rendered for pool {POOL}");
-                    self.machines.ask_again(&name, why, after(now, AGAIN));
+                    self.machines.ask_again(&name, why, after(now, RETRY_DELAY));
                 }
             }
         }
     }
 
-    /// The kubelet of a machine that joins registers its node; whether that is done. Where it is refused, it tries again later. A node
-    /// that somebody made by hand is as good.
+    /// Registers the node of a machine, as its kubelet does. Returns whether the node exists, be it created
+    /// by hand. After a rejection, the kubelet retries later.
     pub(in crate::engine) fn register(&mut self, joining: &Joining, boot: &Boot) -> bool {
         let name = &joining.node.name;
         let node = self.registration(joining, boot);
         let who = Identity::new(format!("system:node:{name}"), &["system:nodes"]);
         let refusal = self.write(&format!("kubelet/{name}"), &who, &Write::create(&NODES, node)).err();
         let refusal = refusal.filter(|refusal| refusal.reason != "AlreadyExists");
-        let again = after(self.now(), AGAIN);
+        let again = after(self.now(), RETRY_DELAY);
         self.machines.registered(name, refusal.as_ref().map(|refusal| (refusal, again)));
         refusal.is_none()
     }
 
     fn registration(&self, Joining { node, number, .. }: &Joining, boot: &Boot) -> Value {
-        // Machines of one cluster are alike but for what their operating system says of itself.
+        // Machines of one cluster are alike, except for what their operating system reports.
         let other = self.view.list(&NODES).next();
         let mut info = other.map_or_else(|| json!({}), |other| other["status"]["nodeInfo"].clone());
         let machine = info["architecture"].as_str().unwrap_or("amd64").to_owned();
         info["bootID"] = json!(boot.id);
         if let Some(release) = self.world.release_of_os(&boot.os_image) {
-            install::tell_of_os(&mut info, release, &machine);
+            install::set_os_info(&mut info, release, &machine);
         }
         let mut registered = json!({
             "apiVersion": "v1",
@@ -104,8 +105,8 @@ impl Simulation {
             "spec": {},
             "status": { "conditions": kubelet::registered_conditions(boot.at), "nodeInfo": info },
         });
-        kubelet::connect(&mut registered, *number);
-        kubelet::measure(&mut registered);
+        kubelet::assign_addresses(&mut registered, *number);
+        kubelet::set_capacity(&mut registered);
         registered
     }
 }
@@ -127,11 +128,11 @@ mod tests {
 
     fn join(session: &mut Session, name: &str) -> Result<(), SessionError> {
         let labels = [("zone".to_owned(), "b".to_owned())].into();
-        session.act(&Action::Join { node: name.to_owned(), labels })
+        session.perform(&Action::Join { node: name.to_owned(), labels })
     }
 
     #[test]
-    fn a_machine_becomes_a_node_that_is_like_the_others_and_has_an_address_of_its_own() {
+    fn a_joined_node_is_like_the_others_with_its_own_address() {
         let mut session = session();
         join(&mut session, "worker-1").unwrap();
         session.advance(SignedDuration::from_mins(2)).unwrap();
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_joins_under_a_name_that_is_taken() {
+    fn a_machine_cannot_join_under_a_taken_name() {
         let mut session = session();
         join(&mut session, "worker-7").unwrap();
         for (what, name) in [("node", "worker-0"), ("machine", "worker-7")] {
@@ -174,10 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_tells_why_it_is_no_node_yet() {
+    fn a_joining_machine_reports_what_it_waits_for() {
         let mut session = session();
         let labels = [("a b".to_owned(), String::new())].into();
-        session.act(&Action::Join { node: "worker-1".to_owned(), labels }).unwrap();
+        session.perform(&Action::Join { node: "worker-1".to_owned(), labels }).unwrap();
         assert_eq!(told_of(&session).unwrap(), "its first start");
         session.advance(SignedDuration::from_mins(20)).unwrap();
         let why = told_of(&session).unwrap();
@@ -187,11 +188,11 @@ mod tests {
     }
 
     #[test]
-    fn a_node_made_by_hand_is_taken_over() {
+    fn a_node_created_by_hand_is_adopted() {
         let mut session = session();
         join(&mut session, "worker-1").unwrap();
         let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "worker-1" } });
-        session.act(&Action::Apply(node)).unwrap();
+        session.perform(&Action::Apply(node)).unwrap();
         session.advance(SignedDuration::from_mins(9)).unwrap();
         assert_eq!(told_of(&session), None);
         assert!(condition::is_true(session.view().get(&NODES, "", "worker-1").unwrap(), "Ready"));

@@ -1,4 +1,4 @@
-//! The machines beneath the nodes: what is on their disks, what runs on them, and when one that reboots is back.
+//! The machines of the nodes: their disks, their programs, and their reboots.
 
 pub(in crate::engine) mod joining;
 
@@ -19,26 +19,26 @@ use super::runtime::{Pending, Simulation};
 use crate::plan::Invariant;
 use crate::record::Event;
 
-/// How long a machine is up that reboots in a loop: its kubelet has reported, and its machine-config daemon is not there yet.
+/// How long a machine in a reboot loop is up: its kubelet has reported, and its machine-config daemon does
+/// not run yet.
 const UP_IN_LOOP: SignedDuration = SignedDuration::from_secs(12);
 
-/// One machine.
 #[derive(Debug, Clone, Default)]
 struct Machine {
     disk: Disk,
-    /// What its kubelet runs by itself.
+    /// The static pods of its kubelet.
     static_pods: Vec<StaticPod>,
-    /// How often it was started, and the last start; `None`: it has been running all along.
+    /// How often it booted, and its last boot; `None` if it has been running since the installation.
     boots: u32,
     boot: Option<Boot>,
-    /// What runs on it; nothing while it reboots.
+    /// The actors that run on it; none while it reboots.
     runs: Vec<ActorId>,
-    /// How long nothing ran at its last reboot, and how often it rebooted again since.
-    silence: SignedDuration,
+    /// How long nothing ran during its last reboot, and how often it rebooted again since.
+    reboot_duration: SignedDuration,
     loops: u32,
-    /// How much its clock is ahead.
-    ahead: SignedDuration,
-    /// What it registers as, before that has happened.
+    /// How far its clock is ahead.
+    clock_ahead: SignedDuration,
+    /// The node to register, until that is done.
     joining: Option<Joining>,
 }
 
@@ -46,18 +46,18 @@ struct Machine {
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine) struct Machines {
     by_node: BTreeMap<String, Machine>,
-    /// When machines that reboot are back.
+    /// When rebooting machines are back.
     boots: BTreeSet<(Time, String)>,
-    /// When those that reboot in a loop go down again.
-    falls: BTreeSet<(Time, String)>,
-    /// When those that start for the first time ask what they are to be.
+    /// When machines in a reboot loop go down again.
+    next_crashes: BTreeSet<(Time, String)>,
+    /// When new machines request their configuration.
     asks: BTreeSet<(Time, String)>,
 }
 
 impl Machines {
-    /// When the next one is back, or down again, or asks what it is to be.
+    /// When the next machine comes up, goes down or requests its configuration.
     pub(in crate::engine) fn next(&self) -> Option<Time> {
-        [&self.boots, &self.falls, &self.asks]
+        [&self.boots, &self.next_crashes, &self.asks]
             .into_iter()
             .filter_map(|times| times.first())
             .map(|(at, _)| *at)
@@ -69,30 +69,30 @@ impl Machines {
         self.by_node.contains_key(node)
     }
 
-    /// How many there are and were.
+    /// The number of machines, past and present.
     pub(in crate::engine) fn count(&self) -> usize {
         self.by_node.len()
     }
 
-    /// Adds one that starts for the first time, and asks then what it is to be.
-    pub(in crate::engine) fn expect(&mut self, joining: Joining, node: &str, asks_at: Time) {
+    /// Adds a new machine, which requests its configuration at `asks_at`.
+    pub(in crate::engine) fn add_joining(&mut self, joining: Joining, node: &str, asks_at: Time) {
         self.by_node.insert(node.to_owned(), Machine { joining: Some(joining), ..Machine::default() });
         self.asks.insert((asks_at, node.to_owned()));
     }
 
-    /// One was not told what it is to be, and asks again then.
+    /// Schedules another configuration request of a machine.
     pub(in crate::engine) fn ask_again(&mut self, node: &str, why: String, at: Time) {
         self.wait_for(node, why);
         self.asks.insert((at, node.to_owned()));
     }
 
-    /// One that asks what it is to be.
+    /// Takes a machine whose configuration request is due.
     pub(in crate::engine) fn next_asker(&mut self, now: Time) -> Option<String> {
         pop_due(&mut self.asks, now).map(|(_, node)| node)
     }
 
-    /// One gets its disk, and is up with it then.
-    pub(in crate::engine) fn become_of(&mut self, node: &str, disk: Disk, up_at: Time) {
+    /// Gives a machine its disk. The machine is up with it at `up_at`.
+    pub(in crate::engine) fn set_disk(&mut self, node: &str, disk: Disk, up_at: Time) {
         self.wait_for(node, format!("its start with {}", disk.config));
         if let Some(machine) = self.by_node.get_mut(node) {
             machine.disk = disk;
@@ -100,7 +100,7 @@ impl Machines {
         }
     }
 
-    /// One has registered its node, or was refused that and tries again then.
+    /// Notes that a machine has registered its node, or when it retries after a rejection.
     pub(in crate::engine) fn registered(&mut self, node: &str, refused: Option<(&Refusal, Time)>) {
         match refused {
             Some((refusal, again)) => {
@@ -121,7 +121,7 @@ impl Machines {
         }
     }
 
-    /// What those wait for that no node tells of yet.
+    /// The machines whose nodes are not registered yet, with what they wait for.
     pub(in crate::engine) fn pending(&self) -> impl Iterator<Item = Pending> {
         self.by_node.iter().filter_map(|(node, machine)| {
             let mut times = self.asks.iter().chain(&self.boots);
@@ -133,14 +133,14 @@ impl Machines {
         })
     }
 
-    /// The one that an actor runs on.
-    fn of(&mut self, actor: ActorId) -> Option<(&String, &mut Machine)> {
+    /// The machine that an actor runs on.
+    fn machine_of_actor(&mut self, actor: ActorId) -> Option<(&String, &mut Machine)> {
         self.by_node.iter_mut().find(|(_, machine)| machine.runs.contains(&actor))
     }
 }
 
 impl Simulation {
-    /// Adds the machine of a node, which has been running all along.
+    /// Adds the machine of a node, which has been running since the installation.
     pub(in crate::engine) fn add_machine(&mut self, node: &str, disk: Disk, static_pods: Vec<StaticPod>) {
         self.machines.by_node.insert(node.to_owned(), Machine { disk, static_pods, ..Machine::default() });
         self.run_machine(node);
@@ -154,9 +154,9 @@ impl Simulation {
         self.set_clock(node);
     }
 
-    /// What a machine runs, as it is right after having been started.
+    /// The programs of a machine right after its boot.
     fn programs_of(&self, node: &str) -> Vec<Box<dyn Actor>> {
-        let Some(Machine { disk, static_pods, boot, ahead, .. }) = self.machines.by_node.get(node) else {
+        let Some(Machine { disk, static_pods, boot, clock_ahead: ahead, .. }) = self.machines.by_node.get(node) else {
             return Vec::new();
         };
         let now = after(self.now(), *ahead);
@@ -171,21 +171,21 @@ impl Simulation {
         )
     }
 
-    /// What replaces an actor that runs on a machine and died.
-    pub(in crate::engine) fn program_again(&self, id: ActorId) -> Option<Box<dyn Actor>> {
+    /// A replacement for a crashed actor of a machine.
+    pub(in crate::engine) fn replacement_program(&self, id: ActorId) -> Option<Box<dyn Actor>> {
         let (node, machine) = self.machines.by_node.iter().find(|(_, machine)| machine.runs.contains(&id))?;
         let index = machine.runs.iter().position(|run| *run == id)?;
         self.programs_of(node).into_iter().nth(index)
     }
 
-    /// The actor `id` wrote to the disk of its machine.
+    /// Keeps the disk that the actor `id` wrote.
     pub(in crate::engine) fn write_disk(&mut self, id: ActorId, disk: Disk) {
-        if let Some((_, machine)) = self.machines.of(id) {
+        if let Some((_, machine)) = self.machines.machine_of_actor(id) {
             machine.disk = disk;
         }
     }
 
-    /// A program on the machine of a node is asked to end; whoever starts it again does so at once.
+    /// Terminates a program on the machine of a node. Its supervisor restarts it at once.
     pub(in crate::engine) fn restart_on_machine(&mut self, node: &str, program: &str) {
         let Some(machine) = self.machines.by_node.get(node) else { return };
         let name = format!("{program}/{node}");
@@ -195,7 +195,7 @@ impl Simulation {
         }
     }
 
-    /// Somebody wrote a file from which the kubelet of a node runs a pod.
+    /// Writes a static pod manifest on the machine of a node.
     pub(in crate::engine) fn write_static_pod(&mut self, node: &str, pod: StaticPod) {
         let Some(machine) = self.machines.by_node.get_mut(node) else { return };
         machine.static_pods.retain(|other| !pod.replaces(other));
@@ -205,14 +205,14 @@ impl Simulation {
         }
     }
 
-    /// The machine of the actor `id` goes down with all that runs on it, to come back after `silence`; without that, only
-    /// when somebody starts it.
+    /// Takes down the machine of the actor `id` with everything that runs on it. It is back after `silence`;
+    /// without that, only when it is powered on.
     pub(in crate::engine) fn reboot(&mut self, id: ActorId, disk: Disk, silence: Option<SignedDuration>) {
-        let Some((node, machine)) = self.machines.of(id) else { return };
+        let Some((node, machine)) = self.machines.machine_of_actor(id) else { return };
         let is_other = machine.disk.config != disk.config;
         let config = disk.config.clone();
         (machine.disk, machine.loops) = (disk, 0);
-        machine.silence = silence.unwrap_or_default();
+        machine.reboot_duration = silence.unwrap_or_default();
         let node = node.clone();
         if is_other {
             self.check_drained(&node, &config);
@@ -222,16 +222,16 @@ impl Simulation {
         self.machines.boots.extend(up.map(|up| (up, node)));
     }
 
-    /// Holds the invariant that a node was drained for the MachineConfig that its machine reboots into.
+    /// Checks that a node was drained for the MachineConfig that its machine reboots into.
     fn check_drained(&mut self, node: &str, config: &str) {
         let object = self.view.get(&NODES, "", node);
-        if let Some(how) = object.and_then(|object| node_order::undrained(object, config)) {
+        if let Some(how) = object.and_then(|object| node_order::missing_drain(object, config)) {
             let now = self.now();
             self.invariants.report(Invariant::NodeOrder, &format!("Node/{node}"), now, &how);
         }
     }
 
-    /// Ends all that runs on the machine of a node.
+    /// Ends everything that runs on the machine of a node.
     fn take_down(&mut self, node: &str) {
         let Some(machine) = self.machines.by_node.get_mut(node) else { return };
         for actor in std::mem::take(&mut machine.runs) {
@@ -242,7 +242,7 @@ impl Simulation {
         }
     }
 
-    /// Somebody starts the machine of a node, if nothing runs on it.
+    /// Powers on the machine of a node, if nothing runs on it.
     pub(in crate::engine) fn power_on(&mut self, node: &str) {
         let is_down = self.machines.by_node.get(node).is_some_and(|machine| machine.runs.is_empty());
         if is_down && !self.machines.boots.iter().any(|(_, other)| other == node) {
@@ -250,7 +250,7 @@ impl Simulation {
         }
     }
 
-    /// Starts the machines whose time has come, and has those go down again that reboot in a loop.
+    /// Boots the machines that are due, and takes machines in a reboot loop down again.
     pub(in crate::engine) fn boot(&mut self) {
         self.serve_machines();
         let now = self.now();
@@ -258,7 +258,7 @@ impl Simulation {
             let Some(machine) = self.machines.by_node.get_mut(&node) else { continue };
             machine.boots += 1;
             let id = self.streams.stream(&format!("boot/{node}/{}", machine.boots)).uuid();
-            let at = after(now, machine.ahead);
+            let at = after(now, machine.clock_ahead);
             let boot = Boot { id, os_image: machine.disk.os_image.clone(), at };
             machine.boot = Some(boot.clone());
             if let Some(joining) = machine.joining.clone()
@@ -270,28 +270,28 @@ impl Simulation {
             let told = fault(&self.view, &node).filter(|fault| fault.kind == FaultKind::RebootLoop);
             if told.is_some_and(|fault| machine.loops < fault.times) {
                 machine.loops += 1;
-                self.machines.falls.insert((after(now, UP_IN_LOOP), node.clone()));
+                self.machines.next_crashes.insert((after(now, UP_IN_LOOP), node.clone()));
             }
             self.run_machine(&node);
         }
-        while let Some((_, node)) = pop_due(&mut self.machines.falls, now) {
+        while let Some((_, node)) = pop_due(&mut self.machines.next_crashes, now) {
             let silence =
-                self.machines.by_node.get(&node).map_or(SignedDuration::ZERO, |machine| machine.silence);
-            self.note(Event::Fault { text: format!("node {node} reboots again") });
+                self.machines.by_node.get(&node).map_or(SignedDuration::ZERO, |machine| machine.reboot_duration);
+            self.record_event(Event::Fault { text: format!("node {node} reboots again") });
             self.take_down(&node);
             self.machines.boots.insert((after(now, silence), node));
         }
     }
 
-    /// Has the clocks of machines go as their Nodes are told.
+    /// Sets the clocks of machines by the faults of their Nodes.
     pub(in crate::engine) fn notice_node(&mut self, change: &Change) {
-        if !change.key.is(&NODES)
-            || Fault::told(&change.object) == change.old.as_ref().and_then(|old| Fault::told(old))
+        if !change.key.is_kind(&NODES)
+            || Fault::from_annotations(&change.object) == change.old.as_ref().and_then(|old| Fault::from_annotations(old))
         {
             return;
         }
         if let Some(machine) = self.machines.by_node.get_mut(&change.key.name) {
-            machine.ahead = match Fault::told(&change.object).flatten() {
+            machine.clock_ahead = match Fault::from_annotations(&change.object).flatten() {
                 Some(fault) if fault.kind == FaultKind::ClockAhead => fault.by,
                 Some(fault) if fault.kind == FaultKind::ClockBehind => -fault.by,
                 _ => SignedDuration::ZERO,
@@ -300,21 +300,21 @@ impl Simulation {
         self.set_clock(&change.key.name);
     }
 
-    /// Gives all that runs on a machine its clock.
+    /// Gives every actor on a machine its clock.
     fn set_clock(&mut self, node: &str) {
         let Some(machine) = self.machines.by_node.get(node) else { return };
         for id in &machine.runs {
-            self.schedule.set_clock_ahead(*id, machine.ahead);
+            self.schedule.set_clock_ahead(*id, machine.clock_ahead);
         }
     }
 }
 
-/// The first whose time has come.
+/// Takes the first entry that is due.
 fn pop_due(times: &mut BTreeSet<(Time, String)>, now: Time) -> Option<(Time, String)> {
     if times.first().is_none_or(|(at, _)| *at > now) { None } else { times.pop_first() }
 }
 
-/// What a node is told to get wrong.
+/// The fault of a node.
 fn fault(view: &View, node: &str) -> Option<Fault> {
-    view.get(&NODES, "", node).and_then(|node| Fault::told(node).flatten())
+    view.get(&NODES, "", node).and_then(|node| Fault::from_annotations(node).flatten())
 }

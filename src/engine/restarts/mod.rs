@@ -1,4 +1,5 @@
-//! Programs die at any of their writes, and the cluster ends the same: a plan is played again for each of them.
+//! Reruns a plan once per write, with a crash of the process after that write, and compares the final
+//! clusters.
 
 #[cfg(test)]
 mod recovery;
@@ -7,22 +8,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use windtunnel_core::pod::MIRROR;
-use windtunnel_core::requests::faults::{Hits, Requests};
+use windtunnel_core::requests::faults::{Hits, RequestFilter};
 use windtunnel_core::{Object, View, condition};
 
 use super::error::SessionError;
-use super::faults::crashes::{Crash, Moment};
+use super::faults::crashes::{Crash, CrashMoment};
 use super::play::{Failure, play_in};
 use super::session::Session;
 use crate::plan::Plan;
 use crate::record::Event;
 
-/// The death of a program right after one of its writes, of which it does not hear.
+/// A crash of a process right after one of its writes, before it sees the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restart {
-    /// The program, as the timeline calls it.
+    /// The process, by its name in the timeline.
     pub process: String,
-    /// Which write since the run began, from 1.
+    /// The number of the write since the run began, from 1.
     pub write: u32,
 }
 
@@ -32,19 +33,19 @@ impl std::fmt::Display for Restart {
     }
 }
 
-/// How a plan ends when nobody dies.
+/// The outcome of a plan without crashes.
 #[derive(Debug)]
-pub struct Undisturbed {
+pub struct Baseline {
     end: Result<BTreeMap<String, Value>, Failure>,
-    /// All deaths that there can be, one for each write of a simulated program.
+    /// All possible crashes, one for each write of a simulated process.
     pub restarts: Vec<Restart>,
 }
 
-/// Plays a plan in process with a seed, and tells when programs may die in it.
+/// Runs a plan in process with a seed, and lists the possible crashes.
 ///
 /// # Errors
-/// Only when the cluster could not be set up.
-pub fn undisturbed(plan: &Plan, seed: u64) -> Result<Undisturbed, SessionError> {
+/// The cluster could not be set up.
+pub fn run_baseline(plan: &Plan, seed: u64) -> Result<Baseline, SessionError> {
     let (session, failure) = play(plan, seed, None)?;
     let simulation = &session.simulation;
     let processes: BTreeSet<&str> = simulation.schedule.names().map(|(_, name)| name).collect();
@@ -61,11 +62,11 @@ pub fn undisturbed(plan: &Plan, seed: u64) -> Result<Undisturbed, SessionError> 
         (1..=writes).map(move |write| Restart { process: process.to_owned(), write }).collect::<Vec<_>>()
     };
     let restarts = writes.into_iter().flat_map(each).collect();
-    Ok(Undisturbed { end: failure.map_or_else(|| Ok(essence(&simulation.view)), Err), restarts })
+    Ok(Baseline { end: failure.map_or_else(|| Ok(comparable_state(&simulation.view)), Err), restarts })
 }
 
-impl Undisturbed {
-    /// Plays the plan again with a death in it: how its end differs, if it does.
+impl Baseline {
+    /// Reruns the plan with a crash. Returns how its end differs, if it does.
     ///
     /// # Errors
     /// As [`undisturbed`].
@@ -76,11 +77,11 @@ impl Undisturbed {
         restart: &Restart,
     ) -> Result<Option<String>, SessionError> {
         let (session, failure) = play(plan, seed, Some(restart))?;
-        let end = failure.map_or_else(|| Ok(essence(&session.simulation.view)), Err);
+        let end = failure.map_or_else(|| Ok(comparable_state(&session.simulation.view)), Err);
         Ok(match (&self.end, &end) {
             (Ok(one), Ok(other)) => first_difference(one, other),
             (Ok(_), Err(failure)) => Some(format!("{}: {}", failure.step, failure.error)),
-            // What fails anyway ends nowhere.
+            // A plan that fails anyway has no end to compare.
             (Err(_), _) => None,
         })
     }
@@ -94,8 +95,8 @@ fn play(
     let mut session = Session::start(&plan.cluster, &plan.name, &plan.ids, seed)?;
     session.simulation.crashes.extend(restart.map(|restart| Crash {
         process: restart.process.clone(),
-        writes: Requests::default(),
-        moment: Moment::After,
+        writes: RequestFilter::default(),
+        moment: CrashMoment::After,
         hits: Hits::new(restart.write, Some(1)),
     }));
     let failure = play_in(&mut session, plan);
@@ -106,12 +107,12 @@ fn first_difference(one: &BTreeMap<String, Value>, other: &BTreeMap<String, Valu
     let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
     let differs = names.into_iter().find(|name| one.get(*name) != other.get(*name))?;
     let at = |end: &BTreeMap<String, Value>| end.get(differs).cloned().unwrap_or(Value::Null);
-    let (path, was, is) = field(&at(one), &at(other), String::new());
+    let (path, was, is) = first_differing_field(&at(one), &at(other), String::new());
     Some(format!("{differs}: {path} is {is}, and was {was} without it"))
 }
 
 /// The first field in which two values differ.
-fn field(one: &Value, other: &Value, path: String) -> (String, Value, Value) {
+fn first_differing_field(one: &Value, other: &Value, path: String) -> (String, Value, Value) {
     match (one, other) {
         (Value::Object(a), Value::Object(b)) => {
             let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -119,13 +120,13 @@ fn field(one: &Value, other: &Value, path: String) -> (String, Value, Value) {
                 fields.get(name).cloned().unwrap_or(Value::Null)
             };
             match names.into_iter().find(|name| a.get(*name) != b.get(*name)) {
-                Some(name) => field(&at(a, name), &at(b, name), format!("{path}.{name}")),
+                Some(name) => first_differing_field(&at(a, name), &at(b, name), format!("{path}.{name}")),
                 None => (path, one.clone(), other.clone()),
             }
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             match (0..a.len()).find(|index| a[*index] != b[*index]) {
-                Some(index) => field(&a[index], &b[index], format!("{path}[{index}]")),
+                Some(index) => first_differing_field(&a[index], &b[index], format!("{path}[{index}]")),
                 None => (path, one.clone(), other.clone()),
             }
         }
@@ -133,14 +134,14 @@ fn field(one: &Value, other: &Value, path: String) -> (String, Value, Value) {
     }
 }
 
-/// Kinds that tell what happened and not what is, those whose objects come and go with every attempt, and those that tell generated
-/// names of others.
-const PASSING: [&str; 5] = ["Event", "Lease", "Job", "EndpointSlice", "Endpoints"];
+/// Kinds that are not compared: records of past events, objects that each attempt creates anew, and objects
+/// that contain generated names.
+const IGNORED_KINDS: [&str; 5] = ["Event", "Lease", "Job", "EndpointSlice", "Endpoints"];
 
-/// The cluster as it matters: without moments, generated names and what only tells of the past.
-pub(in crate::engine) fn essence(view: &View) -> BTreeMap<String, Value> {
+/// The cluster without times, generated names and records of the past.
+pub(in crate::engine) fn comparable_state(view: &View) -> BTreeMap<String, Value> {
     let mut seen: BTreeMap<String, Value> = BTreeMap::new();
-    for (key, object) in view.objects().filter(|(_, object)| !PASSING.contains(&object.text("/kind"))) {
+    for (key, object) in view.objects().filter(|(_, object)| !IGNORED_KINDS.contains(&object.text("/kind"))) {
         let place = format!("{}/{}", object.text("/kind"), key.namespace);
         if object.text("/metadata/generateName").is_empty() && !is_pod(object)
             || object.annotation(MIRROR).is_some()
@@ -149,7 +150,7 @@ pub(in crate::engine) fn essence(view: &View) -> BTreeMap<String, Value> {
             forget_moments(&mut value);
             seen.insert(format!("{place}/{}", key.name), value);
         } else if is_pod(object) && !is_over(object) {
-            // Of pods with names of their own it counts how many there are of each template.
+            // Pods with generated names are counted by template.
             let of = object.text("/metadata/generateName");
             let told =
                 seen.entry(format!("{place}/{of}*")).or_insert_with(|| json!({ "pods": 0, "ready": 0 }));
@@ -169,8 +170,8 @@ fn is_over(pod: &Object) -> bool {
     matches!(pod.text("/status/phase"), "Succeeded" | "Failed")
 }
 
-/// Removes what tells when and how often something was written, and of a ClusterVersion's history all but the last: an operator that
-/// is started anew before it has replaced itself turns to its own release first, and tells of that.
+/// Removes times, counters, and all but the newest item of a ClusterVersion's history: an operator that
+/// restarts before it has replaced itself first turns to its own release, and records that.
 fn forget_moments(value: &mut Value) {
     const FIELDS: [&str; 6] =
         ["uid", "resourceVersion", "generation", "observedGeneration", "managedFields", "creationTimestamp"];
@@ -186,7 +187,7 @@ fn forget_moments(value: &mut Value) {
         }
         Value::Array(list) => {
             list.iter_mut().for_each(forget_moments);
-            // One that changed goes last.
+            // A changed condition moves to the end.
             list.sort_by_cached_key(|one| one["type"].as_str().unwrap_or_default().to_owned());
         }
         _ => {}
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_told_by_its_field() {
+    fn a_difference_names_its_field() {
         let end = |value: Value| BTreeMap::from([("Node//w".to_owned(), value)]);
         let one = end(json!({ "a": 1, "list": [{ "b": 1 }, { "b": 2 }] }));
         let other = end(json!({ "a": 1, "list": [{ "b": 1 }, { "b": 3 }] }));
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_do_not_count() {
+    fn times_are_ignored() {
         let mut value = json!({ "metadata": { "uid": "u", "name": "n" }, "status": { "conditions": [
             { "type": "B", "lastTransitionTime": "t" }, { "type": "A", "lastTransitionTime": "t" },
         ], "history": [{ "version": "2", "startedTime": "t" }, { "version": "1" }] } });

@@ -1,7 +1,7 @@
-//! Whoever brings nodes to another release may be restarted at any of its writes: the cluster ends the same.
+//! Tests that every component that updates nodes can restart at any of its writes: the cluster ends the same.
 //!
-//! One that dies has made some of the writes of its turn, and what it asked of the machine did not happen. What replaces it
-//! knows nothing but the API and the disk.
+//! A crashed component has made some of the writes of its turn, and its requests to the machine did not
+//! happen. Its replacement knows nothing but the API and the disk.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,19 @@ use windtunnel_openshift::mco::CLUSTER_OPERATOR;
 use windtunnel_openshift::mco::annotations::STATE;
 use windtunnel_openshift::release::Release;
 
-use super::essence;
+use super::comparable_state;
 use crate::engine::runtime::Simulation;
 use crate::engine::session::Session;
 use crate::plan::{ClusterPlan, ReleasePlan};
 
-/// Every third write of an actor is tried, with another first one for the next: nodes that do the same have all of theirs tried
-/// between them. `windtunnel run .ci/restarts.yaml --check-restarts` tries all of them, those of the cluster-version
-/// operator as well.
+/// Every third write of an actor is tried, with another offset for the next actor: nodes that do the same
+/// cover all writes between them. `windtunnel run .ci/restarts.yaml --check-restarts` tries all of them,
+/// those of the cluster-version operator as well.
 const STRIDE: usize = 3;
-/// After this long everything is over, also for one that was restarted.
+/// After this time every update is over, even with a restart.
 const LONG: SignedDuration = SignedDuration::from_mins(90);
 
-/// An actor that lives for so many more writes.
+/// An actor that crashes after `writes` more writes.
 #[derive(Clone)]
 struct Dying {
     actor: Box<dyn Actor>,
@@ -65,24 +65,24 @@ impl Actor for Dying {
     }
 }
 
-/// Who is restarted, and after how many of its writes.
+/// The actor to restart, and after how many of its writes.
 struct Crash {
     name: String,
     after: usize,
 }
 
-/// How a run ended: the cluster, and how many writes each actor made.
+/// The end of a run: the cluster, and the number of writes of each actor.
 struct End {
     cluster: BTreeMap<String, Value>,
     writes: BTreeMap<String, usize>,
 }
 
-/// Whether an actor is one of those that bring nodes to another release.
+/// Whether an actor takes part in the update of nodes.
 fn is_concerned(name: &str) -> bool {
     name.starts_with("machine-config-") || name == "operator/machine-config-operator"
 }
 
-/// Six nodes of one release, beside which there is another.
+/// Six nodes of one release, with another release to go to.
 fn plan() -> ClusterPlan {
     let release = |version: &str| Release::find(&Version::parse(version).unwrap()).unwrap();
     ClusterPlan {
@@ -91,7 +91,7 @@ fn plan() -> ClusterPlan {
     }
 }
 
-/// Updates the nodes from the moment on at which the operator's Deployment is of another release.
+/// Updates the nodes, starting with the operator's Deployment of the other release.
 fn run(plan: &ClusterPlan, crash: Option<&Crash>) -> End {
     let mut session = Session::start(plan, "recovery", &[], 1).unwrap();
     let Session { simulation, runtime } = &mut session;
@@ -101,7 +101,7 @@ fn run(plan: &ClusterPlan, crash: Option<&Crash>) -> End {
             simulation.remove(*id);
         }
     }
-    // Which would take back what is done in its place.
+    // It would revert the Deployment.
     let none = json!({ "spec": { "replicas": 0 } });
     let stop = Write::merge_patch(&DEPLOYMENTS, "openshift-cluster-version", cvo::NAME, none);
     simulation.write("test", &Identity::admin(), &stop).unwrap();
@@ -113,10 +113,10 @@ fn run(plan: &ClusterPlan, crash: Option<&Crash>) -> End {
     })
 }
 
-/// The Deployment of the operator as the other release has it.
+/// The operator's Deployment in the other release.
 fn deployment(plan: &ClusterPlan, simulation: &Simulation) -> Write {
     let release = &plan.releases[0].release;
-    let payload = cvo::Installed::of(release, "", &json!({ "spec": {} }));
+    let payload = cvo::InstalledPayload::of(release, "", &json!({ "spec": {} }));
     let cluster_version = simulation.view.get(&CLUSTER_VERSIONS, "", "version").unwrap();
     let nothing = Value::Null;
     let around = cvo::Surroundings { proxy: &nothing, infrastructure: &nothing };
@@ -130,7 +130,7 @@ fn deployment(plan: &ClusterPlan, simulation: &Simulation) -> Write {
     Write::merge_patch(&DEPLOYMENTS, namespace, name, json!({ "spec": deployment["spec"] }))
 }
 
-/// Runs to `end`; gives how many writes each actor made.
+/// Runs to `end`. Returns the number of writes of each actor.
 async fn go_on(simulation: &mut Simulation, end: Time, mut crash: Option<&Crash>) -> BTreeMap<String, usize> {
     let mut writes = BTreeMap::new();
     let mut dying: Option<ActorId> = None;
@@ -163,9 +163,9 @@ async fn go_on(simulation: &mut Simulation, end: Time, mut crash: Option<&Crash>
     }
 }
 
-/// What matters of the cluster: nodes, pools, what is rendered, what the operator says and what nodes run from files.
+/// The relevant part of the cluster: nodes, pools, rendered configurations, the operator's status and pods.
 fn seen(simulation: &Simulation) -> BTreeMap<String, Value> {
-    let mut seen = essence(&simulation.view);
+    let mut seen = comparable_state(&simulation.view);
     let kinds =
         ["Node/", "MachineConfigPool/", "MachineConfig/", "MachineConfigNode/", "ControllerConfig/", "Pod/"];
     let operator = format!("ClusterOperator//{CLUSTER_OPERATOR}");
@@ -173,7 +173,7 @@ fn seen(simulation: &Simulation) -> BTreeMap<String, Value> {
     seen
 }
 
-/// Restarts these actors at their writes, one a run.
+/// Restarts these actors at their writes, one restart a run.
 fn check(is_meant: impl Fn(&str) -> bool) {
     let plan = plan();
     let undisturbed = run(&plan, None);
@@ -198,21 +198,21 @@ fn check(is_meant: impl Fn(&str) -> bool) {
 }
 
 #[test]
-fn nodes_get_there_though_the_operator_or_a_part_of_its_controller_is_restarted_at_any_write() {
+fn nodes_update_despite_restarts_of_the_operator_or_its_controller() {
     check(|name| name.starts_with("machine-config-controller/") || name.starts_with("operator/"));
 }
 
 #[test]
-fn nodes_get_there_though_a_daemon_is_restarted_at_any_write() {
+fn nodes_update_despite_restarts_of_a_daemon() {
     check(|name| name.starts_with("machine-config-daemon/"));
 }
 
 #[test]
-fn nodes_get_there_though_a_kubelet_is_restarted_at_any_write() {
+fn nodes_update_despite_restarts_of_a_kubelet() {
     check(|name| name.starts_with("kubelet/"));
 }
 
 #[test]
-fn nodes_get_there_though_a_controller_of_kubernetes_is_restarted_at_any_write() {
+fn nodes_update_despite_restarts_of_a_kubernetes_controller() {
     check(|name| !name.contains('/') && !name.starts_with("cluster-version"));
 }

@@ -1,4 +1,4 @@
-//! What happens beneath the API: processes start and end, the kube-apiserver is rolled.
+//! Effects beneath the API: processes and machines that start and end, and kube-apiserver rollouts.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use windtunnel_controllers::schedule::ActorId;
 use windtunnel_controllers::{Effect, Signal};
 use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
 use windtunnel_core::{Identity, Key};
-use windtunnel_update_status::insights;
+use windtunnel_update_status::controller;
 
 use super::processes::{Process, Program, Running, program};
 use super::simulation::Simulation;
 use crate::record::Event;
 
 impl Simulation {
-    /// Does what the actor `id` asked of the machines.
-    pub(in crate::engine) fn effect(&mut self, id: ActorId, effect: Effect) {
+    /// Carries out an effect that the actor `id` requested.
+    pub(in crate::engine) fn carry_out(&mut self, id: ActorId, effect: Effect) {
         match effect {
             Effect::Start { pod, container } => self.start_process(id, pod, container),
             Effect::Terminate { pod } => self.terminate_processes(&pod),
@@ -34,7 +34,7 @@ impl Simulation {
                 self.exports.count(counter);
             }
             Effect::Alert(alert) => {
-                self.note(Event::Alert(Box::new(alert.clone())));
+                self.record_event(Event::Alert(Box::new(alert.clone())));
                 self.take_alert(alert);
             }
             Effect::WriteStaticPod { node, pod } => self.write_static_pod(&node, pod),
@@ -43,8 +43,8 @@ impl Simulation {
             Effect::Reboot { disk, silence } => self.reboot(id, disk, silence),
             Effect::ServeKubernetes { minor } if !self.pinned => {
                 self.serve_kubernetes(minor);
-                if self.door.capabilities().any_kubernetes {
-                    self.note(Event::Kubernetes { minor });
+                if self.connection.capabilities().any_kubernetes {
+                    self.record_event(Event::Kubernetes { minor });
                 }
             }
             Effect::ServeKubernetes { .. } => {}
@@ -54,7 +54,7 @@ impl Simulation {
     fn start_process(&mut self, kubelet: ActorId, pod: Key, container: String) {
         let Some(object) = self.view.get_key(&pod).cloned() else { return };
         if self.processes.get(&pod, &container).is_some() {
-            return; // A restarted kubelet asks again for what runs already.
+            return; // A restarted kubelet starts its running containers again.
         }
         let now = self.now();
         let running = match program(&object, &container, &self.world, self.streams, now) {
@@ -68,16 +68,16 @@ impl Simulation {
         let program = (!matches!(running, Running::Idle)).then(|| container.clone());
         if let Some(program) = &program {
             self.first_program.get_or_insert(now);
-            self.note(Event::Process { program: program.clone(), pod: pod.name.clone(), started: true });
+            self.record_event(Event::Process { program: program.clone(), pod: pod.name.clone(), started: true });
         }
         self.processes.insert(pod, container, Process { kubelet, program, running });
     }
 
     fn spawn_insights(&self, identity: &Identity) -> tokio::task::JoinHandle<()> {
-        let client = self.door.client(identity);
+        let client = self.connection.client(identity);
         let clock = Arc::clone(&self.clock);
         let mut told = self.alerts.subscribe();
-        // What is there at the start is told first.
+        // The alerts that exist at the start come first.
         told.mark_changed();
         let alerts = futures::stream::unfold(told, async |mut told| {
             told.changed().await.ok()?;
@@ -87,19 +87,19 @@ impl Simulation {
         tokio::spawn(async move {
             // The controller retries by itself; it ends only with its process.
             let parts =
-                insights::Parts { client, clock, alerts: Some(alerts.boxed()), observer: Arc::new(()) };
-            let _ = insights::run(parts).await;
+                controller::Parts { client, clock, alerts: Some(alerts.boxed()), observer: Arc::new(()) };
+            let _ = controller::run(parts).await;
         })
     }
 
-    /// What a component had counted is gone with it.
+    /// Drops the counters of a component that has ended.
     pub(in crate::engine) fn forget_counts(&mut self, by: &str) {
         for metric in self.exports.forget(by) {
             self.schedule.deliver_count(metric);
         }
     }
 
-    /// Takes in how an alert is now. It has been active since it was told first.
+    /// Takes in the new state of an alert. Its active time stays that of its first report.
     fn take_alert(&self, alert: Alert) {
         let now = self.now();
         self.alerts.send_modify(|told| {
@@ -111,7 +111,7 @@ impl Simulation {
         });
     }
 
-    /// SIGTERM: an actor may end in its own time, everything else ends at once.
+    /// Sends SIGTERM to a pod: an actor ends in its own time, everything else ends at once.
     fn terminate_processes(&mut self, pod: &Key) {
         for container in self.processes.of_pod(pod) {
             let running = self.processes.get(pod, &container).map(|process| &process.running);
@@ -122,7 +122,7 @@ impl Simulation {
         }
     }
 
-    /// The process of a container has ended with this exit code.
+    /// Ends the process of a container with this exit code.
     pub(in crate::engine) fn end_process(&mut self, pod: &Key, container: &str, code: i64) {
         let Some(process) = self.processes.remove(pod, container) else { return };
         match process.running {
@@ -135,7 +135,7 @@ impl Simulation {
             Signal::Exited { pod: pod.clone(), container: container.to_owned(), code },
         );
         if let Some(program) = process.program {
-            self.note(Event::Process { program, pod: pod.name.clone(), started: false });
+            self.record_event(Event::Process { program, pod: pod.name.clone(), started: false });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What simulated programs answer to those who ask their pods: the cluster-version operator's metrics.
+//! Serves metrics of simulated pods: those of the cluster-version operator.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,7 @@ use crate::backends::{Answered, Asked, Upstream};
 /// The port of the operator's metrics.
 const METRICS_PORT: u16 = 9099;
 
-/// What components have counted in their memory, for whoever asks from another thread.
+/// The counters of components, for requests on other threads.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Exports(Mutex<Counts>);
 
@@ -31,18 +31,18 @@ impl Clone for Exports {
 
 impl Exports {
     fn lock(&self) -> MutexGuard<'_, Counts> {
-        // Counts are whole at any moment.
+        // A panic leaves no half-written counters.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a change of the cluster in.
-    pub(in crate::engine) fn notice(&self, change: &Change) {
+    /// Takes in a change of the cluster.
+    pub(in crate::engine) fn track_change(&self, change: &Change) {
         if Transitions::are_touched_by(change) {
             self.lock().transitions.notice(change);
         }
     }
 
-    /// A component has counted up to this.
+    /// Sets the counter of a component.
     pub(in crate::engine) fn count(&self, counter: Counter) {
         let is_same = |known: &Counter| {
             (&known.by, known.metric, &known.labels) == (&counter.by, counter.metric, &counter.labels)
@@ -53,7 +53,7 @@ impl Exports {
         counters.push(counter);
     }
 
-    /// A component has ended, and with it what it had counted: gives the metrics.
+    /// Drops the counters of an ended component. Returns their metrics.
     pub(in crate::engine) fn forget(&self, by: &str) -> Vec<&'static str> {
         let mut counts = self.lock();
         let gone: Vec<_> = counts.counters.iter().filter(|one| one.by == by).map(|one| one.metric).collect();
@@ -63,12 +63,12 @@ impl Exports {
         gone
     }
 
-    /// What running components have counted.
+    /// The counters of running components.
     pub(in crate::engine) fn counters(&self) -> Arc<Vec<Counter>> {
         Arc::clone(&self.lock().counters)
     }
 
-    /// Calls with what was counted.
+    /// Calls `call` with the current counters.
     pub(in crate::engine) fn with<T>(&self, call: impl FnOnce(Counted<'_>) -> T) -> T {
         let counts = self.lock();
         call(Counted { transitions: Some(&counts.transitions), counters: &counts.counters })
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn of_each_counter_the_last_count_stands_while_its_component_runs() {
+    fn a_counter_keeps_its_last_count_until_its_component_ends() {
         let counter =
             |by: &str, count| Counter { by: by.to_owned(), metric: "errors", labels: BTreeMap::new(), count };
         let exports = Exports::default();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_are_served_by_https_alone_while_the_operator_runs() {
+    fn metrics_are_served_only_over_https_while_the_operator_runs() {
         let (code, metrics) = answer(9099, "https", "/metrics", "running").unwrap();
         assert_eq!(code, 200);
         assert!(metrics.contains("\ncluster_installer{type=\"other\"} 1\n"), "{metrics}");

@@ -1,4 +1,4 @@
-//! Processes in containers: which simulated program a container stands for, and what became of it.
+//! Processes in containers, and the simulated programs that they run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object};
 use windtunnel_openshift::cvo;
 use windtunnel_openshift::cvo::ClusterVersionOperator;
-use windtunnel_openshift::world::World;
+use windtunnel_openshift::world::Environment;
 
 /// The container name of the embedded update status controller.
 const UPDATE_STATUS_CONTROLLER: &str = "update-status-controller";
 
-/// What a container stands for.
+/// The program that a container runs.
 pub(in crate::engine) enum Program {
-    /// An actor.
+    /// A simulated component.
     Actor(Box<dyn Actor>),
     /// The update status controller, which runs as a real controller beside the engine under this identity.
     UpdateStatusController(Identity),
-    /// Nothing that is simulated: it just runs.
+    /// A program that is not simulated: it just runs.
     Other,
 }
 
@@ -29,7 +29,7 @@ pub(in crate::engine) enum Program {
 pub(in crate::engine) fn program(
     pod: &Object,
     container: &str,
-    world: &Arc<World>,
+    world: &Arc<Environment>,
     streams: Streams,
     now: Time,
 ) -> Program {
@@ -47,14 +47,12 @@ pub(in crate::engine) fn program(
     }
 }
 
-/// One running process.
 #[derive(Debug)]
 pub(in crate::engine) struct Process {
-    /// The kubelet that started it and is told of its end.
+    /// The kubelet that started it and is notified of its end.
     pub(in crate::engine) kubelet: ActorId,
-    /// The simulated program, by its container's name; `None` for one that just runs, of which the record is silent.
+    /// The simulated program, by its container's name; `None` for others, which the record leaves out.
     pub(in crate::engine) program: Option<String>,
-    /// How it runs.
     pub(in crate::engine) running: Running,
 }
 
@@ -65,7 +63,7 @@ pub(in crate::engine) enum Running {
     Actor(ActorId),
     /// As a task of the runtime.
     Task(tokio::task::JoinHandle<()>),
-    /// Not at all: nothing simulates it.
+    /// As nothing: the program is not simulated.
     Idle,
 }
 
@@ -76,7 +74,7 @@ pub(in crate::engine) struct Processes {
 }
 
 impl Processes {
-    /// The same processes in another simulation; `None` where one is a task.
+    /// Copies the processes into another simulation; `None` if one is a task.
     pub(in crate::engine) fn copied(&self) -> Option<Self> {
         let copy = |((pod, container), process): (&(Key, String), &Process)| {
             let running = match process.running {
@@ -91,12 +89,12 @@ impl Processes {
         Some(Self { by_container })
     }
 
-    /// A process started.
+    /// Adds a started process.
     pub(in crate::engine) fn insert(&mut self, pod: Key, container: String, process: Process) {
         self.by_container.insert((pod, container), process);
     }
 
-    /// The containers of a pod whose processes run.
+    /// The containers of a pod with a running process.
     pub(in crate::engine) fn of_pod(&self, pod: &Key) -> Vec<String> {
         self.by_container
             .keys()
@@ -111,12 +109,11 @@ impl Processes {
         started.map(|(place, _)| place.clone()).collect()
     }
 
-    /// A process by its container.
     pub(in crate::engine) fn get(&self, pod: &Key, container: &str) -> Option<&Process> {
         self.by_container.get(&(pod.clone(), container.to_owned()))
     }
 
-    /// A process ended.
+    /// Removes an ended process.
     pub(in crate::engine) fn remove(&mut self, pod: &Key, container: &str) -> Option<Process> {
         self.by_container.remove(&(pod.clone(), container.to_owned()))
     }

@@ -1,4 +1,5 @@
-//! Requests through the door, and where what they lead to goes: into the record, the view and the actors' inboxes.
+//! Sends requests through the cluster connection, and takes changes into the record, the view and the actors'
+//! inboxes.
 
 use std::collections::BTreeSet;
 
@@ -7,31 +8,31 @@ use windtunnel_core::clock::Clock as _;
 use windtunnel_core::{Change, ChangeKind, Identity, Object, Refusal, View, Write};
 
 use super::simulation::Simulation;
-use crate::engine::faults::crashes::Moment;
+use crate::engine::faults::crashes::CrashMoment;
 use crate::plan::Invariant;
 use crate::record::{Entry, Event, WriteEvent};
 
-/// Who removes what goes with something else, as the record calls it.
+/// The writer, in the record, of removals that follow from other removals.
 const API_SERVER: &str = "kube-apiserver";
 
 impl Simulation {
-    /// Makes an actor's requests, after those of earlier turns. False when the actor died of one.
+    /// Makes an actor's requests, after those of earlier turns. Returns false if the actor crashed at one.
     pub(in crate::engine) fn request(&mut self, id: ActorId, writes: Vec<Write>) -> bool {
         self.schedule.queue(id, writes);
         self.send(id)
     }
 
-    /// Makes the requests that an actor's client still has to make, and gives the actor the answers.
+    /// Makes the remaining requests of an actor's client, and gives the actor the answers.
     fn send(&mut self, id: ActorId) -> bool {
         let now = self.now();
         while let Some(Request { by, identity, write }) = self.schedule.next_request(id, now) {
             let crash = self.crash_at(&by, &write);
-            if crash == Some(Moment::Before) {
+            if crash == Some(CrashMoment::Before) {
                 self.crash(id);
                 return false;
             }
             let outcome = self.write(&by, &identity, &write);
-            if crash == Some(Moment::After) {
+            if crash == Some(CrashMoment::After) {
                 self.crash(id);
                 return false;
             }
@@ -40,7 +41,7 @@ impl Simulation {
         true
     }
 
-    /// Repeats the requests that are due.
+    /// Retries the requests that are due.
     pub(in crate::engine) fn retry(&mut self) {
         let now = self.now();
         while let Some(id) = self.schedule.next_retry(now) {
@@ -48,7 +49,7 @@ impl Simulation {
         }
     }
 
-    /// Makes a request through the door and records it.
+    /// Makes a request and records it.
     pub(in crate::engine) fn write(
         &mut self,
         by: &str,
@@ -57,39 +58,39 @@ impl Simulation {
     ) -> Result<Object, Refusal> {
         let at = self.now();
         let before = self.view.get_key(&write.key()).cloned();
-        let outcome = self.door.write(by, who, write, at);
+        let outcome = self.connection.write(by, who, write, at);
         let mut removals = self.read_changes();
         removals.retain(|removal| removal.key != write.key());
         let event = write_event(by, write, before, &outcome, &self.view);
-        self.invariants.notice(&event, at);
+        self.invariants.check_write(&event, at);
         for event in std::iter::once(event).chain(removals) {
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
         outcome
     }
 
-    /// Takes what changed behind the door into the view and the record, and hands it out.
+    /// Takes new changes into the view and the record, and delivers them.
     pub(in crate::engine) fn take_changes(&mut self) {
         for removal in self.read_changes() {
-            self.note(Event::Write(Box::new(removal)));
+            self.record_event(Event::Write(Box::new(removal)));
         }
     }
 
-    /// Takes what changed behind the door into the view, records what kube clients wrote, and hands changes out.
-    /// Returns the removals that none of these writes tells of: objects that went with something else.
+    /// Takes new changes into the view, records the writes of kube clients, and delivers the changes. Returns
+    /// the removals that none of these writes mentions: objects that were removed along with others.
     fn read_changes(&mut self) -> Vec<WriteEvent> {
         let mut told = BTreeSet::new();
-        for (at, event) in self.door.client_writes() {
+        for (at, event) in self.connection.client_writes() {
             if event.removes() {
                 told.insert(event.key.clone());
             }
             self.record.entries.push(Entry { at, event: Event::Write(Box::new(event)) });
         }
         let mut removals = Vec::new();
-        for change in self.door.changes(&self.view) {
+        for change in self.connection.changes(&self.view) {
             self.view.apply(&change);
             let now = self.clock.now();
-            if let Some(leap) = self.phases.notice(&change, &self.view, now) {
+            if let Some(leap) = self.phases.track_change(&change, &self.view, now) {
                 self.invariants.report(
                     Invariant::NodeOrder,
                     &format!("Node/{}", leap.node),
@@ -98,7 +99,7 @@ impl Simulation {
                 );
             }
             self.notice_node(&change);
-            self.exports.notice(&change);
+            self.exports.track_change(&change);
             self.schedule.deliver(&change);
             if change.kind == ChangeKind::Deleted && !told.contains(&change.key) {
                 removals.push(removal(change));
@@ -107,20 +108,20 @@ impl Simulation {
         removals
     }
 
-    /// A text without what the cluster's secrets hold.
-    pub(in crate::engine) fn hide(&self, text: &str) -> String {
-        self.door.secrets().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
+    /// Returns a text without the values of the cluster's Secrets.
+    pub(in crate::engine) fn redact(&self, text: &str) -> String {
+        self.connection.secrets().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
     }
 
-    /// Records something that is no write.
-    pub(in crate::engine) fn note(&mut self, event: Event) {
+    /// Records an event that is not a write.
+    pub(in crate::engine) fn record_event(&mut self, event: Event) {
         let at = self.now();
         self.record.entries.push(Entry { at, event });
     }
 }
 
-/// What the record tells of an object that went with another, as custom resources do with their definition, or as one
-/// of a collection.
+/// The record entry of an object that was removed along with another one, such as a custom resource with its
+/// CRD, or as part of a collection.
 fn removal(change: Change) -> WriteEvent {
     WriteEvent {
         by: API_SERVER.to_owned(),
@@ -145,7 +146,7 @@ fn write_event(
     let mut key = write.key();
     let (code, message) = match outcome {
         Ok(object) => {
-            // What is answered to evictions and bindings is no pod.
+            // Evictions and bindings are not answered with a Pod.
             if key.name.is_empty() {
                 object.name().clone_into(&mut key.name);
             }
@@ -178,21 +179,21 @@ mod tests {
     use windtunnel_core::clock::{Time, VirtualClock};
     use windtunnel_core::resources::CONFIG_MAPS;
     use windtunnel_core::rng::Streams;
-    use windtunnel_openshift::world::World;
+    use windtunnel_openshift::world::Environment;
 
     use super::*;
     use crate::backends::in_process::InProcess;
     use crate::record::{Header, Record};
 
     #[tokio::test(start_paused = true)]
-    async fn the_record_tells_of_each_object_of_a_collection_that_a_client_deletes() {
+    async fn a_deleted_collection_is_recorded_object_by_object() {
         let clock = VirtualClock::starting_at(Time::UNIX_EPOCH);
         let door = InProcess::new(33, 1, clock.clone());
         let shared = door.shared().clone();
         let header = Header::default();
         let record = Record { header, entries: Vec::new() };
         let mut simulation =
-            Simulation::new(Box::new(door), clock, Arc::new(World::default()), Streams::new(1), record);
+            Simulation::new(Box::new(door), clock, Arc::new(Environment::default()), Streams::new(1), record);
         for name in ["a", "b"] {
             let object = json!({ "metadata": { "namespace": "default", "name": name } });
             simulation.write("someone", &Identity::admin(), &Write::create(&CONFIG_MAPS, object)).unwrap();

@@ -1,7 +1,7 @@
-//! The simulation: actors take their turns at virtual moments, and the cluster changes by their writes alone.
+//! The simulation: actors take turns in virtual time, and only their writes change the cluster.
 //!
-//! Time is that of the paused runtime. It moves only while the simulation waits for the next turn, so controllers
-//! that run as tasks beside it (the update status controller) live in the same time.
+//! Time is that of the paused runtime. It moves only while the simulation waits for the next turn, so
+//! controllers that run as tasks beside it (the update status controller) share its time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::{Clock as _, Time, VirtualClock};
 use windtunnel_core::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_ACTOR_MAX, STEPS_PER_MOMENT_MAX};
 use windtunnel_core::rng::Streams;
-use windtunnel_openshift::world::World;
+use windtunnel_openshift::world::Environment;
 
 use super::metrics::Exports;
 use super::processes::Processes;
-use crate::backends::Door;
-use crate::engine::command::Heard;
+use crate::backends::ClusterConnection;
+use crate::engine::command::CapturedOutput;
 use crate::engine::error::SessionError;
 use crate::engine::expectations::invariants::Invariants;
 use crate::engine::expectations::node_order::Phases;
@@ -30,90 +30,91 @@ use crate::engine::machines::Machines;
 use crate::plan::{Invariant, Snapshot};
 use crate::record::{Folding, Record};
 
-/// What an actor, or a machine that joins, is waiting for.
+/// An actor, or a joining machine, that waits for something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pending {
     /// The actor, or `machine/NAME`.
     pub actor: String,
-    /// What it waits for, in its own words.
+    /// The reason why it waits, in its own words.
     pub why: String,
-    /// When it will look again by itself.
+    /// When it acts without a change in the cluster.
     pub until: Option<Time>,
 }
 
 /// A cluster that runs in virtual time.
 pub(in crate::engine) struct Simulation {
-    pub(in crate::engine) world: Arc<World>,
+    pub(in crate::engine) world: Arc<Environment>,
     pub(in crate::engine) streams: Streams,
     pub(in crate::engine) clock: Arc<VirtualClock>,
-    pub(in crate::engine) door: Box<dyn Door>,
+    pub(in crate::engine) connection: Box<dyn ClusterConnection>,
     pub(in crate::engine) view: View,
     pub(in crate::engine) record: Record,
     folding: Folding,
-    /// The alerts that are pending or fire, as Prometheus would answer; controllers beside the engine wait for changes.
+    /// Pending and firing alerts, as Prometheus would return them. Controllers beside the engine wait for
+    /// changes.
     pub(in crate::engine) alerts: watch::Sender<Vec<ActiveAlert>>,
-    /// Texts that expectations asked to be kept, with their files.
+    /// Texts that expectations asked to keep, with their files.
     pub(in crate::engine) snapshots: Vec<Snapshot>,
-    /// What the last command said.
-    pub(in crate::engine) heard: Option<Heard>,
-    /// When time is to stand still for good.
+    /// The output of the last command.
+    pub(in crate::engine) last_output: Option<CapturedOutput>,
+    /// When time stops for good.
     pub(in crate::engine) halt: Option<Time>,
-    /// What steps have kept for later ones, by name.
+    /// Values that steps have kept for later ones, by name.
     pub(in crate::engine) kept: BTreeMap<String, String>,
-    /// What running components have counted, also for who asks pods.
+    /// The counters of running components, also for clients that query pods.
     pub(in crate::engine) exports: Arc<Exports>,
     /// When the first program started in a container.
     pub(in crate::engine) first_program: Option<Time>,
-    /// When the first one did that is no actor.
+    /// When the first task beside the engine started.
     pub(in crate::engine) first_task: Option<Time>,
-    /// Holds the kube-apiserver where it is, whatever its operator rolls out.
+    /// Whether the kube-apiserver keeps its version, whatever its operator rolls out.
     pub(in crate::engine) pinned: bool,
-    /// Why the API server is not the one that a release came with, where that makes a difference.
-    pub(in crate::engine) unserved: Option<String>,
+    /// Why the API server does not behave like the release's own, if that makes a difference.
+    pub(in crate::engine) api_server_mismatch: Option<String>,
     pub(in crate::engine) processes: Processes,
     pub(in crate::engine) machines: Machines,
     pub(in crate::engine) phases: Phases,
     pub(in crate::engine) invariants: Invariants,
     pub(in crate::engine) schedule: Schedule,
-    /// What begins and ends later.
+    /// Faults that begin and end later.
     pub(in crate::engine) agenda: Agenda,
-    /// Who dies at which of its writes.
+    /// Planned crashes of processes at their writes.
     pub(in crate::engine) crashes: Vec<Crash>,
-    /// The virtual second that requests are counted in, and how many there were before it.
+    /// The virtual second in which requests are counted, and the number of requests before it.
     requests: (i64, u64),
 }
 
 impl Simulation {
-    /// A simulation of what lies behind `door`; no actors yet.
+    /// Creates a simulation of the cluster behind `door`, without actors.
     pub(in crate::engine) fn new(
-        mut door: Box<dyn Door>,
+        mut door: Box<dyn ClusterConnection>,
         clock: Arc<VirtualClock>,
-        world: Arc<World>,
+        world: Arc<Environment>,
         streams: Streams,
         record: Record,
     ) -> Self {
         let exports = Arc::new(Exports::default());
-        door.answer_behind(exports.clone());
-        let phases = Phases::since(record.header.epoch);
+        door.set_upstream(exports.clone());
+        let phases = Phases::new(record.header.epoch);
         let invariants = Invariants::of(Invariant::all(), record.header.epoch);
         Self {
             world,
             streams,
             clock,
-            door,
+            connection: door,
             view: View::default(),
             record,
             folding: Folding::default(),
             alerts: watch::Sender::new(Vec::new()),
             snapshots: Vec::new(),
-            heard: None,
+            last_output: None,
             halt: None,
             kept: BTreeMap::new(),
             exports,
             first_program: None,
             first_task: None,
             pinned: false,
-            unserved: None,
+            api_server_mismatch: None,
             processes: Processes::default(),
             machines: Machines::default(),
             phases,
@@ -125,14 +126,14 @@ impl Simulation {
         }
     }
 
-    /// Takes the actors of another simulation over, as they are, with all that waits for them.
-    pub(in crate::engine) fn take_over(&mut self, other: &Self) {
+    /// Takes over the actors of another simulation, with their inboxes.
+    pub(in crate::engine) fn copy_actors_from(&mut self, other: &Self) {
         self.schedule = other.schedule.clone();
         let environment: Arc<dyn NodeEnvironment> = Arc::clone(&self.world) as _;
         self.schedule.move_to(&environment);
     }
 
-    /// The current moment.
+    /// The current time.
     pub(in crate::engine) fn now(&self) -> Time {
         self.clock.now()
     }
@@ -142,19 +143,19 @@ impl Simulation {
         self.schedule.add(actor)
     }
 
-    /// Drops an actor: its memory is gone.
+    /// Removes an actor, whose memory is lost.
     pub(in crate::engine) fn remove(&mut self, id: ActorId) {
         if let Some(name) = self.schedule.remove(id) {
             self.forget_counts(&name);
         }
     }
 
-    /// Gives a signal to an actor.
+    /// Sends a signal to an actor.
     pub(in crate::engine) fn signal(&mut self, id: ActorId, signal: Signal) {
         self.schedule.signal(id, signal);
     }
 
-    /// What the actors wait for, those that wait for something, and the machines that join.
+    /// The actors and joining machines that wait for something.
     pub(in crate::engine) fn pending(&self) -> Vec<Pending> {
         let actors = self.schedule.waiting().map(|waiting| Pending {
             actor: waiting.actor.to_owned(),
@@ -164,8 +165,8 @@ impl Simulation {
         actors.chain(self.machines.pending()).collect()
     }
 
-    /// Runs until `stop` says so or `deadline` has come; true for the former. Everything due at the deadline itself
-    /// is still done.
+    /// Runs until `stop` returns true or `deadline` has come. Returns true in the first case. Everything due
+    /// at the deadline itself still runs.
     pub(in crate::engine) async fn run_until(
         &mut self,
         deadline: Time,
@@ -175,10 +176,10 @@ impl Simulation {
         loop {
             self.settle()?;
             self.folding.keep_up(&mut self.record.entries);
-            if let Some(why) = self.door.lost() {
-                return Err(SessionError::Lost(why.to_owned()));
+            if let Some(why) = self.connection.lost() {
+                return Err(SessionError::ClusterLost(why.to_owned()));
             }
-            // Nothing new is seen before something is written.
+            // `stop` cannot change its answer before something is written.
             let seen = self.record.entries.len();
             if asked_at != Some(seen) && stop(self) {
                 return Ok(true);
@@ -193,30 +194,30 @@ impl Simulation {
             if next <= now && now >= deadline {
                 return Ok(false);
             }
-            // It may end before: then nothing is due, and it is looked again.
+            // The wait may end early. Then nothing is due, and the loop checks again.
             self.idle_until(next).await;
             self.check_request_rate()?;
             self.wake()?;
         }
     }
 
-    /// Lets time pass until `moment`, or until a controller beside the engine has written something.
+    /// Lets time pass until `moment`, or until a controller beside the engine writes something.
     pub(in crate::engine) async fn idle_until(&self, moment: Time) {
-        let mut writes = self.door.subscribe();
+        let mut writes = self.connection.subscribe();
         let mut moment = moment;
-        if let Some(pace) = self.door.pace() {
+        if let Some(pace) = self.connection.pace() {
             let now = self.now();
-            // A blocking task holds the paused clock.
-            let held = tokio::task::spawn_blocking(move || pace.hold(now, moment)).await;
+            // A blocking task keeps the paused clock from advancing.
+            let held = tokio::task::spawn_blocking(move || pace.advance(now, moment)).await;
             moment = held.unwrap_or(moment);
         }
-        // Either is a reason to look again, so it does not matter which it was.
+        // In both cases the caller checks again, so it does not matter which it was.
         let _ = tokio::time::timeout_at(self.clock.instant_of(moment), writes.changed()).await;
     }
 
     /// Stops a run in which controllers make too many requests within one virtual second.
     fn check_request_rate(&mut self) -> Result<(), SessionError> {
-        let (second, total) = (self.now().as_second(), self.door.client_requests());
+        let (second, total) = (self.now().as_second(), self.connection.client_requests());
         if self.requests.0 != second {
             self.requests = (second, total);
         }
@@ -224,34 +225,34 @@ impl Simulation {
         if requests > REQUESTS_PER_SECOND_MAX { Err(SessionError::HotLoop { requests }) } else { Ok(()) }
     }
 
-    /// When the next actor wants to look again by itself, the next machine is up or down, or the next fault begins or ends.
+    /// When the next actor, machine or fault is due.
     pub(in crate::engine) fn due(&self) -> Option<Time> {
         [self.schedule.due(), self.machines.next(), self.agenda.next()].into_iter().flatten().min()
     }
 
-    /// Makes the actors ready whose time has come.
+    /// Makes the due actors ready, and carries out due faults, boots and retries.
     ///
     /// # Errors
-    /// A fault that cannot begin or end.
+    /// A fault cannot begin or end.
     pub(in crate::engine) fn wake(&mut self) -> Result<(), SessionError> {
         self.wake_by(self.now())
     }
 
-    /// The same for who knows what time it is.
+    /// As [`Simulation::wake`], at a known time.
     fn wake_by(&mut self, now: Time) -> Result<(), SessionError> {
         if self.due().is_none_or(|at| at > now) {
             return Ok(());
         }
-        self.keep_agenda()?;
+        self.run_due_faults()?;
         self.boot();
         self.retry();
         self.schedule.wake(now);
         Ok(())
     }
 
-    /// Lets the ready actors take their turns at this moment until none is left.
+    /// Gives the ready actors their turns at this moment until none is left.
     pub(in crate::engine) fn settle(&mut self) -> Result<(), SessionError> {
-        // Time stands still for as long as somebody is ready, and who runs beside the engine writes nothing meanwhile.
+        // Time stands still while an actor is ready, and tasks beside the engine write nothing meanwhile.
         let (now, mut steps) = (self.now(), 0);
         self.take_changes();
         self.wake_by(now)?;
@@ -285,11 +286,11 @@ impl Simulation {
         }
         self.schedule.wake_at(id, turn.wake_at);
         for effect in turn.effects {
-            self.effect(id, effect);
+            self.carry_out(id, effect);
         }
     }
 
-    /// Whether an actor of this number is there.
+    /// Whether an actor with this number exists.
     pub(in crate::engine) fn is_running(&self, id: ActorId) -> bool {
         self.schedule.contains(id)
     }

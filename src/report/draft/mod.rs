@@ -15,7 +15,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CLUSTER_VERSIONS, FEATURE_GATES, NODES};
 
 use crate::record::Record;
-use moves::{Move, moves};
+use moves::{DraftEvent, moves};
 
 /// The shortest gap that becomes a step of its own.
 const SHORT: SignedDuration = SignedDuration::from_mins(1);
@@ -81,7 +81,7 @@ fn workers(view: &windtunnel_core::View) -> usize {
 }
 
 /// Renders the steps, each after the time that passed before it.
-fn timeline(start: Time, moves: &[Move], version: &Object) -> String {
+fn timeline(start: Time, moves: &[DraftEvent], version: &Object) -> String {
     let mut text = String::new();
     let mut now = start;
     for found in moves {

@@ -13,7 +13,7 @@ use super::{flow, quoted};
 use crate::record::{Event, Record, WriteEvent};
 
 /// An event at one moment.
-pub(super) struct Move {
+pub(super) struct DraftEvent {
     pub(super) at: Time,
     what: What,
 }
@@ -41,8 +41,7 @@ struct Trouble {
     message: String,
 }
 
-impl Move {
-    /// Returns the release that the event requests.
+impl DraftEvent {
     pub(super) fn release(&self) -> Option<&str> {
         match &self.what {
             What::Update(to) if !to.contains('@') => Some(to),
@@ -65,13 +64,11 @@ impl Move {
         Some(conditions.iter().map(line).collect())
     }
 
-    /// Returns whether the event is the end of an update.
     pub(super) fn ends_update(&self) -> bool {
         let ends = |condition: &Condition| condition.kind == "Progressing" && condition.status == "False";
         matches!(&self.what, What::Said(conditions) if conditions.iter().any(ends))
     }
 
-    /// Returns the step.
     pub(super) fn step(&self) -> String {
         match &self.what {
             What::Update(to) if to.contains('@') => format!("update: {{image: {}}}", quoted(to)),
@@ -97,17 +94,17 @@ impl Move {
 }
 
 /// Returns all events after the start of a record, in order.
-pub(super) fn moves(record: &Record) -> Vec<Move> {
+pub(super) fn moves(record: &Record) -> Vec<DraftEvent> {
     let mut troubled: BTreeMap<&Key, Trouble> = BTreeMap::new();
     let mut found = Vec::new();
     for entry in &record.entries {
         let Event::Write(write) = &entry.event else { continue };
         let (Some(after), true) = (&write.after, write.code < 400) else { continue };
         let mut what = Vec::new();
-        if write.key.is(&CLUSTER_VERSIONS) && write.key.name == "version" {
+        if write.key.is_kind(&CLUSTER_VERSIONS) && write.key.name == "version" {
             what.extend(requested(write, after, record));
-            what.extend(said(write, after));
-        } else if write.key.is(&MACHINE_CONFIG_POOLS) {
+            what.extend(condition_changes(write, after));
+        } else if write.key.is_kind(&MACHINE_CONFIG_POOLS) {
             let paused = |object: &Object| object["spec"]["paused"] == true;
             let before = write.before.as_ref().is_some_and(paused);
             if before != paused(after) {
@@ -134,15 +131,15 @@ pub(super) fn moves(record: &Record) -> Vec<Move> {
         let at = entry.at.max(record.header.epoch);
         let kept =
             what.into_iter().filter(|what| !is_set_up || !matches!(what, What::Said(_) | What::Update(_)));
-        found.extend(kept.map(|what| Move { at, what }));
+        found.extend(kept.map(|what| DraftEvent { at, what }));
     }
     found
 }
 
 fn who(key: &Key) -> Option<&'static str> {
-    if key.is(&CLUSTER_OPERATORS) {
+    if key.is_kind(&CLUSTER_OPERATORS) {
         Some("operator")
-    } else if key.is(&NODES) {
+    } else if key.is_kind(&NODES) {
         Some("node")
     } else {
         None
@@ -158,7 +155,7 @@ fn trouble(object: &Object) -> Option<Trouble> {
     let conditions = object.list("/status/conditions");
     let reported = |kind: &str, status: &str, is: &str| {
         let condition = find(conditions, kind).filter(|condition| condition["status"] == status)?;
-        let Condition { reason, message, .. } = Condition::read(condition);
+        let Condition { reason, message, .. } = Condition::from_value(condition);
         Some(Trouble { is: is.to_owned(), reason, message })
     };
     let state = |name| object.annotation(&format!("machineconfiguration.openshift.io/{name}"));
@@ -201,7 +198,7 @@ fn version_of(image: &str, record: &Record) -> Option<String> {
 }
 
 /// Returns the changed conditions that are worth an expectation.
-fn said(write: &WriteEvent, after: &Object) -> Option<What> {
+fn condition_changes(write: &WriteEvent, after: &Object) -> Option<What> {
     let nothing: &[Value] = &[];
     let before = write.before.as_ref().map_or(nothing, |before| before.list("/status/conditions"));
     let after = after.list("/status/conditions");
@@ -216,7 +213,7 @@ fn said(write: &WriteEvent, after: &Object) -> Option<What> {
         if let Some(condition) =
             find(after, kind).filter(|condition| changed && condition["status"] == expected)
         {
-            let Condition { kind, status, reason, message } = Condition::read(condition);
+            let Condition { kind, status, reason, message } = Condition::from_value(condition);
             // Other messages contain names that differ from run to run.
             let message = if kind == "Progressing" { message } else { String::new() };
             let reason = if status == "True" || kind == "ReleaseAccepted" { reason } else { String::new() };

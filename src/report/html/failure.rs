@@ -18,7 +18,6 @@ const ROWS: usize = 8;
 /// The prefix of a line with a component and what it waits for.
 const PENDING: &str = "  pending: ";
 
-/// The explanation of a failure.
 #[derive(Debug, Serialize)]
 pub(super) struct Failure {
     /// `FILE:LINE:COLUMN`, as far as it is known.
@@ -27,11 +26,9 @@ pub(super) struct Failure {
     message: String,
     /// Components and what they wait for.
     pending: Vec<(String, String)>,
-    /// The last changes before the end.
     last: Vec<Row>,
     /// The last rejections; repeated ones are merged.
     refusals: Vec<Row>,
-    /// The output of `oc adm upgrade status`.
     status: Option<String>,
 }
 
@@ -47,7 +44,7 @@ pub(super) struct Row {
 }
 
 /// Returns the explanation of a failure; `None` if the scenario did not fail.
-pub(super) fn of(
+pub(super) fn explain(
     result: &ScenarioResult,
     record: Option<&Record>,
     events: &[lanes::Event],
@@ -65,11 +62,10 @@ pub(super) fn of(
         pending: pending.collect(),
         last: last(events),
         refusals: record.map(refusals).unwrap_or_default(),
-        status: record.and_then(|record| status::of(record, record.end(), Details::Operators)),
+        status: record.and_then(|record| status::render_at(record, record.end(), Details::Operators)),
     })
 }
 
-/// Returns the last changes of objects, oldest first.
 fn last(events: &[lanes::Event]) -> Vec<Row> {
     let changes: Vec<&lanes::Event> = events.iter().filter(|event| !event.by.is_empty()).collect();
     let first = changes.len().saturating_sub(ROWS);

@@ -35,7 +35,6 @@ struct Follower<'r> {
     step: i64,
 }
 
-/// Returns the lanes of a record.
 pub(super) fn follow(record: &Record) -> Lanes {
     let mut follower = Follower { record, view: View::default(), lanes: Lanes::default(), step: 0 };
     let run = record.entries.partition_point(|entry| record.is_set_up(entry));
@@ -127,7 +126,7 @@ impl Follower<'_> {
     }
 
     fn alert(&mut self, at: i64, alert: &Alert) {
-        let (change, about) = timeline::told(alert);
+        let (change, about) = timeline::alert_text(alert);
         let name = format!("{} {about}", alert.name());
         let event = self.event(at, &format!("Alert/{}", alert.name()), "prometheus", change);
         let tone = match alert.state {
@@ -144,8 +143,8 @@ impl Follower<'_> {
 
     fn wrote(&mut self, at: i64, write: &WriteEvent) {
         self.apply(write);
-        let news = changes::of(write);
-        if insights::is_home(&write.key) && write.code < 400 {
+        let news = changes::changes_of_write(write);
+        if insights::is_insights_config_map(&write.key) && write.code < 400 {
             self.published(at, write, &news);
             return;
         }
@@ -171,7 +170,7 @@ impl Follower<'_> {
         }
         let (before, after) = (write.before.as_ref(), write.after.as_ref());
         if !self.show_object(at, &write.key, before, after, &|_| Some(event)) {
-            let (group, name) = home(&write.key, &write.kind);
+            let (group, name) = lane_of_object(&write.key, &write.kind);
             self.lanes.mark((group, &name), Tone::Calm, event);
         }
     }
@@ -224,7 +223,7 @@ impl Follower<'_> {
         event: &dyn Fn(&str) -> Option<usize>,
     ) -> bool {
         let own = event("");
-        if insights::is_home(key) || insights::is_update_status(key) && !self.has_config_map() {
+        if insights::is_insights_config_map(key) || insights::is_update_status(key) && !self.has_config_map() {
             let null = Value::Null;
             let (old, new) = (before.map_or(&null, |object| object), after.map_or(&null, |object| object));
             for (key, (group, name), state) in states::of_insights(old, new) {
@@ -233,28 +232,28 @@ impl Follower<'_> {
             return true;
         }
         let mut shown = self.show_fault(at, key, after, own);
-        if key.is(&CLUSTER_VERSIONS) {
+        if key.is_kind(&CLUSTER_VERSIONS) {
             shown |= self.show_cluster_version(at, before, after, own);
-        } else if key.is(&NODES) {
+        } else if key.is_kind(&NODES) {
             shown |= self.show_node(at, &key.name, after, own);
-        } else if key.is(&MACHINE_CONFIG_POOLS) {
+        } else if key.is_kind(&MACHINE_CONFIG_POOLS) {
             shown |= self.lanes.show((Group::Pools, &key.name), at, after.map(states::of_pool), own);
-        } else if key.is(&CLUSTER_OPERATORS) {
+        } else if key.is_kind(&CLUSTER_OPERATORS) {
             let desired = self.desired();
             let state = after.map(|operator| states::of_operator(operator, &desired));
             shown |= self.lanes.show((Group::Operators, &key.name), at, state, own);
-        } else if key.is(&PODS) && key.namespace == RETRIEVAL {
+        } else if key.is_kind(&PODS) && key.namespace == RETRIEVAL {
             shown |= self.lanes.show((Group::Pods, &key.name), at, after.map(of_pod), own);
         }
         // The initial state is shown as a whole by `begin`.
-        if at > 0 && nodes::moves_all(key, before, after) {
+        if at > 0 && nodes::can_change_all_nodes(key, before, after) {
             self.show_nodes(at, own);
         }
         shown
     }
 
     fn show_fault(&mut self, at: i64, key: &Key, object: Option<&Object>, event: Option<usize>) -> bool {
-        let state = object.and_then(|object| Fault::told(object).flatten()).map(|fault| {
+        let state = object.and_then(|object| Fault::from_annotations(object).flatten()).map(|fault| {
             let said = format!("{} {}", fault.reason, fault.message);
             State::new(Tone::Warn, fault.kind.name(), said.trim())
         });
@@ -281,7 +280,6 @@ impl Follower<'_> {
         shown
     }
 
-    /// Returns the desired version of the cluster.
     fn desired(&self) -> String {
         let cluster_version = self.view.get(&CLUSTER_VERSIONS, "", "version");
         cluster_version.map_or("", |object| object.text("/status/desired/version")).to_owned()
@@ -319,8 +317,8 @@ fn of_pod(pod: &Object) -> State {
 }
 
 /// Returns the lane for changes that the states of an object do not show.
-fn home(key: &Key, kind: &str) -> Place {
-    if key.is(&CLUSTER_VERSIONS) {
+fn lane_of_object(key: &Key, kind: &str) -> Place {
+    if key.is_kind(&CLUSTER_VERSIONS) {
         return (Group::ClusterVersion, HISTORY.to_owned());
     }
     let own = [
@@ -328,7 +326,7 @@ fn home(key: &Key, kind: &str) -> Place {
         (&NODES, Group::Nodes),
         (&MACHINE_CONFIG_POOLS, Group::Pools),
     ];
-    let own = own.into_iter().find(|(resource, _)| key.is(resource)).map(|(_, group)| group);
-    let own = own.or((key.is(&PODS) && key.namespace == RETRIEVAL).then_some(Group::Pods));
+    let own = own.into_iter().find(|(resource, _)| key.is_kind(resource)).map(|(_, group)| group);
+    let own = own.or((key.is_kind(&PODS) && key.namespace == RETRIEVAL).then_some(Group::Pods));
     own.map_or_else(|| (Group::Others, kind.to_owned()), |group| (group, key.name.clone()))
 }

@@ -106,7 +106,6 @@ pub(super) struct Event {
     pub(super) at: i64,
     /// The object, such as `ClusterVersion/version`.
     pub(super) object: String,
-    /// The writer; may be empty.
     pub(super) by: String,
     /// The changes, one per line.
     pub(super) text: String,
@@ -180,7 +179,6 @@ impl Lanes {
         self.lane(group, name).spans.push(span);
     }
 
-    /// Marks an event in a lane.
     pub(super) fn mark(&mut self, (group, name): (Group, &str), tone: Tone, event: usize) {
         let at = self.events[event].at;
         self.lane(group, name).marks.push(Mark { at, tone, event });

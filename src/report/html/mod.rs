@@ -28,7 +28,6 @@ use windtunnel_core::text::{clock_time, short_duration};
 use super::ScenarioResult;
 use crate::record::Record;
 
-/// The page's script.
 const SCRIPT: &str = concat!(
     include_str!("words.js"),
     include_str!("draw.js"),
@@ -133,7 +132,7 @@ impl Section {
         const HASH: usize = 12;
         let Scenario { result, record, again } = scenario;
         let lanes = record.map(follow::follow).unwrap_or_default();
-        let failure = failure::of(result, *record, &lanes.events);
+        let failure = failure::explain(result, *record, &lanes.events);
         Self {
             name: result.name.clone(),
             file: result.file.clone(),
@@ -143,7 +142,7 @@ impl Section {
             time: short_duration(jiff::SignedDuration::from_secs(result.virtual_time.as_secs())),
             again: (*again).to_owned(),
             record: record.map(|record| record.hash()[..HASH].to_owned()).unwrap_or_default(),
-            steps: record.map(steps::of).unwrap_or_default(),
+            steps: record.map(steps::step_rows).unwrap_or_default(),
             failure,
             data: record.map(|record| script_json(&data(record, lanes))).unwrap_or_default(),
         }

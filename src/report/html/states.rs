@@ -6,12 +6,12 @@ use windtunnel_core::condition::Condition;
 use windtunnel_core::text::truncate;
 use windtunnel_core::{Object, View};
 use windtunnel_update_status::insight::published;
-use windtunnel_update_status::node_phase::Phase;
+use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::status::nodes;
-use windtunnel_update_status::status::nodes::Assessment;
+use windtunnel_update_status::status::nodes::NodeAssessment;
 
 use super::lanes::{Group, State, Tone};
-use crate::report::insights::{self, Told};
+use crate::report::insights::{self, PublishedInsight};
 
 /// A lane by group and name.
 pub(super) type Place = (Group, String);
@@ -30,7 +30,7 @@ pub(super) fn of_cluster_version(object: &Object) -> Vec<(Place, State)> {
         found.push(((Group::ClusterVersion, HISTORY.to_owned()), state));
     }
     for value in object.list("/status/conditions") {
-        let Condition { kind, status, reason, message } = Condition::read(value);
+        let Condition { kind, status, reason, message } = Condition::from_value(value);
         let label = format!("{status} {reason}");
         let state = State::new(tone(&kind, &status), label.trim_end(), message);
         found.push(((Group::ClusterVersion, kind), state));
@@ -38,7 +38,6 @@ pub(super) fn of_cluster_version(object: &Object) -> Vec<(Place, State)> {
     found
 }
 
-/// Returns the tone of a condition of a ClusterVersion.
 fn tone(kind: &str, status: &str) -> Tone {
     match (kind, status) {
         ("Available" | "ReleaseAccepted" | "RetrievedUpdates" | "Upgradeable", "True") => Tone::Good,
@@ -53,11 +52,11 @@ fn tone(kind: &str, status: &str) -> Tone {
 
 /// Returns the state of an operator, from its three conditions and whether it reports the desired version.
 pub(super) fn of_operator(object: &Object, desired: &str) -> State {
-    let is = |kind: &str, status: &str| condition::of(object, kind).is_some_and(|c| c["status"] == status);
+    let is = |kind: &str, status: &str| condition::find_in_status(object, kind).is_some_and(|c| c["status"] == status);
     let own = object.list("/status/versions").iter().find(|entry| entry["name"] == "operator");
     let version = own.and_then(|entry| entry["version"].as_str()).unwrap_or_default();
     let told = |&(kind, _, wrong): &(&str, Tone, &str)| {
-        let found = condition::of(object, kind).map(Condition::read).filter(|c| c.status == wrong)?;
+        let found = condition::find_in_status(object, kind).map(Condition::from_value).filter(|c| c.status == wrong)?;
         Some(format!("{kind}={wrong} {}: {}", found.reason, found.message.trim_end()))
     };
     let kinds = [
@@ -94,7 +93,7 @@ pub(super) fn of_pool(object: &Object) -> State {
     } else {
         (Tone::Unknown, "", "")
     };
-    let message = condition::of(object, about).map(|found| Condition::read(found).message);
+    let message = condition::find_in_status(object, about).map(|found| Condition::from_value(found).message);
     let mut state = State::new(tone, format!("{word} {counts}").trim(), message.unwrap_or_default());
     state.stripe = (tone == Tone::Warn && is("Updating")).then_some(Tone::Busy);
     state
@@ -102,9 +101,9 @@ pub(super) fn of_pool(object: &Object) -> State {
 
 /// Returns the phase of a node, as `oc adm upgrade status` determines it; `None` if no pool selects it.
 pub(super) fn of_node(node: &Object, view: &View) -> Option<State> {
-    let status = nodes::in_view(node, view)?;
-    let tone = match (status.assessment, status.phase) {
-        (Assessment::Degraded | Assessment::Unavailable, _) => Tone::Bad,
+    let status = nodes::assess_in_view(node, view)?;
+    let tone = match (status.assessment, status.state.phase) {
+        (NodeAssessment::Degraded | NodeAssessment::Unavailable, _) => Tone::Bad,
         (_, Phase::Updated) => Tone::Good,
         (_, Phase::Draining) => Tone::Drain,
         (_, Phase::Updating | Phase::Rebooting) => Tone::Busy,
@@ -115,14 +114,14 @@ pub(super) fn of_node(node: &Object, view: &View) -> Option<State> {
     lines.dedup();
     lines.retain(|line| !line.is_empty());
     let mut state =
-        State::new(tone, format!("{:?} {}", status.phase, status.version).trim_end(), lines.join("\n"));
+        State::new(tone, format!("{:?} {}", status.state.phase, status.version).trim_end(), lines.join("\n"));
     state.stripe = (!ready && tone != Tone::Bad).then_some(Tone::Bad);
     Some(state)
 }
 
 /// Returns a state for each insight whose document changed; `None` for those that were removed.
 pub(super) fn of_insights(before: &Value, after: &Value) -> Vec<(String, Place, Option<State>)> {
-    let (old, new) = (insights::of(before), insights::of(after));
+    let (old, new) = (insights::published_insights(before), insights::published_insights(after));
     let mut found = Vec::new();
     for (key, told) in &new {
         if old.get(key) != Some(told)
@@ -141,13 +140,13 @@ pub(super) fn of_insights(before: &Value, after: &Value) -> Vec<(String, Place, 
     found
 }
 
-fn of_insight(key: &str, told: Told<'_>) -> Option<(String, State)> {
+fn of_insight(key: &str, told: PublishedInsight<'_>) -> Option<(String, State)> {
     /// Summaries are truncated; the last characters of the key distinguish equal ones.
     const SUMMARY: usize = 60;
     const TAIL: usize = 6;
     let insight = told.read()?;
     let (kind, content) = published::content(&insight)?;
-    let short = insights::in_short(told);
+    let short = insights::summarize(told);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if kind == "Health" {
         let impact = &content["impact"];

@@ -6,7 +6,6 @@ use windtunnel_core::text::{clock_time, short_duration};
 
 use crate::record::{Event, Record};
 
-/// A step that ran.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Step {
     /// The start, as `H:MM:SS` since the start of the run.
@@ -20,7 +19,7 @@ pub(super) struct Step {
 }
 
 /// Returns all steps that ran, in order.
-pub(super) fn of(record: &Record) -> Vec<Step> {
+pub(super) fn step_rows(record: &Record) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut began, mut output) = (record.header.epoch, String::new());
     for entry in &record.entries {

@@ -64,7 +64,7 @@ fn operator(version: &str, progressing: &str) -> Value {
 
 /// Returns a page of one scenario, and the data of its timeline.
 fn page(record: &Record) -> (String, Value) {
-    let result = ScenarioResult::of(record, "a.yaml");
+    let result = ScenarioResult::from_record(record, "a.yaml");
     let scenario =
         Scenario { result: &result, record: Some(record), again: "windtunnel run a.yaml --seed 7" };
     let page = render("windtunnel run", &[scenario]).unwrap();
@@ -189,8 +189,8 @@ fn a_failure_lists_pending_waits_and_merged_rejections() {
             },
         ),
     ]);
-    let result = ScenarioResult { failed_at: Some((12, 3)), ..ScenarioResult::of(&record, "a.yaml") };
-    let found = failure::of(&result, Some(&record), &[]).unwrap();
+    let result = ScenarioResult { failed_at: Some((12, 3)), ..ScenarioResult::from_record(&record, "a.yaml") };
+    let found = failure::explain(&result, Some(&record), &[]).unwrap();
     assert_eq!(
         serde_json::to_value(&found).unwrap(),
         json!({

@@ -57,7 +57,7 @@ pub fn render(record: &Record, width: usize) -> String {
                 rows.add(entry.at, "kube-apiserver", "minor", format!("serves Kubernetes 1.{minor}"), "");
             }
             Event::Alert(alert) => {
-                let (change, subject) = told(alert);
+                let (change, subject) = alert_text(alert);
                 rows.add(entry.at, &format!("Alert/{}", alert.name()), &subject, change, "prometheus");
             }
             Event::Process { program, pod, started } => {
@@ -68,11 +68,11 @@ pub fn render(record: &Record, width: usize) -> String {
             Event::Fault { text } => rows.add_step(entry.at, format!("! {text}")),
         }
     }
-    table(&rows.kept(), record.header.epoch, width)
+    table(&rows.visible_rows(), record.header.epoch, width)
 }
 
 /// Returns the state of an alert with its own labels, and these labels alone.
-pub(super) fn told(alert: &Alert) -> (String, String) {
+pub(super) fn alert_text(alert: &Alert) -> (String, String) {
     // Labels that all alerts of this name share are not interesting.
     let own =
         alert.labels.iter().filter(|(name, _)| !["alertname", "namespace", "severity"].contains(&&***name));
@@ -92,7 +92,7 @@ fn written(entries: &[&Entry]) -> usize {
 
 fn add_write(rows: &mut Rows, at: Time, write: &WriteEvent) {
     let object = format!("{}/{}", write.kind, write.key.name);
-    for change in changes::of(write) {
+    for change in changes::changes_of_write(write) {
         rows.add(at, &object, &change.subject, change.text, &write.by);
     }
 }

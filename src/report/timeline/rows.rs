@@ -15,7 +15,6 @@ pub(super) enum Span {
     Below,
 }
 
-/// One row.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) at: Time,
@@ -91,8 +90,7 @@ impl Rows {
         self.rows.push(Row { at, object: String::new(), change, by: String::new(), span, left_out: false });
     }
 
-    /// Returns the rows to show.
-    pub(super) fn kept(&self) -> Vec<&Row> {
+    pub(super) fn visible_rows(&self) -> Vec<&Row> {
         self.rows.iter().filter(|row| !row.left_out).collect()
     }
 }

@@ -56,7 +56,6 @@ impl History {
         self.answered(by, resource, namespace, name, 200, "", Some(object))
     }
 
-    /// Adds a rejected write.
     fn refused(&mut self, by: &str, resource: &Resource, name: &str, code: u16, message: &str) -> &mut Self {
         self.answered(by, resource, "", name, code, message, None)
     }

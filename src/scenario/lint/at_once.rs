@@ -2,7 +2,7 @@
 
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 
-use crate::plan::{Action, Check, ClusterPlan, Expectation, Step, TextMatch, What, When};
+use crate::plan::{Action, Check, ClusterPlan, Expectation, Step, TextMatch, ExpectedState, ExpectedTime};
 
 /// The progress of the cluster's current update, as far as the steps show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,14 +22,14 @@ impl Progress {
     }
 
     /// Returns why the next step of the run is suspicious, if it is.
-    pub(super) fn odd(&mut self, step: &Step) -> Option<String> {
+    pub(super) fn warning_about(&mut self, step: &Step) -> Option<String> {
         let next = match (step, *self) {
             (Step::Expect(expected), Self::Asked) if is_done(expected) => {
                 let why = "ClusterVersion is not progressing yet when this is looked at first, so that it holds whatever becomes of the update: expect first that it is progressing";
                 return Some(why.to_owned());
             }
             (Step::Expect(expected), _) if is_done(expected) => Self::Done,
-            (Step::Expect(Expectation { when: When::Now, .. }), now) => now,
+            (Step::Expect(Expectation { when: ExpectedTime::Now, .. }), now) => now,
             (Step::Act(Action::Update { .. }), Self::Done) => Self::Asked,
             (Step::Expect(_) | Step::Advance(_) | Step::At(_), Self::Asked)
             | (Step::Act(Action::ClearUpdate) | Step::Run(_) | Step::Retry(_), _) => Self::Unknown,
@@ -44,11 +44,11 @@ impl Progress {
 /// Returns whether a step only waits for the end of an update.
 fn is_done(expected: &Expectation) -> bool {
     let (condition, checks) = match &expected.what {
-        What::Object(object, checks) if object.resource == CLUSTER_VERSIONS => ("Progressing", checks),
-        What::Insight(insight, checks) if insight.kind == "ClusterVersion" => ("Updating", checks),
+        ExpectedState::Object(object, checks) if object.resource == CLUSTER_VERSIONS => ("Progressing", checks),
+        ExpectedState::Insight(insight, checks) if insight.kind == "ClusterVersion" => ("Updating", checks),
         _ => return false,
     };
-    let is_waited_for = matches!(expected.when, When::Within(_));
+    let is_waited_for = matches!(expected.when, ExpectedTime::Within(_));
     is_waited_for && matches!(checks.as_slice(), [check] if is_false(check, condition))
 }
 

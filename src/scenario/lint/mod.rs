@@ -25,8 +25,8 @@ impl Steps {
     }
 
     /// Returns warnings about the next step of the run.
-    pub fn odd(&mut self, step: &Step) -> Vec<String> {
-        self.names.strange(step).into_iter().chain(self.progress.odd(step)).collect()
+    pub fn warnings_about(&mut self, step: &Step) -> Vec<String> {
+        self.names.warnings_about(step).into_iter().chain(self.progress.warning_about(step)).collect()
     }
 }
 
@@ -52,7 +52,7 @@ fn of_plan(plan: &Plan, text: &str) -> Vec<Problem> {
     found.extend(unused_releases(plan, text));
     let mut steps = Steps::of(&plan.cluster);
     for step in &plan.timeline {
-        found.extend(steps.odd(&step.step).iter().map(|message| at(plan, step, message)));
+        found.extend(steps.warnings_about(&step.step).iter().map(|message| at(plan, step, message)));
     }
     found
 }

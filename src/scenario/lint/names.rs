@@ -6,12 +6,12 @@ use serde_json::Value;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::text::{did_you_mean, nearest};
 use windtunnel_openshift::release::Release;
-use windtunnel_update_status::node_phase::Phase;
+use windtunnel_update_status::assessment::node::phase::Phase;
 
 use crate::plan::{
-    Action, Check, ClusterPlan, InsightRef, Keep, Kept, ObjectRef, Step, Subject, TextMatch, What,
+    Action, Check, ClusterPlan, InsightRef, Keep, Kept, ObjectRef, Step, Subject, TextMatch, ExpectedState,
 };
-use crate::plan::{Disturbance, Faulty};
+use crate::plan::{InjectedFault, FaultTarget};
 use crate::scenario::vocabulary;
 use crate::scenario::vocabulary::Types;
 
@@ -42,7 +42,7 @@ impl Names {
     }
 
     /// Returns warnings about the next step of the run.
-    pub(super) fn strange(&mut self, step: &Step) -> Vec<String> {
+    pub(super) fn warnings_about(&mut self, step: &Step) -> Vec<String> {
         match step {
             Step::Act(action) => self.of_action(action),
             Step::Expect(expectation) => self.of_what(&expectation.what),
@@ -50,7 +50,7 @@ impl Names {
                 self.object(object).into_iter().collect()
             }
             Step::Retry(retry) => {
-                retry.steps.iter().flat_map(|planned| self.strange(&planned.step)).collect()
+                retry.steps.iter().flat_map(|planned| self.warnings_about(&planned.step)).collect()
             }
             Step::Try(_) | Step::Run(_) | Step::Advance(_) | Step::At(_) | Step::Keep(_) => Vec::new(),
         }
@@ -58,13 +58,13 @@ impl Names {
 
     fn of_action(&mut self, action: &Action) -> Vec<String> {
         let found = match action {
-            Action::Fault { fault: Disturbance::Node(name, _), .. } | Action::Heal(Faulty::Node(name)) => {
+            Action::Fault { fault: InjectedFault::Node(name, _), .. } | Action::Heal(FaultTarget::Node(name)) => {
                 self.node(name)
             }
-            Action::Fault { fault: Disturbance::Operator(name, _), .. }
-            | Action::Heal(Faulty::Operator(name)) => self.operator(name),
-            Action::Fault { fault: Disturbance::RenderFlips(name, _), .. }
-            | Action::Heal(Faulty::Pool(name)) => self.pool(name),
+            Action::Fault { fault: InjectedFault::Operator(name, _), .. }
+            | Action::Heal(FaultTarget::Operator(name)) => self.operator(name),
+            Action::Fault { fault: InjectedFault::RenderFlips(name, _), .. }
+            | Action::Heal(FaultTarget::Pool(name)) => self.pool(name),
             Action::Apply(object) => {
                 let strange = self.is_no_pool(object);
                 self.made.extend(object["metadata"]["name"].as_str().map(str::to_owned));
@@ -85,46 +85,46 @@ impl Names {
         found.into_iter().collect()
     }
 
-    fn of_what(&self, what: &What) -> Vec<String> {
+    fn of_what(&self, what: &ExpectedState) -> Vec<String> {
         let mut found = Vec::new();
         match what {
-            What::Object(object, checks) | What::Never(object, checks) => {
+            ExpectedState::Object(object, checks) | ExpectedState::Never(object, checks) => {
                 found.extend(self.object(object));
                 found.extend(words_of_object(object, checks));
             }
-            What::Insight(insight, checks) => {
+            ExpectedState::Insight(insight, checks) => {
                 found.extend(self.insight(insight));
                 found.extend(words_of_insight(insight, checks));
             }
             // While nothing publishes insights, every insight is absent.
-            What::NoInsight(insight, checks) | What::NeverInsight(insight, checks) => {
+            ExpectedState::NoInsight(insight, checks) | ExpectedState::NeverInsight(insight, checks) => {
                 let nobody = "nobody publishes insights by now, so that none is there says nothing: begin with `insights: true` (in features: `Given insights are published`)";
                 found.extend((!self.publishes).then(|| nobody.to_owned()));
                 found.extend(insight.about.as_ref().and_then(|about| self.object(about)));
                 found.extend(words_of_insight(insight, checks));
             }
-            What::Reboots { node, .. } => found.extend(self.node(node)),
-            What::Phase { node, phase } => {
+            ExpectedState::Reboots { node, .. } => found.extend(self.node(node)),
+            ExpectedState::Phase { node, phase } => {
                 found.extend(self.node(node));
                 found.extend(unsaid(&[*phase]));
             }
-            What::Phases { node, phases } => {
+            ExpectedState::Phases { node, phases } => {
                 found.extend(self.node(node));
                 found.extend(unsaid(phases));
             }
-            What::Statuses { of: Subject::Object(object), condition, .. } => {
+            ExpectedState::Statuses { of: Subject::Object(object), condition, .. } => {
                 found.extend(self.object(object));
                 found.extend(unknown_type(
-                    vocabulary::of_objects(&object.resource.kind),
+                    vocabulary::object_condition_types(&object.resource.kind),
                     &object.resource.kind,
                     condition,
                 ));
             }
-            What::Statuses { of: Subject::Insight(insight), condition, .. } => {
+            ExpectedState::Statuses { of: Subject::Insight(insight), condition, .. } => {
                 found.extend(self.insight(insight));
-                found.extend(unknown_type(vocabulary::of_insights(&insight.kind), &told(insight), condition));
+                found.extend(unknown_type(vocabulary::insight_condition_types(&insight.kind), &insight_name(insight), condition));
             }
-            What::Writes(writes) | What::OnlyWrites(writes) => {
+            ExpectedState::Writes(writes) | ExpectedState::OnlyWrites(writes) => {
                 for write in writes {
                     let Some(object) = &write.object else { continue };
                     found.extend(self.object(object));
@@ -212,7 +212,7 @@ fn unsaid(phases: &[Phase]) -> Option<String> {
 }
 
 /// Returns how messages call an insight.
-fn told(insight: &InsightRef) -> String {
+fn insight_name(insight: &InsightRef) -> String {
     format!("insight {}", insight.kind)
 }
 
@@ -223,13 +223,13 @@ fn words_of_object(object: &ObjectRef, checks: &[Check]) -> Vec<String> {
         "ClusterVersion" => vocabulary::reasons_of_cluster_version(condition),
         _ => &[],
     };
-    words(kind, vocabulary::of_objects(kind), reasons, checks)
+    words(kind, vocabulary::object_condition_types(kind), reasons, checks)
 }
 
 /// Returns the same warnings for insights.
 fn words_of_insight(insight: &InsightRef, checks: &[Check]) -> Vec<String> {
     let reasons = |condition: &str| vocabulary::reasons_of_insights(&insight.kind, condition);
-    words(&told(insight), vocabulary::of_insights(&insight.kind), reasons, checks)
+    words(&insight_name(insight), vocabulary::insight_condition_types(&insight.kind), reasons, checks)
 }
 
 fn words(

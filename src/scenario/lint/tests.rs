@@ -5,9 +5,8 @@ use windtunnel_openshift::release::Release;
 use super::warnings;
 use crate::scenario;
 
-/// Parses a scenario and compares its warnings.
 fn check(text: &str, expected: &str) {
-    let plans = scenario::read_all("s.yaml", text, &Release::find).unwrap();
+    let plans = scenario::parse_all("s.yaml", text, &Release::find).unwrap();
     let found: Vec<String> = warnings(&plans, text).iter().map(ToString::to_string).collect();
     assert_eq!(found.join("\n"), expected, "\n{text}");
 }

@@ -55,7 +55,7 @@ fn parses_every_example_of_the_documentation() {
 fn the_documentation_has_an_example_of_every_key() {
     let mut used = std::collections::BTreeSet::new();
     for (_, block) in blocks(DOCUMENT) {
-        keys(&tree(&block).unwrap().0, &mut used);
+        keys(&parse_tree(&block).unwrap().0, &mut used);
     }
     for known in [
         scenario::KEYS,
@@ -76,7 +76,7 @@ fn the_schema_accepts_every_example_and_lists_every_key() {
     let validator = jsonschema::validator_for(&schema).unwrap();
     for (line, block) in blocks(DOCUMENT) {
         let text = if block.starts_with("name:") { block } else { format!("{AROUND}{block}") };
-        let value = tree(&text).unwrap().0.to_json();
+        let value = parse_tree(&text).unwrap().0.to_json();
         let problems: Vec<String> = validator
             .iter_errors(&value)
             .map(|error| format!("{}: {error}", error.instance_path()))

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 use windtunnel_controllers::registry::{Containers, Pull, Signature};
-use windtunnel_core::yaml::{Kind, Node, tree};
-use windtunnel_openshift::graph::Rule;
+use windtunnel_core::yaml::{Kind, Node, parse_tree};
+use windtunnel_openshift::graph::MatchingRule;
 use windtunnel_openshift::release::{Architecture, Release, UnknownRelease};
 
 use super::{Problems, Releases};
-use crate::plan::{Plan, Snapshot, Step, Target, What, When};
+use crate::plan::{Plan, Snapshot, Step, Target, ExpectedState, ExpectedTime};
 
 /// Returns facts for 4.14 to 4.16, enough to parse scenarios.
 fn find(version: &Version) -> Result<Release, UnknownRelease> {
@@ -76,7 +76,7 @@ impl Releases for Few {
 }
 
 fn plan(text: &str) -> Result<Plan, Problems> {
-    super::read("s.yaml", text, &Few)
+    super::parse("s.yaml", text, &Few)
 }
 
 /// Parses `text` and compares its problems, one per line.
@@ -92,7 +92,6 @@ fn check_step(step: &str, problems: &str) {
     check(&format!("{HEAD}{step}\n"), problems);
 }
 
-/// Returns the texts of the steps.
 fn texts(steps: &str) -> Vec<String> {
     plan(&format!("{HEAD}{steps}")).unwrap().timeline.into_iter().map(|step| step.text).collect()
 }
@@ -156,9 +155,9 @@ timeline:
     );
     assert_eq!((plan.timeline[1].line, plan.timeline[1].column), (24, 5));
     let Step::Expect(expectation) = &plan.timeline[1].step else { panic!("{:?}", plan.timeline[1]) };
-    assert_eq!(expectation.when, When::Within(jiff::SignedDuration::from_hours(1)));
+    assert_eq!(expectation.when, ExpectedTime::Within(jiff::SignedDuration::from_hours(1)));
     assert!(
-        matches!(&expectation.what, What::Object(object, checks) if object.name == "version" && checks.len() == 1)
+        matches!(&expectation.what, ExpectedState::Object(object, checks) if object.name == "version" && checks.len() == 1)
     );
 }
 
@@ -275,7 +274,7 @@ fn parses_every_key_of_an_update_service() {
     assert!(plain.channels.is_none() && plain.edges.is_some_and(|edges| edges.len() == 1));
     let risk = "  conditional-edges:\n  - edges: [{from: 4.14.1, to: 4.14.8}]\n    risks: [{name: R, url: u, message: m, rules: ";
     let risky = service(&format!("{risk}[Always, {{PromQL: group(a)}}]}}]\n"));
-    assert_eq!(risky.conditional[0].risks[0].rules, [Rule::Always, Rule::PromQl("group(a)".to_owned())]);
+    assert_eq!(risky.conditional[0].risks[0].rules, [MatchingRule::Always, MatchingRule::PromQl("group(a)".to_owned())]);
     let wrong = |text: &str, problems: &str| check(&format!("{head}{text}"), problems);
     wrong(
         "  channels: {a: [4.14.7], b: gone}\n",

@@ -13,7 +13,7 @@ fn each_row_of_parameters_is_a_scenario() {
     let rows = "- {to: 4.14.8, wait: [1m, 2m], n: 2}\n- {to: 4.15.0, wait: [], n: 3}\n";
     let rest = "releases: {<to>: }\ntags: <wait>\ndescription: to <to>, <n> times\n\
                 timeline: [{update: {to: <to>}}]\n";
-    let plans = scenario::read_all("s.yaml", &with_parameters(rows, rest), &Few).unwrap();
+    let plans = scenario::parse_all("s.yaml", &with_parameters(rows, rest), &Few).unwrap();
     let told: Vec<(&str, &str, &[String], &str)> = plans
         .iter()
         .map(|plan| (&*plan.name, &*plan.description, &*plan.tags, &*plan.timeline[0].text))

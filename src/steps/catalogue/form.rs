@@ -10,24 +10,24 @@ const TOGETHER: &[(&str, &str)] = &[("<number>.<number>.<name>", "<version>"), (
 /// `...` follows a part that may repeat. An invalid pattern is returned unchanged.
 pub(super) fn form(pattern: &str) -> String {
     let Ok(ast) = Parser::new().parse(pattern) else { return pattern.to_owned() };
-    let form = TOGETHER.iter().fold(said(&ast), |form, (parts, whole)| form.replace(parts, whole));
+    let form = TOGETHER.iter().fold(render(&ast), |form, (parts, whole)| form.replace(parts, whole));
     form.trim().to_owned()
 }
 
-fn said(ast: &Ast) -> String {
+fn render(ast: &Ast) -> String {
     match ast {
         Ast::Literal(literal) => literal.c.to_string(),
         Ast::Dot(_) => "<text>".to_owned(),
         Ast::ClassPerl(_) => "<name>".to_owned(),
         Ast::Group(group) => match &*group.ast {
-            Ast::Alternation(_) => format!("({})", said(&group.ast)),
-            inner => said(inner),
+            Ast::Alternation(_) => format!("({})", render(&group.ast)),
+            inner => render(inner),
         },
-        Ast::Alternation(one_of) => one_of.asts.iter().map(said).collect::<Vec<_>>().join("|"),
-        Ast::Concat(parts) => parts.asts.iter().map(said).collect(),
+        Ast::Alternation(one_of) => one_of.asts.iter().map(render).collect::<Vec<_>>().join("|"),
+        Ast::Concat(parts) => parts.asts.iter().map(render).collect(),
         Ast::Repetition(repeated) => match (&repeated.op.kind, &*repeated.ast) {
             (RepetitionKind::ZeroOrOne, inner) => format!("[{}]", bare(inner)),
-            (RepetitionKind::ZeroOrMore, Ast::Group(group)) => format!("[{}]...", said(&group.ast)),
+            (RepetitionKind::ZeroOrMore, Ast::Group(group)) => format!("[{}]...", render(&group.ast)),
             (_, inner) => value(inner),
         },
         // Anchors and classes of single letters would not help a reader.
@@ -38,8 +38,8 @@ fn said(ast: &Ast) -> String {
 /// Renders the content of an optional part, without the parentheses of a choice.
 fn bare(ast: &Ast) -> String {
     match ast {
-        Ast::Group(group) => said(&group.ast),
-        other => said(other),
+        Ast::Group(group) => render(&group.ast),
+        other => render(other),
     }
 }
 
@@ -50,7 +50,7 @@ fn value(ast: &Ast) -> String {
             "<number>".to_owned()
         }
         Ast::ClassBracketed(_) => "<text>".to_owned(),
-        other => said(other),
+        other => render(other),
     }
 }
 

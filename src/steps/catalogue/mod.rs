@@ -14,7 +14,6 @@ use regex::Regex;
 
 pub use page::markdown;
 
-/// The modules with steps.
 const MODULES: &[(&str, &str)] = &[
     ("given", include_str!("../given.rs")),
     ("update_service", include_str!("../update_service.rs")),
@@ -118,7 +117,7 @@ pub(super) fn example_like(keyword: &str, sentence: &str) -> Option<&'static str
 /// Returns up to `count` nearest examples, best first. The comparison ignores times, names and values, which
 /// say little about the kind of step.
 fn most_like(keyword: Option<&str>, sentence: &str, count: usize) -> Vec<(&'static StepDoc, &'static str)> {
-    let wanted = gist(sentence);
+    let wanted = without_values(sentence);
     let all = steps(keyword).flat_map(|step| {
         let examples = step.examples.iter().map(|example| (&**example, &**example));
         // An `Also:` wording counts for the first example.
@@ -126,7 +125,7 @@ fn most_like(keyword: Option<&str>, sentence: &str, count: usize) -> Vec<(&'stat
         examples.chain(also).map(move |(text, example)| (text, (step, example)))
     });
     let mut found: Vec<(f64, (&StepDoc, &str))> = all
-        .map(|(text, example)| (likeness(&wanted, &gist(text)), example))
+        .map(|(text, example)| (likeness(&wanted, &without_values(text)), example))
         .filter(|(likeness, _)| *likeness > LIKE)
         .collect();
     found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -158,7 +157,7 @@ fn likeness(a: &str, b: &str) -> f64 {
 const STEM: usize = 4;
 
 /// Returns a text without `within 10 minutes` or `throughout 2h`, and with `_` for each name and value.
-fn gist(sentence: &str) -> String {
+fn without_values(sentence: &str) -> String {
     let mut words: Vec<&str> = sentence.split(' ').collect();
     if ["within", "throughout"].contains(&words[0]) {
         let unit_apart = words.get(1).is_some_and(|time| time.chars().all(|digit| digit.is_ascii_digit()));

@@ -1,4 +1,4 @@
-//! Who asks and whether they may, as clients of a real server see it.
+//! Authentication, authorization and impersonation, as clients of a real server see them.
 
 use http::header::{AUTHORIZATION, HeaderMap};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -39,7 +39,7 @@ fn make(server: &mut ApiServer, path: &str, body: &Value) {
     assert_eq!(code, 201, "{answer}");
 }
 
-/// A role of the namespace `default`, bound to a user.
+/// Creates a role in the namespace `default`, and binds it to a user.
 fn grant(server: &mut ApiServer, user: &str, rule: &Value) {
     let role = json!({ "metadata": { "name": user }, "rules": [rule] });
     make(server, &format!("{RBAC}/namespaces/default/roles"), &role);
@@ -51,7 +51,7 @@ fn grant(server: &mut ApiServer, user: &str, rule: &Value) {
 }
 
 #[test]
-fn a_controller_under_a_role_that_is_too_small_sees_what_a_real_one_sees() {
+fn a_client_with_too_few_rights_gets_the_errors_of_a_real_server() {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
@@ -68,7 +68,7 @@ fn a_controller_under_a_role_that_is_too_small_sees_what_a_real_one_sees() {
             "configmaps is forbidden: User \"system:serviceaccount:default:robot\" cannot list resource \
              \"configmaps\" in API group \"\" in the namespace \"default\""
         );
-        // What is granted later holds at once.
+        // New rules apply at once.
         let patch = json!({ "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] }] });
         let name = "system:serviceaccount:default:robot";
         let write = Write::merge_patch(&resources::ROLES, "default", name, patch);
@@ -78,7 +78,7 @@ fn a_controller_under_a_role_that_is_too_small_sees_what_a_real_one_sees() {
 }
 
 #[test]
-fn impersonation_is_refused_in_the_words_of_the_minor() {
+fn impersonation_errors_depend_on_the_minor() {
     let wanted = Impersonate { user: "bob".to_owned(), ..Impersonate::default() };
     for (minor, text) in [
         (
@@ -99,7 +99,7 @@ fn impersonation_is_refused_in_the_words_of_the_minor() {
 }
 
 #[test]
-fn a_group_without_a_user_is_nobody_to_impersonate() {
+fn impersonating_a_group_requires_a_user() {
     let mut headers = HeaderMap::new();
     headers.insert("impersonate-group", "devs".parse().unwrap());
     let (mut server, admin) = (server(), Identity::admin());
@@ -112,7 +112,7 @@ fn a_group_without_a_user_is_nobody_to_impersonate() {
 }
 
 #[test]
-fn a_token_ends_with_its_time_and_with_its_account() {
+fn a_token_expires_and_ends_with_its_service_account() {
     let mut server = server();
     let account = json!({ "metadata": { "name": "sa" } });
     make(&mut server, "/api/v1/namespaces/default/serviceaccounts", &account);
@@ -133,7 +133,7 @@ fn a_token_ends_with_its_time_and_with_its_account() {
 }
 
 #[test]
-fn a_binding_keeps_its_role_and_says_so_once() {
+fn changing_the_role_of_a_binding_is_rejected_with_one_cause() {
     let mut server = server();
     grant(&mut server, "a", &json!({ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }));
     let path = format!("{RBAC}/namespaces/default/rolebindings/a");
@@ -146,7 +146,7 @@ fn a_binding_keeps_its_role_and_says_so_once() {
 }
 
 #[test]
-fn a_role_made_of_others_follows_them() {
+fn aggregated_cluster_roles_include_new_rules() {
     let mut server = server();
     let label = json!({ "rbac.authorization.k8s.io/aggregate-to-view": "true" });
     let rule = json!({ "apiGroups": ["example.io"], "resources": ["things"], "verbs": ["get"] });
@@ -160,13 +160,13 @@ fn a_role_made_of_others_follows_them() {
 }
 
 #[test]
-fn everybody_may_do_everything_where_nobody_decides() {
+fn always_allow_permits_everything_to_everybody() {
     let mut server = ApiServer::builder().authorization_mode(AuthorizationMode::AlwaysAllow).build(now());
     let nobody = Identity::anonymous();
     assert_eq!(ask(&mut server, &nobody, Method::Get, "/api/v1/secrets", None).0, 200);
 }
 
-/// A definition that takes everything.
+/// A CRD that accepts any object.
 fn definition(kind: &Resource) -> Value {
     let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     json!({
@@ -179,7 +179,7 @@ fn definition(kind: &Resource) -> Value {
 }
 
 #[test]
-fn only_a_server_of_openshift_keeps_its_configuration_from_being_deleted() {
+fn only_the_openshift_plugin_protects_configuration_from_deletion() {
     let deleted = |openshift: bool| {
         let server = ApiServer::builder();
         let server = if openshift { server.admission_plugin(ClusterConfiguration) } else { server };

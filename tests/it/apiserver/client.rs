@@ -1,4 +1,4 @@
-//! An unchanged kube client and its watcher against the server, under paused time.
+//! kube's client and watcher against the server, in paused time.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn config_map(name: &str) -> ConfigMap {
     serde_json::from_value(json!({ "metadata": { "name": name } })).unwrap()
 }
 
-/// Events in one word each.
+/// The next event as a short text.
 async fn next(
     stream: &mut (impl futures::Stream<Item = watcher::Result<Event<ConfigMap>>> + Unpin),
 ) -> String {
@@ -73,7 +73,7 @@ fn a_client_creates_reads_patches_lists_and_deletes() {
 }
 
 #[test]
-fn a_watcher_lists_watches_and_hears_of_writes_through_either_door() {
+fn a_watcher_sees_writes_of_clients_and_direct_writes() {
     run(async {
         let (shared, clock) = shared(100);
         create(&shared, "a");
@@ -94,7 +94,7 @@ fn a_watcher_lists_watches_and_hears_of_writes_through_either_door() {
 }
 
 #[test]
-fn a_watcher_of_a_silent_cluster_goes_on_for_a_virtual_day() {
+fn a_watcher_of_an_idle_cluster_survives_a_virtual_day() {
     run(async {
         let (shared, _clock) = shared(100);
         let maps: Api<ConfigMap> = Api::default_namespaced(shared.client(&Identity::admin()));
@@ -108,13 +108,13 @@ fn a_watcher_of_a_silent_cluster_goes_on_for_a_virtual_day() {
 }
 
 #[test]
-fn a_watcher_that_fell_behind_lists_anew() {
+fn a_watcher_that_fell_behind_lists_again() {
     run(async {
         let (shared, _clock) = shared(3);
         let maps: Api<ConfigMap> = Api::default_namespaced(shared.client(&Identity::admin()));
         let mut stream = Box::pin(watch(maps, watcher::Config::default()).default_backoff());
         assert_eq!([next(&mut stream).await, next(&mut stream).await], ["init", "done"]);
-        // The watch is there once its first event came.
+        // The watch is open once its first event has arrived.
         create(&shared, "a");
         assert_eq!(next(&mut stream).await, "apply a");
         for name in ["b", "c", "d", "e", "f"] {
@@ -141,7 +141,7 @@ fn ten_thousand_creates_reach_a_watcher() {
 }
 
 #[test]
-fn a_subscriber_learns_of_a_clients_write_and_the_log_says_whose_it_was() {
+fn a_client_write_notifies_subscribers_and_is_logged_with_its_user() {
     run(async {
         let (shared, _clock) = shared(100);
         shared.with(|server| server.keep_log(10));
@@ -160,7 +160,7 @@ fn a_subscriber_learns_of_a_clients_write_and_the_log_says_whose_it_was() {
 }
 
 #[test]
-fn a_client_that_wants_metadata_alone_gets_no_more_in_reads_lists_and_watches() {
+fn a_client_can_get_only_metadata_in_reads_lists_and_watches() {
     run(async {
         let (shared, _clock) = shared(100);
         create(&shared, "a");

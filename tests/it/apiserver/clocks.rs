@@ -1,4 +1,4 @@
-//! The clock of a server as its clients over HTTPS see it.
+//! The clock of a server as its HTTPS clients see it.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::https;
 use windtunnel_apiserver::https::Settings;
 use windtunnel_apiserver::service::Shared;
-use windtunnel_core::clock::{Clock as _, ScaledClock, SetClock, Time, WallClock};
+use windtunnel_core::clock::{Clock as _, ScaledClock, ManualClock, Time, WallClock};
 
 use super::https::{admin, ask, client, config_map, run};
 
-/// A moment long before the clock of this machine.
+/// A time long before that of this machine's clock.
 fn then() -> Time {
     "2001-02-03T04:05:06.7Z".parse().unwrap()
 }
 
 fn stopped() -> Shared {
-    Shared::new(ApiServer::builder().build(then()), SetClock::at(then()))
+    Shared::new(ApiServer::builder().build(then()), ManualClock::at(then()))
 }
 
 #[test]
-fn every_answer_carries_the_moment_of_the_server() {
+fn every_response_has_the_time_of_the_server() {
     run(async {
         let serving = https::serve(stopped(), Settings::default()).await.unwrap();
         let client = admin(&serving).await;
@@ -43,7 +43,8 @@ fn every_answer_carries_the_moment_of_the_server() {
     });
 }
 
-/// An authority whose certificates are valid from 2020 on, and one of `system:masters` with its key; all as PEM.
+/// A CA whose certificates are valid from 2020 on, and a client certificate of `system:masters` with its key;
+/// all as PEM.
 fn certificates() -> (String, [String; 2]) {
     let valid = |mut params: CertificateParams| {
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -63,7 +64,7 @@ fn certificates() -> (String, [String; 2]) {
 }
 
 #[test]
-fn client_certificates_are_judged_by_the_clock_of_the_machine() {
+fn client_certificates_are_validated_by_the_clock_of_the_machine() {
     run(async {
         let (authority, [certificate, key]) = certificates();
         let settings = Settings { client_authorities: Some(authority), ..Settings::default() };
@@ -79,7 +80,7 @@ fn client_certificates_are_judged_by_the_clock_of_the_machine() {
 }
 
 #[test]
-fn a_watch_on_a_fast_clock_lasts_as_long_as_its_client_wants() {
+fn a_fast_clock_does_not_shorten_a_watch() {
     run(async {
         let start = WallClock.now();
         // Ten minutes pass in less than a tenth of a millisecond.

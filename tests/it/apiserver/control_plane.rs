@@ -1,4 +1,4 @@
-//! The objects that a kube-apiserver keeps for itself.
+//! The objects that a kube-apiserver creates for itself.
 
 use std::net::Ipv4Addr;
 
@@ -23,7 +23,7 @@ fn read(server: &mut ApiServer, path: &str) -> Value {
 }
 
 #[test]
-fn pods_find_the_server_by_a_service_and_its_endpoints() {
+fn the_kubernetes_service_and_its_endpoints_exist() {
     let mut server = server(36);
     let service = read(&mut server, &format!("{IN_DEFAULT}/services/kubernetes"));
     let labels = json!({ "component": "apiserver", "provider": "kubernetes" });
@@ -33,7 +33,7 @@ fn pods_find_the_server_by_a_service_and_its_endpoints() {
             "apiVersion": "v1", "kind": "Service",
             "metadata": { "name": "kubernetes", "namespace": "default", "labels": labels },
             "spec": {
-                "clusterIP": "172.30.0.1", "clusterIPs": ["172.30.0.1"], "internalTrafficPolicy": "Cluster",
+                "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "internalTrafficPolicy": "Cluster",
                 "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
                 "ports": [{ "name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443 }],
                 "sessionAffinity": "None", "type": "ClusterIP",
@@ -59,12 +59,12 @@ fn pods_find_the_server_by_a_service_and_its_endpoints() {
 #[test]
 fn no_other_service_gets_the_address_of_the_server() {
     let mut server = server(36);
-    let spec = json!({ "clusterIP": "172.30.0.1", "ports": [{ "port": 1 }] });
+    let spec = json!({ "clusterIP": "10.0.0.1", "ports": [{ "port": 1 }] });
     let service = json!({ "metadata": { "name": "s" }, "spec": spec });
     let path = format!("{IN_DEFAULT}/services");
     let (code, text) = super::kinds::answer(&mut server, windtunnel_apiserver::Method::Post, &path, &service);
     assert_eq!(code, 422);
-    assert!(text.contains("failed to allocate IP 172.30.0.1: provided IP is already allocated"), "{text}");
+    assert!(text.contains("failed to allocate IP 10.0.0.1: provided IP is already allocated"), "{text}");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn the_use_of_legacy_tokens_is_tracked_since_1_27() {
 }
 
 #[test]
-fn who_signs_the_certificates_of_clients_is_published_when_it_is_known() {
+fn client_authorities_are_published_when_they_are_known() {
     let mut server = server(36);
     let path = format!("{CONFIG_MAPS}/extension-apiserver-authentication");
     assert_eq!(get(&mut server, &path)["code"], 404, "as in a server without --client-ca-file");
@@ -86,7 +86,7 @@ fn who_signs_the_certificates_of_clients_is_published_when_it_is_known() {
 }
 
 #[test]
-fn what_clients_write_is_numbered_from_the_same_revision_on() {
+fn bootstrap_objects_start_at_the_same_revision_in_every_minor() {
     for minor in [24, 36] {
         let roles = get(&mut server(minor), "/apis/rbac.authorization.k8s.io/v1/clusterroles");
         let versions = roles["items"].as_array().unwrap().iter();

@@ -1,4 +1,4 @@
-//! Versions that a webhook converts into each other.
+//! Conversion of custom resources by webhooks.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use super::requests::now;
 const V1: Resource = Resource::namespaced("example.io", "v1", "Host", "hosts");
 const V2: Resource = Resource::namespaced("example.io", "v2", "Host", "hosts");
 
-/// How many objects each call brought.
+/// The number of objects in each call.
 type Asked = Arc<Mutex<Vec<usize>>>;
 
 /// Converts `spec.address` of v1 to `spec.host` of v2 and back.
@@ -94,7 +94,7 @@ fn the_storage_version_needs_no_webhook() {
 }
 
 #[test]
-fn objects_are_converted_when_they_are_read_in_another_version_and_a_list_at_once() {
+fn reads_in_another_version_are_converted_and_lists_in_one_call() {
     let (mut server, asked) = server(|call| Ok(answer(call)));
     for name in ["a", "b", "c"] {
         create(&mut server, &V1, name, &json!({ "address": name }));
@@ -133,7 +133,7 @@ fn a_write_in_another_version_is_stored_in_the_storage_version() {
 }
 
 #[test]
-fn a_watch_sees_the_version_that_it_asked_for() {
+fn a_watch_delivers_the_requested_version() {
     let (mut server, _) = server(|call| Ok(answer(call)));
     create(&mut server, &V1, "a", &json!({ "address": "x" }));
     let reply = get(&mut server, "/apis/example.io/v2/namespaces/default/hosts?watch=true");
@@ -151,7 +151,7 @@ fn a_watch_sees_the_version_that_it_asked_for() {
 }
 
 #[test]
-fn what_is_stored_in_an_old_storage_version_is_converted_when_it_is_read() {
+fn objects_in_an_old_storage_version_are_converted_when_read() {
     let (mut server, asked) = server(|call| Ok(answer(call)));
     create(&mut server, &V1, "a", &json!({ "address": "x" }));
     let kind = &resources::CUSTOM_RESOURCE_DEFINITIONS;
@@ -169,7 +169,7 @@ fn what_is_stored_in_an_old_storage_version_is_converted_when_it_is_read() {
 }
 
 #[test]
-fn a_failing_conversion_fails_the_request_in_the_server_s_words() {
+fn a_failed_conversion_fails_the_request_with_the_real_message() {
     let start = "conversion webhook for example.io/v1, Kind=Host";
     let down = |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
     let text = |(mut server, _): (ApiServer, Asked)| {
@@ -211,7 +211,7 @@ fn a_failing_conversion_fails_the_request_in_the_server_s_words() {
 }
 
 #[test]
-fn fields_that_are_owned_in_another_version_are_compared_in_it() {
+fn fields_owned_in_another_version_are_compared_in_that_version() {
     let (mut server, asked) = server(|call| Ok(answer(call)));
     let admin = Identity::admin();
     let mut apply = |version: &str, manager: &str, spec: &Value| {
@@ -242,7 +242,7 @@ fn fields_that_are_owned_in_another_version_are_compared_in_it() {
 }
 
 #[test]
-fn a_list_that_a_dead_webhook_would_have_to_convert_waits_for_its_cache_since_1_31() {
+fn since_1_31_a_list_that_needs_a_dead_webhook_waits_for_its_cache() {
     let down = |_: &HookCall| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
     let why = "conversion webhook for example.io/v1, Kind=Host failed: Post \
                \"https://hooks.example.io/convert?timeout=30s\": dial tcp 10.0.0.1:443: connect: connection refused";
@@ -251,7 +251,7 @@ fn a_list_that_a_dead_webhook_would_have_to_convert_waits_for_its_cache_since_1_
         (36, "", 429, waits.as_str()),
         (36, "?limit=5&labelSelector=a!%3Db", 429, waits.as_str()),
         (31, "?resourceVersion=0", 429, waits.as_str()),
-        // Pages of everything come from the database itself, and so did all lists once.
+        // Pages of everything come from etcd, as all lists did in older minors.
         (36, "?limit=5", 500, why),
         (30, "", 500, why),
     ] {

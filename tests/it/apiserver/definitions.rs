@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: their names, what is accepted, and how they go.
+//! CustomResourceDefinitions: their names, acceptance and deletion.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::ApiServer;
@@ -21,7 +21,7 @@ fn stored(server: &ApiServer) -> Option<String> {
 }
 
 #[test]
-fn a_deleted_definition_says_how_far_it_is_and_goes_with_its_last_object() {
+fn a_deleted_crd_reports_its_progress_and_disappears_with_its_last_object() {
     let mut server = server(36);
     define(&mut server, definition(&["a"], false));
     let object = json!({ "apiVersion": "example.io/v1", "kind": "Version",
@@ -35,7 +35,7 @@ fn a_deleted_definition_says_how_far_it_is_and_goes_with_its_last_object() {
     assert_eq!(stored(&server), None);
 }
 
-/// A definition of its own kind; its kind and short name as given.
+/// A CRD with this plural, kind and short name.
 fn named(plural: &str, kind: &str, short: &str) -> Value {
     let mut crd = definition(&["a"], false);
     crd["metadata"]["name"] = json!(format!("{plural}.example.io"));
@@ -52,7 +52,7 @@ fn condition(server: &ApiServer, name: &str, kind: &str) -> (String, String, Str
 }
 
 #[test]
-fn a_definition_waits_for_names_that_another_of_its_group_has() {
+fn a_crd_waits_for_names_that_another_crd_of_its_group_has() {
     let mut server = server(36);
     define(&mut server, named("things", "Thing", "th"));
     define(&mut server, named("others", "Thing", "th"));
@@ -79,7 +79,7 @@ fn a_definition_waits_for_names_that_another_of_its_group_has() {
 }
 
 #[test]
-fn groups_of_the_community_say_whether_they_are_approved() {
+fn crds_of_protected_groups_report_their_approval() {
     let mut server = server(36);
     let mut crd = definition(&["a"], false);
     crd["metadata"] = json!({ "name": "versions.example.k8s.io",
@@ -105,7 +105,7 @@ fn kubernetes_minor(release: &str) -> u32 {
 }
 
 #[test]
-fn definitions_that_openshift_ships_are_accepted_by_their_own_minor_and_by_the_newest() {
+fn openshift_crds_are_accepted_by_their_own_minor_and_by_the_newest() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/crds");
     let Ok(releases) = std::fs::read_dir(folder) else {
         crate::skipped::skipped("no shipped definitions beside this crate");
@@ -132,7 +132,7 @@ fn definitions_that_openshift_ships_are_accepted_by_their_own_minor_and_by_the_n
     }
 }
 
-/// The definitions of a folder by the names of their files.
+/// The CRDs of a folder, by file name.
 fn shipped(folder: &std::path::Path) -> Vec<(String, Value)> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let definitions = files.map(|file| {
@@ -145,7 +145,7 @@ fn shipped(folder: &std::path::Path) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn every_definition_of_openshift_api_is_accepted_by_the_kubernetes_of_its_release() {
+fn every_openshift_api_crd_is_accepted_by_the_minor_of_its_release() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/openshift-api-crds");
     let Ok(releases) = std::fs::read_dir(folder) else {
         crate::skipped::skipped("no ../shared/openshift-api-crds beside the checkout");
@@ -157,7 +157,7 @@ fn every_definition_of_openshift_api_is_accepted_by_the_kubernetes_of_its_releas
         let previews = release.file_name() == "previews";
         let mut one_server = server(minor);
         for (file, definition) in shipped(&release.path()) {
-            // Several previews define one kind.
+            // Several previews define the same kind.
             if previews {
                 one_server = server(minor);
             }
@@ -170,7 +170,7 @@ fn every_definition_of_openshift_api_is_accepted_by_the_kubernetes_of_its_releas
 }
 
 #[test]
-fn a_null_goes_with_the_schema_that_allowed_it() {
+fn a_null_is_dropped_when_the_schema_stops_allowing_it() {
     let mut server = server(36);
     let with = |nullable: bool| {
         let mut crd = definition(&["a"], false);
@@ -189,7 +189,7 @@ fn a_null_goes_with_the_schema_that_allowed_it() {
 }
 
 #[test]
-fn an_object_that_lacks_a_newly_required_field_is_read_but_not_accepted_again() {
+fn an_object_without_a_newly_required_field_can_be_read_but_not_updated() {
     for minor in [29, 36] {
         let mut server = server(minor);
         define(&mut server, definition(&["a"], false));
@@ -205,7 +205,7 @@ fn an_object_that_lacks_a_newly_required_field_is_read_but_not_accepted_again() 
         let refusal = ask(&mut server, &Write::update(&VERSIONS, read.clone())).unwrap_err();
         let message = "Version.example.io \"v\" is invalid: d.e: Required value";
         assert_eq!((refusal.code, refusal.message.as_str()), (422, message), "1.{minor}");
-        // Its status has no such field.
+        // A status write does not check the required field.
         ask(&mut server, &Write::merge_patch_status(&VERSIONS, "", "v", json!({ "status": {} }))).unwrap();
         let whole = json!({ "d.e": 2 });
         ask(&mut server, &Write::merge_patch(&VERSIONS, "", "v", whole)).unwrap();

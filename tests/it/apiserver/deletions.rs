@@ -1,4 +1,4 @@
-//! What may be deleted together, and what becomes of dependents where a deletion does not say.
+//! Collection deletions, and dependents of deletions without a policy.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::Method;
@@ -15,7 +15,7 @@ fn verbs(list: &Value, plural: &str) -> String {
 }
 
 #[test]
-fn namespaces_are_not_deleted_together() {
+fn namespaces_do_not_support_deletecollection() {
     let mut server = server(36);
     let refused = "the server does not allow this method on the requested resource";
     let all = "/api/v1/namespaces";
@@ -27,7 +27,7 @@ fn namespaces_are_not_deleted_together() {
 }
 
 #[test]
-fn component_statuses_are_only_read() {
+fn component_statuses_are_read_only() {
     let mut server = server(36);
     let path = "/api/v1/componentstatuses";
     assert_eq!(verbs(&get(&mut server, "/api/v1"), "componentstatuses"), "get list");
@@ -37,14 +37,14 @@ fn component_statuses_are_only_read() {
     assert_eq!(answer(&mut server, Method::Get, path, &Value::Null).0, 200);
 }
 
-/// A template of a pod.
+/// A pod template.
 fn template() -> Value {
     let spec = json!({ "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] });
     json!({ "metadata": { "labels": { "a": "b" } }, "spec": spec })
 }
 
 #[test]
-fn jobs_and_replication_controllers_leave_their_pods_behind() {
+fn jobs_and_replication_controllers_orphan_their_pods_by_default() {
     let mut server = server(36);
     let batch = "/apis/batch/v1/namespaces/default/jobs";
     let core = "/api/v1/namespaces/default/replicationcontrollers";
@@ -75,7 +75,7 @@ fn jobs_and_replication_controllers_leave_their_pods_behind() {
 }
 
 #[test]
-fn finalizers_that_a_job_has_decide_before_its_default() {
+fn finalizers_of_a_job_override_its_default_policy() {
     let mut server = server(36);
     let path = "/apis/batch/v1/namespaces/default/jobs";
     let metadata = json!({ "name": "x", "finalizers": ["foregroundDeletion"] });
@@ -89,7 +89,7 @@ fn finalizers_that_a_job_has_decide_before_its_default() {
 }
 
 #[test]
-fn events_know_no_policy() {
+fn events_ignore_the_propagation_policy() {
     let mut server = server(36);
     let path = "/api/v1/namespaces/default/events";
     let event = json!({ "metadata": { "name": "x" }, "involvedObject": { "namespace": "default" } });
@@ -99,7 +99,7 @@ fn events_know_no_policy() {
     assert_eq!(answer(&mut server, Method::Get, &format!("{path}/x"), &Value::Null).0, 404);
 }
 
-/// The resources that a real kube-apiserver 1.36 lists with fewer verbs than all; subresources aside.
+/// The resources for which a real kube-apiserver 1.36 lists fewer than all verbs, without subresources.
 const FEWER: [(&str, &str); 9] = [
     ("bindings", "create"),
     ("componentstatuses", "get list"),

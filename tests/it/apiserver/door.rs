@@ -1,9 +1,9 @@
-//! The door of a cluster in this process.
+//! The connection to a cluster in this process.
 
 use std::sync::Arc;
 
 use serde_json::json;
-use windtunnel::backends::Door;
+use windtunnel::backends::ClusterConnection;
 use windtunnel::backends::in_process::InProcess;
 use windtunnel::cli::Releases;
 use windtunnel::engine::{self, EPOCH, Session};
@@ -25,7 +25,7 @@ impl Clock for Still {
 fn door(minor: u32) -> InProcess {
     let mut door = InProcess::new(minor, 1, Arc::new(Still));
     let changes = door.changes(&View::default());
-    let namespaces = changes.iter().filter(|change| change.key.is(&resources::NAMESPACES)).count();
+    let namespaces = changes.iter().filter(|change| change.key.is_kind(&resources::NAMESPACES)).count();
     assert_eq!(namespaces, 4, "the namespaces that every cluster has");
     door
 }
@@ -35,7 +35,7 @@ fn told(changes: &[Change]) -> Vec<(ChangeKind, String, bool)> {
 }
 
 #[test]
-fn changes_come_once_in_order_and_with_what_was_before() {
+fn changes_come_once_in_order_with_their_old_objects() {
     let (mut door, admin) = (door(36), Identity::admin());
     let map = json!({ "metadata": { "name": "a", "namespace": "default" } });
     door.write("test", &admin, &Write::create(&resources::CONFIG_MAPS, map), now()).unwrap();
@@ -55,7 +55,7 @@ fn changes_come_once_in_order_and_with_what_was_before() {
 }
 
 #[test]
-fn a_view_stays_true_when_history_is_forgotten_between_two_calls() {
+fn a_view_stays_correct_when_history_is_compacted_between_two_calls() {
     let (mut door, mut view) = (door(36), View::default());
     let map = |name: &str, data: &str| json!({ "metadata": { "name": name, "namespace": "default" }, "data": { "key": data } });
     let create = |name| Write::create(&resources::CONFIG_MAPS, map(name, "1"));
@@ -73,7 +73,7 @@ fn a_view_stays_true_when_history_is_forgotten_between_two_calls() {
         let is_own = |change: &&Change| change.key.namespace == "kube-system";
         let of_maps = changes
             .iter()
-            .filter(|change| change.key.is(&resources::CONFIG_MAPS))
+            .filter(|change| change.key.is_kind(&resources::CONFIG_MAPS))
             .filter(|change| !is_own(change));
         let found: Vec<_> =
             of_maps.map(|change| (change.kind, change.key.name.as_str(), change.old.is_some())).collect();
@@ -89,7 +89,7 @@ fn a_view_stays_true_when_history_is_forgotten_between_two_calls() {
         Write::update(&resources::CONFIG_MAPS, map("a", "2")),
         create("c"),
     ];
-    // The four namespaces that this view never heard of come with them.
+    // The namespaces that this view has not seen yet are reported as well.
     check(
         writes,
         true,
@@ -105,7 +105,7 @@ fn a_view_stays_true_when_history_is_forgotten_between_two_calls() {
 }
 
 #[test]
-fn a_replaced_definition_changes_the_objects_that_read_differently() {
+fn a_replaced_crd_reports_the_objects_that_it_changes() {
     const VERSIONS: Resource = Resource::cluster("example.io", "v1", "Version", "versions");
     let (mut door, admin) = (door(36), Identity::admin());
     let crds = &resources::CUSTOM_RESOURCE_DEFINITIONS;
@@ -130,7 +130,7 @@ fn a_replaced_definition_changes_the_objects_that_read_differently() {
 }
 
 #[test]
-fn only_the_writes_of_clients_are_told_as_such() {
+fn client_writes_are_only_those_of_clients() {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
@@ -148,9 +148,9 @@ fn only_the_writes_of_clients_are_told_as_such() {
     });
 }
 
-/// Roles and bindings of a component's ServiceAccount, and of a node.
+/// Checks the roles and bindings of components' ServiceAccounts and of a node.
 #[test]
-fn components_may_do_what_their_roles_say_and_nothing_else() {
+fn components_can_only_do_what_their_roles_allow() {
     let (mut door, admin) = (door(36), Identity::admin());
     let job = json!({ "metadata": { "name": "j", "namespace": "default" }, "spec": { "template": {
         "spec": { "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] } } } });
@@ -210,7 +210,7 @@ fn components_may_do_what_their_roles_say_and_nothing_else() {
 }
 
 #[test]
-fn a_node_reads_what_its_pods_refer_to() {
+fn a_node_can_read_only_what_its_pods_reference() {
     let (mut door, admin) = (door(36), Identity::admin());
     let pod = json!({ "metadata": { "name": "p", "namespace": "default" }, "spec": { "nodeName": "n",
         "imagePullSecrets": [{ "name": "pull" }], "containers": [{ "name": "c", "image": "i",
@@ -233,25 +233,25 @@ fn a_node_reads_what_its_pods_refer_to() {
         "configmaps/from",
         "configmaps/mounted",
     ] {
-        // What may be read need not be there.
+        // An object that a node may read need not exist.
         assert_eq!((code("n", path), code("m", path)), (404, 403), "{path}");
     }
     assert_eq!([code("n", "secrets/mounted"), code("n", "configmaps/pull"), code("n", "secrets")], [403; 3]);
     assert_eq!(code("n", "pods/p"), 200);
 }
 
-/// The record of an update in a cluster behind such a door, by its hash.
+/// The hash of an update's record in a cluster behind such a connection.
 fn updated(open: fn(u32, u64, Arc<dyn Clock>) -> InProcess) -> String {
     let text = "name: n\ncluster: {version: 4.18.3, insights: true}\nreleases: {4.18.4: {}}\n\
                 timeline: [{update: {to: 4.18.4}}, {advance: 40m}]\n";
-    let plan = scenario::read("s.yaml", text, &Releases::default()).unwrap();
-    let door = |minor, clock: Arc<VirtualClock>| Box::new(open(minor, 1, clock)) as Box<dyn Door>;
-    let mut session = Session::start_behind(&plan.cluster, 1, EPOCH, door).unwrap();
+    let plan = scenario::parse("s.yaml", text, &Releases::default()).unwrap();
+    let door = |minor, clock: Arc<VirtualClock>| Box::new(open(minor, 1, clock)) as Box<dyn ClusterConnection>;
+    let mut session = Session::start_with_connection(&plan.cluster, 1, EPOCH, door).unwrap();
     assert!(engine::play_in(&mut session, &plan).is_none());
     session.into_record().hash()
 }
 
 #[test]
-fn a_run_is_the_same_whether_the_server_knows_the_owners_of_fields_or_not() {
+fn managed_fields_do_not_change_a_run() {
     assert_eq!(updated(InProcess::served), updated(InProcess::new));
 }

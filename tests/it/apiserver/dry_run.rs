@@ -1,4 +1,4 @@
-//! Writes that are only tried.
+//! Dry runs of writes.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, Reply, Request};
@@ -11,7 +11,7 @@ fn send(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> Rep
 }
 
 #[test]
-fn a_tried_update_is_answered_in_the_version_asked_for() {
+fn a_dry_run_update_is_answered_in_the_requested_version() {
     let mut server = server(36);
     let mut definition = definition(&["a"], false);
     let mut second = definition["spec"]["versions"][0].clone();
@@ -31,7 +31,7 @@ fn a_tried_update_is_answered_in_the_version_asked_for() {
 }
 
 #[test]
-fn a_tried_deletion_of_many_is_not_logged_wherever_it_says_so() {
+fn a_dry_run_deletecollection_is_not_logged() {
     let mut server = server(36);
     let map = json!({ "metadata": { "name": "a", "namespace": "default" } });
     ask(&mut server, &Write::create(&resources::CONFIG_MAPS, map)).unwrap();

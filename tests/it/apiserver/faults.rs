@@ -1,15 +1,15 @@
-//! Requests that are answered with trouble: which, how often, and with which Status.
+//! Request faults: which requests fail, how often, and with which Status.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
-use windtunnel_core::requests::faults::{Hits, RequestFault, Requests, Trouble};
+use windtunnel_core::requests::faults::{Hits, RequestFault, RequestFilter, InjectedError};
 use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{now, server};
 
 const MAP: &str = "/api/v1/namespaces/default/configmaps/a";
 
-fn fault(trouble: Trouble, requests: Requests, hits: Hits) -> RequestFault {
+fn fault(trouble: InjectedError, requests: RequestFilter, hits: Hits) -> RequestFault {
     RequestFault { requests, trouble, hits, message: String::new(), retry_after: 4 }
 }
 
@@ -36,41 +36,41 @@ fn body(reply: &Reply) -> &Value {
 }
 
 #[test]
-fn each_trouble_is_a_status_as_a_kube_apiserver_gives_it() {
+fn each_fault_returns_the_status_of_a_real_kube_apiserver() {
     let modified = "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply your \
                     changes to the latest version and try again";
     let busy = "the server has received too many requests and has asked us to try again later";
     let deadline = "context deadline exceeded";
     let expected = [
-        (Trouble::TooManyRequests, 429, "TooManyRequests", busy, json!({ "retryAfterSeconds": 4 })),
+        (InjectedError::TooManyRequests, 429, "TooManyRequests", busy, json!({ "retryAfterSeconds": 4 })),
         (
-            Trouble::InternalError,
+            InjectedError::InternalError,
             500,
             "InternalError",
             "Internal error occurred: context deadline exceeded",
             json!({ "causes": [{ "message": deadline }] }),
         ),
-        (Trouble::EtcdTimedOut, 500, "", "etcdserver: request timed out", Value::Null),
+        (InjectedError::EtcdTimedOut, 500, "", "etcdserver: request timed out", Value::Null),
         (
-            Trouble::Unavailable,
+            InjectedError::Unavailable,
             503,
             "ServiceUnavailable",
             "the server is currently unable to handle the request",
             Value::Null,
         ),
         (
-            Trouble::Timeout,
+            InjectedError::Timeout,
             504,
             "Timeout",
             "Timeout: request did not complete within the allotted timeout",
             json!({}),
         ),
-        (Trouble::Conflict, 409, "Conflict", modified, json!({ "name": "a", "kind": "configmaps" })),
+        (InjectedError::Conflict, 409, "Conflict", modified, json!({ "name": "a", "kind": "configmaps" })),
     ];
     let mut server = server(33);
     created(&mut server, "a").unwrap();
     for (trouble, code, reason, message, details) in expected {
-        server.fail(fault(trouble, Requests::default(), Hits::new(1, Some(1))));
+        server.fail(fault(trouble, RequestFilter::default(), Hits::new(1, Some(1))));
         let reply = ask(&mut server, Method::Patch, MAP);
         let status = body(&reply);
         let mut wanted = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -81,21 +81,21 @@ fn each_trouble_is_a_status_as_a_kube_apiserver_gives_it() {
             }
         }
         assert_eq!((reply.code, status), (code, &wanted));
-        assert_eq!(reply.retry_after, (trouble == Trouble::TooManyRequests).then_some(4));
+        assert_eq!(reply.retry_after, (trouble == InjectedError::TooManyRequests).then_some(4));
         assert_eq!(ask(&mut server, Method::Patch, MAP).code, 200, "only once");
     }
 }
 
 #[test]
-fn only_requests_that_are_meant_are_counted_and_hit() {
+fn only_matching_requests_are_counted_and_fail() {
     let mut server = server(33);
-    let creates = Requests {
+    let creates = RequestFilter {
         verb: Some("create".to_owned()),
         kind: Some("ConfigMap".to_owned()),
         name: Some("b*".to_owned()),
-        ..Requests::default()
+        ..RequestFilter::default()
     };
-    server.fail(fault(Trouble::Unavailable, creates, Hits::new(2, Some(1))));
+    server.fail(fault(InjectedError::Unavailable, creates, Hits::new(2, Some(1))));
     created(&mut server, "a").unwrap();
     created(&mut server, "b1").unwrap();
     assert_eq!(ask(&mut server, Method::Get, MAP).code, 200);
@@ -104,13 +104,13 @@ fn only_requests_that_are_meant_are_counted_and_hit() {
 }
 
 #[test]
-fn readers_meet_trouble_by_their_verbs_until_it_is_healed() {
+fn reads_fail_by_verb_until_the_fault_is_healed() {
     let mut server = server(33);
     created(&mut server, "a").unwrap();
     let maps = "/api/v1/namespaces/default/configmaps";
     for (verb, path) in [("get", MAP), ("list", maps), ("watch", "/api/v1/configmaps?watch=true")] {
-        let requests = Requests { verb: Some(verb.to_owned()), ..Requests::default() };
-        server.fail(fault(Trouble::Unavailable, requests.clone(), Hits::new(1, None)));
+        let requests = RequestFilter { verb: Some(verb.to_owned()), ..RequestFilter::default() };
+        server.fail(fault(InjectedError::Unavailable, requests.clone(), Hits::new(1, None)));
         assert_eq!([0, 1].map(|_| ask(&mut server, Method::Get, path).code), [503, 503]);
         assert_eq!(ask(&mut server, Method::Get, "/api").code, 200, "discovery is no request for a kind");
         server.heal(Some(&requests));
@@ -119,9 +119,9 @@ fn readers_meet_trouble_by_their_verbs_until_it_is_healed() {
 }
 
 #[test]
-fn creations_and_reads_never_conflict() {
+fn conflict_faults_skip_creates_and_reads() {
     let mut server = server(33);
-    server.fail(fault(Trouble::Conflict, Requests::default(), Hits::new(1, None)));
+    server.fail(fault(InjectedError::Conflict, RequestFilter::default(), Hits::new(1, None)));
     created(&mut server, "a").unwrap();
     assert_eq!(ask(&mut server, Method::Get, MAP).code, 200);
     assert_eq!(ask(&mut server, Method::Delete, MAP).code, 409);

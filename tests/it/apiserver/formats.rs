@@ -1,4 +1,4 @@
-//! Formats and patterns of schemas, as custom resources meet them.
+//! Formats and patterns in the schemas of custom resources.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{Method, Reply, Request};
@@ -11,7 +11,7 @@ fn of_format(minor: u32, format: &str, value: &str) -> String {
 }
 
 #[test]
-fn a_text_that_does_not_fit_is_refused_with_the_format_as_the_schema_spells_it() {
+fn an_invalid_text_is_rejected_with_the_format_as_the_schema_spells_it() {
     for (format, bad) in
         [("date-time", "x"), ("datetime", "x"), ("isbn10", "1"), ("uuid4", "1"), ("hexcolor", "red")]
     {
@@ -24,7 +24,7 @@ fn a_text_that_does_not_fit_is_refused_with_the_format_as_the_schema_spells_it()
 }
 
 #[test]
-fn kubernetes_names_are_held_to_since_1_35_and_unknown_formats_to_nothing() {
+fn kubernetes_name_formats_are_checked_since_1_35_and_unknown_ones_never() {
     assert_eq!(of_format(34, "k8s-short-name", "A.b"), "");
     let expected = "spec.x: Invalid value: \"A.b\": spec.x in body must be of type k8s-short-name: \"A.b\"";
     assert_eq!(of_format(35, "k8s-short-name", "A.b"), expected);
@@ -32,7 +32,7 @@ fn kubernetes_names_are_held_to_since_1_35_and_unknown_formats_to_nothing() {
 }
 
 #[test]
-fn numbers_are_held_to_their_formats_since_1_36() {
+fn number_formats_are_checked_since_1_36() {
     let of = |minor, schema: &Value, value: &Value| {
         judged(minor, schema, value).replace("<nil>: Invalid value: \"\": ", "")
     };
@@ -51,7 +51,7 @@ fn numbers_are_held_to_their_formats_since_1_36() {
 }
 
 #[test]
-fn integers_without_a_format_and_their_bounds_fit_64_bits() {
+fn integers_without_a_format_and_their_bounds_must_fit_64_bits() {
     for minor in [24, 36] {
         assert_eq!(
             judged(minor, &json!({ "type": "integer" }), &json!(1e19)),
@@ -72,7 +72,7 @@ fn integers_without_a_format_and_their_bounds_fit_64_bits() {
 }
 
 #[test]
-fn patterns_mean_what_they_mean_in_go() {
+fn patterns_have_the_semantics_of_go() {
     let digits = json!({ "type": "string", "pattern": r"^\d+$" });
     assert_eq!(judged(36, &digits, &json!("12")), "");
     assert_eq!(
@@ -83,7 +83,7 @@ fn patterns_mean_what_they_mean_in_go() {
 }
 
 #[test]
-fn rules_see_times_only_in_formats_as_they_are_usually_spelt() {
+fn rules_see_times_only_in_formats_with_the_usual_spelling() {
     for (format, accepted) in [("date-time", true), ("datetime", false)] {
         let mut server = server(36);
         let mut crd = definition(&[], false);
@@ -97,7 +97,7 @@ fn rules_see_times_only_in_formats_as_they_are_usually_spelt() {
 }
 
 #[test]
-fn writers_of_definitions_are_warned_of_formats_that_the_server_does_not_know() {
+fn unknown_formats_in_a_crd_cause_a_warning_since_1_34() {
     let warnings = |minor| -> Vec<String> {
         let mut crd = definition(&[], false);
         crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] =

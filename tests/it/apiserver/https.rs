@@ -1,4 +1,4 @@
-//! The server over HTTPS, asked by kube's client and by a bare HTTP/2 connection.
+//! The server over HTTPS, with kube's client and with a bare HTTP/2 connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ async fn serve() -> (Shared, Serving) {
     (shared, serving)
 }
 
-/// A client by the server's kubeconfig, with other credentials if `change` gives some.
+/// A client from the server's kubeconfig, after `change` has edited its credentials.
 pub(super) async fn client(serving: &Serving, change: impl FnOnce(&mut AuthInfo)) -> kube::Client {
     let mut config = Kubeconfig::from_yaml(&serving.kubeconfig()).unwrap();
     change(config.auth_infos[0].auth_info.as_mut().unwrap());
@@ -48,7 +48,7 @@ pub(super) fn config_map(name: &str, data: &str) -> ConfigMap {
     serde_json::from_value(json!({ "metadata": { "name": name }, "data": { "text": data } })).unwrap()
 }
 
-/// Code, headers and body of a request.
+/// Sends a request and reads the whole response.
 pub(super) async fn ask(
     client: &kube::Client,
     request: http::request::Builder,
@@ -79,7 +79,7 @@ fn a_client_writes_reads_and_watches() {
 }
 
 #[test]
-fn who_asks_is_known_by_token_or_certificate_and_nobody_is_believed_without_proof() {
+fn clients_authenticate_by_token_or_certificate() {
     run(async {
         let (_, serving) = serve().await;
         let ask_as = async |change: Box<dyn FnOnce(&mut AuthInfo)>| {
@@ -108,7 +108,7 @@ fn who_asks_is_known_by_token_or_certificate_and_nobody_is_believed_without_proo
 }
 
 #[test]
-fn limits_answer_as_a_kube_apiserver_does() {
+fn limits_return_the_errors_of_a_kube_apiserver() {
     run(async {
         let (_, serving) = serve().await;
         let client = admin(&serving).await;
@@ -134,7 +134,7 @@ fn limits_answer_as_a_kube_apiserver_does() {
 }
 
 #[test]
-fn a_kept_answer_that_is_still_right_is_confirmed_and_nothing_else_said_of_it() {
+fn an_unchanged_document_is_answered_with_304_and_no_body() {
     run(async {
         let (_, serving) = serve().await;
         let client = admin(&serving).await;
@@ -169,13 +169,13 @@ fn head_is_answered_without_a_body() {
             assert_eq!(second.into_body().collect().await.unwrap().to_bytes().len(), 0, "{path}");
             assert_eq!(first.body().len(), 0, "{path}");
         }
-        // Both connections go on.
+        // Both connections stay usable.
         assert_eq!(ask(&client, http::Request::get("/version"), Vec::new()).await.status(), 200);
     });
 }
 
 #[test]
-fn long_answers_are_compressed_for_those_who_take_it() {
+fn long_responses_are_compressed_for_clients_that_accept_gzip() {
     run(async {
         let (shared, serving) = serve().await;
         let map = json!({ "metadata": { "name": "a", "namespace": "default" }, "data": { "k": "v".repeat(200_000) } });
@@ -238,7 +238,7 @@ where
 }
 
 #[test]
-fn http_2_carries_many_requests_beside_a_watch_that_nobody_reads() {
+fn http_2_serves_many_requests_beside_an_unread_watch() {
     run(async {
         let (_, serving) = serve().await;
         let sender = http2(&serving).await;
@@ -274,7 +274,7 @@ fn http_2_carries_many_requests_beside_a_watch_that_nobody_reads() {
 }
 
 #[test]
-fn a_client_that_stops_in_the_middle_of_a_body_holds_nothing_up() {
+fn an_incomplete_request_body_blocks_no_other_request() {
     run(async {
         let (_, serving) = serve().await;
         let mut sender = http2(&serving).await;

@@ -1,4 +1,4 @@
-//! Built-in kinds: their versions, subresources, and what is refused of them.
+//! Built-in kinds: their versions, subresources and rejections.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
@@ -18,7 +18,7 @@ pub(super) fn ask(server: &mut ApiServer, method: Method, path: &str, body: &Val
     server.handle(&request, now())
 }
 
-/// The code and the message (or nothing) of an answer.
+/// The code and the message of a response; the message may be empty.
 pub(super) fn answer(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> (u16, String) {
     let reply = ask(server, method, path, body);
     let text = match &reply.body {
@@ -42,7 +42,7 @@ fn pod(name: &str, labels: &Value) -> Value {
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
 #[test]
-fn versions_come_and_go_with_the_minor_while_the_objects_stay() {
+fn served_versions_depend_on_the_minor_while_objects_stay() {
     let mut server = server(24);
     let budget = json!({ "apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": { "name": "b" },
         "spec": { "minAvailable": 1 } });
@@ -66,7 +66,7 @@ fn versions_come_and_go_with_the_minor_while_the_objects_stay() {
 }
 
 #[test]
-fn autoscalers_of_v1_are_those_of_v2() {
+fn autoscalers_are_served_in_v1_and_v2() {
     let mut server = server(36);
     let body = json!({ "apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": { "name": "h" },
         "spec": { "maxReplicas": 3, "scaleTargetRef": { "kind": "Deployment", "name": "d" },
@@ -83,7 +83,7 @@ fn autoscalers_of_v1_are_those_of_v2() {
 }
 
 #[test]
-fn a_pod_is_evicted_as_far_as_its_budgets_go() {
+fn evictions_respect_pod_disruption_budgets() {
     let mut server = server(36);
     let labels = json!({ "app": "x" });
     for name in ["p", "q"] {
@@ -110,7 +110,7 @@ fn a_pod_is_evicted_as_far_as_its_budgets_go() {
     let unhealthy =
         json!({ "status": { "observedGeneration": 1, "currentHealthy": 1, "desiredHealthy": 1 } });
     ask(&mut server, Method::Patch, &format!("{budgets}/one/status"), &unhealthy);
-    // Who is not ready is not missed.
+    // A pod that is not ready does not count as available.
     assert_eq!(evict(&mut server, "p"), (201, String::new()));
     let ready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
     ask(&mut server, Method::Patch, &format!("{PODS}/q/status"), &ready);
@@ -120,7 +120,7 @@ fn a_pod_is_evicted_as_far_as_its_budgets_go() {
 }
 
 #[test]
-fn custom_resources_are_scaled_by_the_paths_of_their_definition() {
+fn custom_resources_are_scaled_by_the_paths_of_their_crd() {
     let mut server = server(36);
     let mut crd = definition(&["a"], false);
     let version = &mut crd["spec"]["versions"][0];
@@ -159,7 +159,7 @@ fn custom_resources_are_scaled_by_the_paths_of_their_definition() {
 }
 
 #[test]
-fn events_are_watched_in_the_form_of_the_group_that_asks() {
+fn events_are_served_in_the_form_of_the_requested_group() {
     let mut server = server(36);
     let event = json!({ "apiVersion": "v1", "kind": "Event", "metadata": { "name": "e" }, "message": "m",
         "involvedObject": { "kind": "Pod", "namespace": "default", "name": "p" }, "reason": "R", "type": "Normal" });
@@ -179,7 +179,7 @@ fn events_are_watched_in_the_form_of_the_group_that_asks() {
 }
 
 #[test]
-fn what_a_kind_does_not_allow_is_refused_in_its_own_words() {
+fn invalid_objects_are_rejected_with_the_messages_of_their_kind() {
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
     for (path, body, why) in [
         (
@@ -245,7 +245,7 @@ fn values_in_errors_are_go_syntax_on_older_servers() {
 }
 
 #[test]
-fn services_get_addresses_and_ports_of_their_own() {
+fn services_get_unique_addresses_and_node_ports() {
     let mut server = server(36);
     let all = "/api/v1/namespaces/default/services";
     let service = |name: &str| json!({ "kind": "Service", "metadata": { "name": name }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }] } });
@@ -263,7 +263,7 @@ fn services_get_addresses_and_ports_of_their_own() {
 }
 
 #[test]
-fn a_daemon_set_counts_its_templates() {
+fn a_daemon_set_counts_its_template_generations() {
     let mut server = server(36);
     let all = "/apis/apps/v1/namespaces/default/daemonsets";
     let set = json!({ "kind": "DaemonSet", "metadata": { "name": "d" }, "spec": {
@@ -287,7 +287,7 @@ fn a_daemon_set_counts_its_templates() {
 }
 
 #[test]
-fn volumes_are_kept_while_they_are_in_use() {
+fn a_finalizer_protects_persistent_volume_claims() {
     let mut server = server(36);
     let all = "/api/v1/namespaces/default/persistentvolumeclaims";
     let claim = json!({ "kind": "PersistentVolumeClaim", "metadata": { "name": "c" }, "spec": {
@@ -304,7 +304,7 @@ fn volumes_are_kept_while_they_are_in_use() {
 }
 
 #[test]
-fn ephemeral_containers_are_only_added() {
+fn ephemeral_containers_can_only_be_added() {
     let mut server = server(36);
     ask(&mut server, Method::Post, PODS, &pod("p", &json!({})));
     let path = format!("{PODS}/p/ephemeralcontainers");
@@ -326,7 +326,7 @@ fn ephemeral_containers_are_only_added() {
 }
 
 #[test]
-fn what_built_in_kinds_do_begins_with_the_minor_of_its_feature() {
+fn features_of_built_in_kinds_start_with_their_minor() {
     let container = json!({ "name": "c", "image": "i" });
     let mut odd = container.clone();
     odd["env"] = json!([{ "name": "1 a", "value": "b" }]);

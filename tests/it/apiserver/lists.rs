@@ -1,4 +1,4 @@
-//! Lists in pages and of the past, and watches from the future.
+//! Lists in pages and of old revisions, and watches from future revisions.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, Poll, ReplyBody, Request};
@@ -6,12 +6,12 @@ use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{ask, now, server};
 
-/// Names and values of the config maps of `default` that a list shows, and where it goes on.
+/// Names and values of the ConfigMaps of `default` in a list, and its continue token.
 fn page(server: &mut ApiServer, query: &str) -> (u16, String, String) {
     page_of(server, &format!("/api/v1/namespaces/default/configmaps?{query}"))
 }
 
-/// The same of a list at that path.
+/// As `page`, for the list at `path`.
 fn page_of(server: &mut ApiServer, path: &str) -> (u16, String, String) {
     let reply = server.handle(&Request::new(Method::Get, path, &Identity::admin()), now());
     let list = reply.json().unwrap_or_default();
@@ -46,7 +46,7 @@ fn later_pages_and_exact_lists_show_the_state_of_their_revision() {
 }
 
 #[test]
-fn pages_miss_nothing_where_one_namespace_begins_with_the_name_of_another() {
+fn pages_are_complete_when_a_namespace_is_a_prefix_of_another() {
     let mut server = server(36);
     for (namespace, name) in [("n", "a"), ("n", "b"), ("n-x", "c"), ("n-x", "d")] {
         let space = json!({ "metadata": { "name": namespace } });
@@ -56,7 +56,7 @@ fn pages_miss_nothing_where_one_namespace_begins_with_the_name_of_another() {
     }
     let (mut shown, mut next) = (Vec::new(), String::new());
     loop {
-        // The server has one of its own in `kube-system`.
+        // The server has a ConfigMap of its own in `kube-system`.
         let selector = "fieldSelector=metadata.namespace!=kube-system";
         let path = format!("/api/v1/configmaps?limit=1&{selector}&continue={next}");
         let (_, items, more) = page_of(&mut server, &path);
@@ -86,8 +86,8 @@ fn a_watch_list_from_the_future_gets_one_error_event_and_ends() {
 }
 
 #[test]
-fn what_was_written_long_ago_is_read_listed_and_changed_as_what_was_written_now() {
-    // A history of one event of each kind, so that all but the last few objects are kept as text.
+fn old_objects_are_read_listed_and_updated_like_recent_ones() {
+    // With a history of one event per kind, all but the last few objects are kept as text.
     let mut server = ApiServer::builder().history(1).build(now());
     let kind = &resources::CONFIG_MAPS;
     let map = |name: &str, v: &str| json!({ "metadata": { "name": name, "namespace": "default" }, "data": { "v": v } });
@@ -109,7 +109,7 @@ fn what_was_written_long_ago_is_read_listed_and_changed_as_what_was_written_now(
 }
 
 #[test]
-fn a_page_that_is_too_old_tells_how_to_go_on_all_the_same() {
+fn an_expired_continue_token_comes_with_a_fresh_one() {
     let mut server = server(36);
     let map =
         |name: &str| json!({ "metadata": { "name": name, "namespace": "default" }, "data": { "v": "1" } });
@@ -176,7 +176,7 @@ fn lists_combine_their_options_as_a_real_server_does() {
 }
 
 #[test]
-fn a_minor_without_watch_list_refuses_to_send_initial_events() {
+fn a_minor_without_watch_list_rejects_send_initial_events() {
     let path = "/api/v1/configmaps?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
     let code =
         |minor: u32| server(minor).handle(&Request::new(Method::Get, path, &Identity::admin()), now()).code;

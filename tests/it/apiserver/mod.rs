@@ -1,4 +1,5 @@
-//! The API server by its public face: direct calls, a kube client, and exchanges recorded from a real server.
+//! The public interface of the API server: direct calls, a kube client, and exchanges recorded from a real
+//! server.
 
 mod access;
 pub(crate) mod apply;

@@ -1,4 +1,4 @@
-//! Policies that change objects (`MutatingAdmissionPolicy`), as 1.36 has them.
+//! `MutatingAdmissionPolicy` as in Kubernetes 1.36.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, Request};
@@ -31,7 +31,7 @@ fn patched(expression: &str) -> Value {
     json!({ "patchType": "JSONPatch", "jsonPatch": { "expression": expression } })
 }
 
-/// A server with a policy about some kind, which is bound.
+/// A server with a bound policy for a kind.
 fn with(kinds: [&str; 3], mutations: &[Value], change: impl FnOnce(&mut Value)) -> ApiServer {
     let mut server = server(36);
     define(&mut server, widgets(&["v1"]));
@@ -52,7 +52,7 @@ fn pod(name: &str) -> Value {
 const OF_PODS: [&str; 3] = ["", "v1", "pods"];
 
 #[test]
-fn configurations_are_merged_into_objects_by_the_keys_of_their_lists() {
+fn apply_configurations_are_merged_by_list_keys() {
     let sidecar = "Object{ metadata: Object.metadata{ labels: {'a/b': 'yes'} }, spec: Object.spec{
         initContainers: [Object.spec.initContainers{ name: variables.name, image: 'm', restartPolicy: 'Always' }],
         containers: object.spec.containers.map(c, Object.spec.containers{ name: c.name,
@@ -71,14 +71,14 @@ fn configurations_are_merged_into_objects_by_the_keys_of_their_lists() {
         (&json!("i"), &json!([{ "name": "MESH", "value": "on" }]))
     );
     let first = &made["spec"]["initContainers"][0];
-    // What is added is an object of its kind, with defaults.
+    // Added parts get the defaults of their kind.
     assert_eq!((&first["name"], &first["imagePullPolicy"]), (&json!("mesh-p"), &json!("Always")));
     let (_, other) = post(&mut server, PODS, &pod("other"));
     assert_eq!(other["spec"]["initContainers"], Value::Null);
 }
 
 #[test]
-fn patches_are_made_one_after_the_other_and_a_failed_test_leaves_the_object() {
+fn json_patches_run_in_order_and_a_failed_test_changes_nothing() {
     let first = "[JSONPatch{op: 'test', path: '/spec/containers/0/image', value: 'i'},
         JSONPatch{op: 'add', path: '/metadata/labels', value: {'one': '1'}}]";
     let second = "[JSONPatch{op: 'add', path: '/metadata/labels/' + jsonpatch.escapeKey('x.io/two'),
@@ -91,7 +91,7 @@ fn patches_are_made_one_after_the_other_and_a_failed_test_leaves_the_object() {
 }
 
 #[test]
-fn custom_resources_are_changed_by_their_schema() {
+fn custom_resources_are_mutated_by_their_schema() {
     let kinds = ["example.io", "v1", "widgets"];
     let change = "Object{ spec: Object.spec{ s: 'set', keyed: [Object.spec.keyed{ k: 'b', v: 'new' }] } }";
     let mut server = with(kinds, &[applied(change)], |_| {});
@@ -107,7 +107,7 @@ fn custom_resources_are_changed_by_their_schema() {
 }
 
 #[test]
-fn what_cannot_be_changed_is_refused_unless_errors_are_to_be_ignored() {
+fn a_failed_mutation_rejects_the_request_unless_the_policy_ignores_failures() {
     let start = "policy 'p' with binding 'b' denied request: ";
     for (mutation, why) in [
         (
@@ -136,7 +136,7 @@ fn what_cannot_be_changed_is_refused_unless_errors_are_to_be_ignored() {
         assert_eq!((code, &body["reason"]), (403, &json!("Invalid")), "{body}");
         assert_eq!(body["message"], format!("{start}{why}"));
         assert_eq!(body["details"]["causes"], json!([{ "message": format!("{start}{why}") }]));
-        // What an older minor does not serve does nothing there.
+        // Older minors do not serve the policy, so it has no effect.
         server.set_kubernetes_minor(35);
         assert_eq!(post(&mut server, PODS, &pod("p")).0, 201);
         let mut server = with(OF_PODS, &[mutation], |spec| spec["failurePolicy"] = json!("Ignore"));
@@ -145,7 +145,7 @@ fn what_cannot_be_changed_is_refused_unless_errors_are_to_be_ignored() {
 }
 
 #[test]
-fn policies_that_do_not_compile_are_refused() {
+fn policies_that_do_not_compile_are_rejected() {
     let mut server = server(36);
     let mut refused = |mutations: Value| {
         let policy = policy(OF_PODS, &mutations);
@@ -167,7 +167,7 @@ fn policies_that_do_not_compile_are_refused() {
     ] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
-    // Elsewhere nothing can be made.
+    // Validating policies cannot construct objects.
     let validating = json!({ "metadata": { "name": "v" }, "spec": { "validations": [{ "expression": "Object{} == object" }],
         "matchConstraints": { "resourceRules": [{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"],
             "resources": ["pods"] }] } } });

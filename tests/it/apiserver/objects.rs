@@ -1,4 +1,4 @@
-//! What holds of all objects alike: owners, finalizers, annotations, generated names, how long they may be.
+//! Rules for all objects: owners, finalizers, annotations, generated names and sizes.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method};
@@ -9,7 +9,7 @@ use super::requests::{define, definition, server};
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const CUSTOM: &str = "/apis/example.io/v1/versions";
 
-/// What is said of a ConfigMap with some metadata.
+/// The error for a ConfigMap with this metadata; empty if it is accepted.
 fn refusal(minor: u32, metadata: &Value) -> String {
     let body = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata });
     let (code, text) = answer(&mut server(minor), Method::Post, MAPS, &body);
@@ -45,7 +45,7 @@ fn an_object_has_one_controller_at_most() {
 }
 
 #[test]
-fn an_event_owns_nothing() {
+fn an_event_cannot_be_an_owner() {
     let event = json!({ "apiVersion": "v1", "kind": "Event", "name": "e", "uid": "1" });
     assert_eq!(
         refusal(36, &json!({ "name": "a", "ownerReferences": [event] })),
@@ -55,7 +55,7 @@ fn an_event_owns_nothing() {
 }
 
 #[test]
-fn dependents_are_either_left_alone_or_waited_for() {
+fn orphan_and_foreground_deletion_exclude_each_other() {
     let metadata = json!({ "name": "a", "finalizers": ["orphan", "foregroundDeletion"] });
     let why = "finalizer orphan and foregroundDeletion cannot be both set";
     let shown = r#"["orphan","foregroundDeletion"]"#;
@@ -65,7 +65,7 @@ fn dependents_are_either_left_alone_or_waited_for() {
 }
 
 #[test]
-fn all_annotations_together_have_a_quarter_of_a_mebibyte() {
+fn all_annotations_together_are_limited_to_256_kib() {
     let annotated =
         |size: usize| json!({ "name": "a", "annotations": { "x": "v".repeat(size - 2), "y": "" } });
     assert_eq!(refusal(36, &annotated(262_144)), "");
@@ -80,7 +80,7 @@ fn all_annotations_together_have_a_quarter_of_a_mebibyte() {
     assert_eq!((code, text.contains("metadata.annotations: Too long")), (422, true), "{text}");
 }
 
-/// How many causes a server gives for a label that cannot be, in an update of an object that was made of `body`.
+/// The number of causes for an invalid label in an update of an object created from `body`.
 fn causes(server: &mut ApiServer, path: &str, body: &Value) -> usize {
     assert_eq!(answer(server, Method::Post, path, body).0, 201);
     let patch = json!({ "metadata": { "labels": { "-bad": "x" } } });
@@ -90,7 +90,7 @@ fn causes(server: &mut ApiServer, path: &str, body: &Value) -> usize {
 }
 
 #[test]
-fn what_is_wrong_with_labels_of_an_update_is_told_as_often_as_they_are_looked_at() {
+fn a_label_error_of_an_update_has_a_cause_for_each_validation() {
     let mut server = server(36);
     let object =
         |api: &str, kind: &str| json!({ "apiVersion": api, "kind": kind, "metadata": { "name": "a" } });
@@ -99,7 +99,7 @@ fn what_is_wrong_with_labels_of_an_update_is_told_as_often_as_they_are_looked_at
     assert_eq!(causes(&mut server, CUSTOM, &object("example.io/v1", "Version")), 3);
 }
 
-/// The names that a server makes first of a prefix.
+/// The first names that a server generates for a prefix.
 fn generated(count: usize) -> Vec<String> {
     let mut server = server(36);
     let make = |_| {
@@ -113,7 +113,7 @@ fn with_prefix() -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "generateName": "g-" } })
 }
 
-/// The same server, on which the first of these names are taken already.
+/// A server with the same seed, on which these names are taken.
 fn taken(minor: u32, names: &[String]) -> ApiServer {
     let mut server = server(minor);
     for name in names {
@@ -124,7 +124,7 @@ fn taken(minor: u32, names: &[String]) -> ApiServer {
 }
 
 #[test]
-fn another_name_is_made_since_1_31_where_the_first_is_taken() {
+fn since_1_31_a_taken_generated_name_is_replaced() {
     let names = generated(2);
     let made = ask(&mut taken(31, &names[..1]), Method::Post, MAPS, &with_prefix());
     assert_eq!(
@@ -146,7 +146,7 @@ fn another_name_is_made_since_1_31_where_the_first_is_taken() {
 }
 
 #[test]
-fn after_eight_names_that_are_taken_the_server_gives_up() {
+fn the_server_gives_up_after_eight_taken_names() {
     let names = generated(9);
     for (count, code) in [(7, 201), (8, 409)] {
         let reply = ask(&mut taken(36, &names[..count]), Method::Post, MAPS, &with_prefix());
@@ -157,7 +157,7 @@ fn after_eight_names_that_are_taken_the_server_gives_up() {
 }
 
 #[test]
-fn a_name_that_is_given_beside_a_prefix_is_not_replaced() {
+fn an_explicit_name_is_not_replaced_by_a_generated_one() {
     let mut server = taken(36, &["a".to_owned()]);
     let body =
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "generateName": "g-" } });
@@ -167,7 +167,7 @@ fn a_name_that_is_given_beside_a_prefix_is_not_replaced() {
 }
 
 #[test]
-fn what_the_database_does_not_take_is_an_internal_error_without_a_reason() {
+fn an_object_too_large_for_etcd_is_an_error_500_without_a_reason() {
     let mut server = server(36);
     define(&mut server, definition(&[], false));
     let custom = |size: usize| {
@@ -193,9 +193,9 @@ fn what_the_database_does_not_take_is_an_internal_error_without_a_reason() {
 }
 
 #[test]
-fn built_in_kinds_are_measured_as_they_are_stored_and_not_as_they_are_sent() {
+fn the_size_limit_of_built_in_kinds_applies_to_the_stored_form() {
     let mut server = server(36);
-    // A line's end is one byte, and two in JSON.
+    // A line feed is one byte, and two in JSON.
     let pod = |value: String| {
         json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p" }, "spec": { "containers": [
             { "name": "c", "image": "i", "env": [{ "name": "A", "value": value }] }] } })
@@ -205,6 +205,6 @@ fn built_in_kinds_are_measured_as_they_are_stored_and_not_as_they_are_sent() {
     assert_eq!(answer(&mut server, Method::Post, pods, &pod("\n".repeat(1_000_000))), (201, String::new()));
     let text = "etcdserver: request is too large";
     assert_eq!(answer(&mut server, Method::Post, pods, &pod("x".repeat(1_600_000))), (500, text.to_owned()));
-    // A dry run stores nothing; that the name is taken comes first.
+    // A dry run stores nothing. The taken name is reported first.
     assert_eq!(answer(&mut server, Method::Post, &dry, &pod("x".repeat(1_600_000))).0, 409);
 }

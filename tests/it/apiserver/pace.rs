@@ -1,4 +1,4 @@
-//! Definitions that take a while to be in force everywhere, for those who want to see it.
+//! Delays until CRDs take effect, for clients that want to see them.
 
 use std::time::Duration;
 
@@ -34,18 +34,18 @@ fn get(server: &mut ApiServer, query: &str, at: Time) -> (u16, Option<u32>, Stri
 }
 
 #[test]
-fn from_1_31_on_lists_and_watches_are_refused_while_the_storage_is_made_anew() {
+fn since_1_31_lists_and_watches_are_rejected_while_storage_is_reinitialized() {
     let mut server = server(31).definition_pace(SLOW).build(now());
     define(&mut server, definition(&["a"], false));
     let refused = (429, Some(1), "storage is (re)initializing".to_owned());
     for query in ["", "?watch=true", "?limit=500&labelSelector=a", "?watch=true&limit=500"] {
         assert_eq!(get(&mut server, query, later(299)), refused, "{query}");
     }
-    // Pages of everything come from the database, and so does a single object.
+    // Pages of everything and single objects come from etcd.
     assert_eq!(get(&mut server, "?limit=500", later(299)).0, 200);
     assert_eq!(get(&mut server, "/none", later(299)).0, 404);
     assert_eq!(get(&mut server, "", later(300)).0, 200);
-    // A label is no change of what is stored.
+    // A label does not change the storage.
     let kind = &resources::CUSTOM_RESOURCE_DEFINITIONS;
     let label = json!({ "metadata": { "labels": { "x": "y" } } });
     let write = Write::merge_patch(kind, "", "versions.example.io", label);
@@ -54,13 +54,13 @@ fn from_1_31_on_lists_and_watches_are_refused_while_the_storage_is_made_anew() {
 }
 
 #[test]
-fn unless_asked_for_definitions_are_in_force_at_once() {
+fn crds_take_effect_at_once_by_default() {
     let mut server = server(36).build(now());
     define(&mut server, definition(&["a"], false));
     assert_eq!(get(&mut server, "", now()).0, 200);
 }
 
-/// How long a client's request takes in virtual time.
+/// The result of a client's request, and how long it takes in virtual time.
 fn taken<F: Future>(minor: u32, pace: DefinitionPace, ask: impl Fn(Client) -> F) -> (F::Output, Duration) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
@@ -85,7 +85,7 @@ async fn list(client: Client) -> usize {
 }
 
 #[test]
-fn up_to_1_30_a_client_that_lists_waits_for_the_storage() {
+fn up_to_1_30_a_list_waits_for_the_storage() {
     let (count, span) = taken(30, SLOW, list);
     assert_eq!(count, 0);
     assert!((300..400).contains(&span.as_millis()), "{span:?}");
@@ -104,11 +104,11 @@ async fn create_later(client: Client) -> Option<String> {
 }
 
 #[test]
-fn the_first_objects_of_a_kind_are_created_after_two_seconds() {
+fn the_first_create_of_a_kind_takes_two_seconds() {
     let (name, span) = taken(36, PAUSE, create);
     assert_eq!(name.as_deref(), Some("v"));
     assert!((2000..2100).contains(&span.as_millis()), "{span:?}");
-    // Who comes two seconds later does not wait any more.
+    // A client that comes two seconds later does not wait.
     assert!((2000..2100).contains(&taken(36, PAUSE, create_later).1.as_millis()));
     assert!(taken(36, DefinitionPace::default(), create).1.as_millis() < 10);
 }

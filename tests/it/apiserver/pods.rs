@@ -29,7 +29,7 @@ fn with_pod(node: &str, annotations: &Value) -> ApiServer {
 }
 
 #[test]
-fn a_log_is_the_text_of_an_annotation() {
+fn a_pod_log_comes_from_an_annotation() {
     let mut server = with_pod("n", &json!({ "log.windtunnel.dev/a": "one\ntwo\nthree\n" }));
     let invalid = |why: &str| format!("PodLogOptions \"p\" is invalid: {why}");
     for (query, code, text) in [
@@ -82,13 +82,13 @@ fn a_container_without_a_log_is_an_error() {
     let path = format!("{PODS}/p/log?container=a");
     let missing = (404, "pods \"gone\" not found".to_owned());
     assert_eq!(answer(&mut server, Method::Get, &path, &Value::Null), missing);
-    // A real server answers so where no kubelet can be asked.
+    // A real server returns this when there is no kubelet to call.
     let mut server = with_pod("", &json!({}));
     let path = format!("{PODS}/p/log?container=a");
     assert_eq!(answer(&mut server, Method::Get, &path, &Value::Null), (204, String::new()));
 }
 
-/// What a request to upgrade the connection is answered.
+/// The response to a request that upgrades the connection.
 fn upgrade(server: &mut ApiServer, path: &str) -> (u16, String) {
     let (admin, path) = (Identity::admin(), format!("{PODS}/{path}"));
     let mut request = Request::new(Method::Post, &path, &admin);
@@ -100,7 +100,7 @@ fn upgrade(server: &mut ApiServer, path: &str) -> (u16, String) {
 }
 
 #[test]
-fn no_connection_leads_into_a_container() {
+fn exec_attach_and_port_forward_are_rejected() {
     const NONE: &str = "windtunnel simulates pods and runs no containers: ";
     let mut server = with_pod("n", &json!({}));
     for (path, code, text) in [
@@ -130,7 +130,7 @@ fn no_connection_leads_into_a_container() {
 }
 
 #[test]
-fn pod_ip_and_pod_ips_are_kept_in_step() {
+fn pod_ip_and_pod_ips_stay_in_sync() {
     let mut server = with_pod("n", &json!({}));
     let mut check = |status: Value, ip: &str, ips: Value| {
         let path = format!("{PODS}/p/status");
@@ -151,7 +151,7 @@ fn pod_ip_and_pod_ips_are_kept_in_step() {
 }
 
 #[test]
-fn tolerations_may_be_added_and_last_longer() {
+fn tolerations_can_be_added_and_extended() {
     let mut server = with_pod("n", &json!({}));
     let given = get(&mut server, &format!("{PODS}/p"))["spec"]["tolerations"].as_array().unwrap().clone();
     assert_eq!(given.len(), 3, "two of them by DefaultTolerationSeconds");

@@ -1,4 +1,4 @@
-//! Policies in CEL and their bindings: what they deny, warn of and are refused for.
+//! ValidatingAdmissionPolicies and their bindings: denials, warnings and rejected policies.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Body, HookCall, Method, Reply, Request};
@@ -19,7 +19,7 @@ fn message(reply: &Reply) -> String {
     reply.json().unwrap()["message"].as_str().unwrap_or_default().to_owned()
 }
 
-/// A server with a policy about ConfigMaps that is bound.
+/// A server with a bound policy for ConfigMaps.
 fn with_policy(spec: &Value, binding: &Value) -> ApiServer {
     let mut server = server(36);
     let mut policy = json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
@@ -70,7 +70,7 @@ fn a_bound_policy_denies_with_its_message_and_reason() {
         assert_eq!((reply.code, message(&reply)), (code, text));
     }
     assert_eq!(create(&mut server, "c", &json!({ "fine": "1" })).code, 201);
-    // A policy is forgotten as soon as its binding goes.
+    // A policy has no effect without its binding.
     send(&mut server, Method::Delete, &format!("{GROUP}/validatingadmissionpolicybindings/b"), &json!({}));
     assert_eq!(create(&mut server, "d", &json!({ "bad": "1" })).code, 201);
 }
@@ -85,7 +85,7 @@ fn warnings_do_not_stop_a_write() {
 }
 
 #[test]
-fn conditions_variables_and_the_request_are_at_hand() {
+fn expressions_can_use_variables_and_the_request() {
     let spec = json!({
         "matchConditions": [{ "name": "named", "expression": "request.name.startsWith('x')" }],
         "variables": [{ "name": "count", "expression": "size(object.data)" },
@@ -104,7 +104,7 @@ fn conditions_variables_and_the_request_are_at_hand() {
 }
 
 #[test]
-fn errors_deny_unless_they_are_to_be_ignored() {
+fn errors_deny_unless_the_failure_policy_is_ignore() {
     for (policy, code) in [("Fail", 422), ("Ignore", 201)] {
         let spec =
             json!({ "failurePolicy": policy, "validations": [{ "expression": "object.data.x.y == 1" }] });
@@ -119,7 +119,7 @@ fn errors_deny_unless_they_are_to_be_ignored() {
 }
 
 #[test]
-fn parameters_are_objects_that_the_binding_names() {
+fn the_binding_names_the_parameter_object() {
     let spec = json!({ "paramKind": { "apiVersion": "v1", "kind": "ConfigMap" },
         "matchConditions": [{ "name": "other", "expression": "object.metadata.name != 'limits'" }],
         "validations": [{ "expression": "size(object.data) <= int(params.data.most)" }] });
@@ -140,7 +140,7 @@ fn parameters_are_objects_that_the_binding_names() {
 }
 
 #[test]
-fn policies_whose_expressions_do_not_compile_are_refused() {
+fn policies_with_expressions_that_do_not_compile_are_rejected() {
     let mut server = server(36);
     let policy = json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
         "metadata": { "name": "p" }, "spec": { "matchConstraints": { "resourceRules": [{ "apiGroups": ["*"],
@@ -157,7 +157,7 @@ fn policies_whose_expressions_do_not_compile_are_refused() {
 }
 
 #[test]
-fn webhooks_are_asked_only_about_writes_that_meet_their_conditions() {
+fn webhooks_are_called_only_for_writes_that_meet_their_match_conditions() {
     let denied = |call: &HookCall| {
         let response = json!({ "uid": call.review["request"]["uid"], "allowed": false });
         Ok(json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response }))
@@ -184,7 +184,7 @@ fn webhooks_are_asked_only_about_writes_that_meet_their_conditions() {
 }
 
 #[test]
-fn policies_are_refused_for_each_thing_that_is_wrong_with_them() {
+fn invalid_policies_are_rejected_with_all_their_errors() {
     let mut server = server(36);
     let mut refused = |changes: &Value| {
         let mut policy = json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
@@ -204,7 +204,7 @@ fn policies_are_refused_for_each_thing_that_is_wrong_with_them() {
             json!({ "validations": [] }),
             format!("[spec.validations: Required value: {must}, spec.auditAnnotations: Required value: {must}]"),
         ),
-        // What is only known when it runs is no bool.
+        // An expression whose type is only known at evaluation is not a bool.
         (
             json!({ "validations": [{ "expression": "object.spec.on" }] }),
             "spec.validations[0].expression: Invalid value: \"object.spec.on\": must evaluate to bool".to_owned(),
@@ -248,7 +248,7 @@ fn policies_are_refused_for_each_thing_that_is_wrong_with_them() {
     ] {
         assert_eq!(refused(&changes), text, "{changes}");
     }
-    // Without `paramKind` there are no parameters, and messages may not ask the authorizer.
+    // Without `paramKind` there are no parameters, and message expressions cannot use the authorizer.
     for (field, name) in [("expression", "params"), ("messageExpression", "authorizer")] {
         let mut validation = json!({ "expression": "true" });
         validation[field] = json!(format!("{name} == null"));
@@ -258,7 +258,7 @@ fn policies_are_refused_for_each_thing_that_is_wrong_with_them() {
 }
 
 #[test]
-fn match_conditions_of_webhooks_are_compiled_when_they_are_written() {
+fn match_conditions_of_webhooks_are_compiled_on_write() {
     let mut server = server(36);
     let webhook = |conditions: Value| {
         json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
@@ -294,7 +294,7 @@ fn match_conditions_of_webhooks_are_compiled_when_they_are_written() {
 }
 
 #[test]
-fn expressions_may_ask_what_users_may_do() {
+fn expressions_can_use_the_authorizer() {
     let allowed = |question: &str| {
         let expression = format!("!has(object.data.ask) || {question}");
         with_policy(&json!({ "validations": [{ "expression": expression }] }), &json!({}))

@@ -1,4 +1,4 @@
-//! What is asked of pods and services through their `proxy`: where it is led, and what becomes of it where nobody answers.
+//! The `proxy` subresource of pods and services: where requests go, and what happens without an upstream.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{now, server};
 
-/// Tells what it was asked, on one port.
+/// Returns the request that it got, on one port.
 struct Echo;
 
 impl Upstream for Echo {
@@ -19,7 +19,7 @@ impl Upstream for Echo {
     }
 }
 
-/// A pod with an address, and a service that leads to it.
+/// A pod with an address, and a Service that selects it.
 fn cluster() -> ApiServer {
     let (mut server, admin) = (server(31), Identity::admin());
     let mut put = |write: Write| drop(server.write(&write, &admin, now()).unwrap());
@@ -46,7 +46,7 @@ fn cluster() -> ApiServer {
     server
 }
 
-/// Code and text of the answer to `GET` below namespace `default`.
+/// Code and text of the response to a `GET` in namespace `default`.
 fn get(server: &mut ApiServer, path: &str) -> (u16, String) {
     let (path, admin) = (format!("/api/v1/namespaces/default/{path}"), Identity::admin());
     let reply = server.handle(&Request::new(Method::Get, &path, &admin), now());
@@ -58,7 +58,7 @@ fn get(server: &mut ApiServer, path: &str) -> (u16, String) {
 }
 
 #[test]
-fn a_request_is_led_to_the_pod_by_its_name_or_that_of_a_service() {
+fn a_proxy_request_reaches_the_pod_by_pod_or_service_name() {
     let mut server = cluster();
     server.set_upstream(Arc::new(Echo));
     for (path, code, expected) in [
@@ -85,7 +85,7 @@ fn a_request_is_led_to_the_pod_by_its_name_or_that_of_a_service() {
 }
 
 #[test]
-fn where_nobody_is_known_to_answer_connections_are_refused() {
+fn without_an_upstream_connections_are_refused() {
     let refused = "error trying to reach service: dial tcp 10.1.2.3:9099: connect: connection refused";
     assert_eq!(get(&mut cluster(), "pods/p/proxy/"), (503, refused.to_owned()));
 }

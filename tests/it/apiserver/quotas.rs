@@ -1,4 +1,4 @@
-//! What namespaces may hold and what pods are given: ResourceQuotas, LimitRanges, ServiceAccounts.
+//! Admission by ResourceQuotas, LimitRanges and ServiceAccounts.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, Request};
@@ -18,7 +18,7 @@ fn send(server: &mut ApiServer, method: Method, path: &str, body: &Value) -> (u1
     (reply.code, reply.json().unwrap_or_default())
 }
 
-/// Creates an object; gives what is refused of it, without the start that all refusals have.
+/// Creates an object. Returns the rejection without its common prefix; empty if it is accepted.
 fn refusal(server: &mut ApiServer, plural: &str, object: &Value) -> String {
     let (code, body) = send(server, Method::Post, &format!("{CORE}/{plural}"), object);
     let text = body["message"].as_str().unwrap_or_default();
@@ -50,7 +50,7 @@ fn pod(name: &str, resources: &Value) -> Value {
 }
 
 #[test]
-fn a_quota_counts_what_is_there_and_refuses_what_is_too_much() {
+fn a_quota_counts_objects_and_rejects_too_many() {
     let mut server = server(36);
     assert_eq!(refusal(&mut server, "configmaps", &named("a")), "");
     quota(
@@ -64,7 +64,7 @@ fn a_quota_counts_what_is_there_and_refuses_what_is_too_much() {
     assert_eq!(used(&mut server, "q")["configmaps"], "2");
     let why = "exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2";
     assert_eq!(refusal(&mut server, "configmaps", &named("c")), why);
-    // What is there may change, and what goes makes room.
+    // Existing objects can change, and a deletion frees quota.
     let patch = format!("{CORE}/configmaps/b");
     assert_eq!(
         send(&mut server, Method::Put, &patch, &json!({ "metadata": { "name": "b" }, "data": { "k": "v" } }))
@@ -84,13 +84,13 @@ fn a_quota_counts_what_is_there_and_refuses_what_is_too_much() {
         "deployments.apps \"d\" is forbidden: exceeded quota: q, requested: count/deployments.apps=1, used: \
          count/deployments.apps=0, limited: count/deployments.apps=0"
     );
-    // A dry run takes nothing, and is told the same.
+    // A dry run uses no quota, and gets the same rejection.
     let (code, _) = send(&mut server, Method::Post, &format!("{CORE}/configmaps?dryRun=All"), &named("d"));
     assert_eq!(code, 403);
 }
 
 #[test]
-fn pods_take_what_they_ask_for_until_they_are_done() {
+fn pods_use_quota_for_their_requests_until_they_finish() {
     let mut server = server(36);
     let hard =
         json!({ "requests.cpu": "1", "limits.memory": "1Gi", "pods": "5", "requests.example.io/gpu": "1" });
@@ -122,7 +122,7 @@ fn pods_take_what_they_ask_for_until_they_are_done() {
 }
 
 #[test]
-fn scopes_say_which_pods_a_quota_is_about_and_claims_may_not_grow_beyond_it() {
+fn quota_scopes_select_pods_and_claims_cannot_grow_beyond_a_quota() {
     let mut server = server(36);
     quota(&mut server, "idle", &json!({ "hard": { "pods": "0" }, "scopes": ["BestEffort"] }));
     quota(&mut server, "busy", &json!({ "hard": { "pods": "1" }, "scopes": ["NotBestEffort"] }));
@@ -156,7 +156,7 @@ fn scopes_say_which_pods_a_quota_is_about_and_claims_may_not_grow_beyond_it() {
 }
 
 #[test]
-fn a_limit_range_fills_in_and_bounds_what_containers_ask_for() {
+fn a_limit_range_defaults_and_bounds_container_resources() {
     let mut server = server(36);
     let range = json!({ "metadata": { "name": "r" }, "spec": { "limits": [
         { "type": "Container", "default": { "cpu": "500m" }, "defaultRequest": { "cpu": "200m", "memory": "1Mi" },
@@ -200,7 +200,7 @@ fn a_limit_range_fills_in_and_bounds_what_containers_ask_for() {
 }
 
 #[test]
-fn pods_run_as_a_service_account_with_its_token_where_that_is_asked_for() {
+fn service_account_admission_adds_the_account_and_its_token_to_pods() {
     let mut server = ApiServer::builder().service_account_admission(true).build(now());
     assert_eq!(
         refusal(&mut server, "pods", &pod("a", &json!({}))),

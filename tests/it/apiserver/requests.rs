@@ -15,7 +15,7 @@ pub(super) fn server(minor: u32) -> ApiServer {
     ApiServer::builder().kubernetes(minor).seed(7).build(now())
 }
 
-/// A definition whose status lists capabilities of an enum; rules only if asked for.
+/// A CRD whose status lists capabilities of an enum, with validation rules if `rules` is set.
 pub(crate) fn definition(capabilities: &[&str], rules: bool) -> Value {
     let list = json!({ "type": "array", "items": { "type": "string", "enum": capabilities },
         "x-kubernetes-list-type": "atomic" });
@@ -53,7 +53,7 @@ pub(crate) fn define(server: &mut ApiServer, definition: Value) {
     server.write(&write, &admin, now()).unwrap();
 }
 
-/// A server on which an object with capabilities `a`, `b` and `new` meets a definition that lacks `new`.
+/// A server with an object that has the capabilities `a`, `b` and `new`, after its CRD lost `new`.
 pub(super) fn rolled_back(minor: u32, rules: bool) -> ApiServer {
     let mut server = server(minor);
     define(&mut server, definition(&["b", "a", "new"], rules));
@@ -67,7 +67,7 @@ pub(super) fn rolled_back(minor: u32, rules: bool) -> ApiServer {
     server
 }
 
-/// What is said of an object whose field `spec.x` has a schema and a value; nothing if it is stored.
+/// The error for an object whose field `spec.x` has this schema and value; empty if it is accepted.
 pub(crate) fn judged(minor: u32, schema: &Value, value: &Value) -> String {
     let mut server = server(minor);
     let mut crd = definition(&[], false);
@@ -88,7 +88,7 @@ pub(crate) fn ask(
     server.write(write, &Identity::admin(), now())
 }
 
-/// The message of a PUT of the stored object with a changed status, or nothing if it is accepted.
+/// The error for a PUT of the stored object with a changed status; empty if it is accepted.
 pub(super) fn put_status(server: &mut ApiServer, change: impl Fn(&mut Value)) -> String {
     let mut object = server.object(&VERSIONS, "", "version").unwrap().to_value();
     change(&mut object);
@@ -120,7 +120,7 @@ fn a_stale_update_conflicts_and_an_unchanged_one_keeps_the_resource_version() {
 }
 
 #[test]
-fn spec_and_status_are_written_apart_and_only_the_spec_counts() {
+fn spec_and_status_are_written_separately_and_only_spec_changes_the_generation() {
     let mut server = rolled_back(36, false);
     let patch = json!({ "spec": { "channel": "y" }, "status": { "message": "no" } });
     let object = ask(&mut server, &Write::merge_patch(&VERSIONS, "", "version", patch.clone())).unwrap();
@@ -133,7 +133,7 @@ fn spec_and_status_are_written_apart_and_only_the_spec_counts() {
 }
 
 #[test]
-fn unknown_fields_go_with_a_warning_and_defaults_come() {
+fn unknown_fields_are_pruned_with_a_warning_and_defaults_are_added() {
     let mut server = server(36);
     define(&mut server, definition(&["a"], false));
     let admin = Identity::admin();
@@ -149,7 +149,7 @@ fn unknown_fields_go_with_a_warning_and_defaults_come() {
 }
 
 #[test]
-fn a_field_that_the_schema_lost_comes_back_with_the_schema_unless_written_in_between() {
+fn a_pruned_field_returns_with_its_schema_unless_written_in_between() {
     let mut server = rolled_back(36, false);
     let without = || {
         let mut definition = definition(&["b", "a"], false);
@@ -172,7 +172,7 @@ fn a_field_that_the_schema_lost_comes_back_with_the_schema_unless_written_in_bet
 }
 
 #[test]
-fn a_scheduled_pod_is_marked_with_its_grace_and_goes_when_its_grace_is_zero() {
+fn a_scheduled_pod_is_marked_for_deletion_until_its_grace_period_is_zero() {
     let mut server = server(36);
     let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p", "namespace": "default" },
         "spec": { "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] } });
@@ -202,7 +202,7 @@ fn generated_names_and_uids_depend_on_the_seed_alone() {
 }
 
 #[test]
-fn every_minor_answers_version_and_discovery() {
+fn version_and_discovery_show_the_minor_and_custom_groups() {
     let mut server = rolled_back(33, false);
     let admin = Identity::admin();
     let mut get = |path| server.handle(&Request::new(Method::Get, path, &admin), now()).json().unwrap();
@@ -222,7 +222,7 @@ fn watch(server: &mut ApiServer, path: &str) -> Reply {
 }
 
 #[test]
-fn a_watch_that_history_does_not_reach_gets_one_error_event_and_ends() {
+fn a_watch_from_an_expired_revision_gets_one_error_event_and_ends() {
     let mut server = ApiServer::builder().history(2).build(now());
     let from = server.revision();
     for name in ["a", "b", "c"] {
@@ -238,7 +238,7 @@ fn a_watch_that_history_does_not_reach_gets_one_error_event_and_ends() {
 }
 
 #[test]
-fn the_log_tells_who_wrote_what_and_what_was_refused() {
+fn the_log_has_the_user_and_the_outcome_of_each_write() {
     let mut server = rolled_back(27, false);
     server.keep_log(10);
     let who = Identity::new("system:serviceaccount:ns:robot", &["system:masters"]);
@@ -259,7 +259,7 @@ fn the_log_tells_who_wrote_what_and_what_was_refused() {
 }
 
 #[test]
-fn bodies_of_the_wrong_shape_are_refused_and_never_panic() {
+fn malformed_bodies_are_rejected_and_never_panic() {
     let admin = Identity::admin();
     let paths = [
         (Method::Post, "/api/v1/namespaces/default/pods"),

@@ -1,8 +1,8 @@
-//! The same test bodies against ours and against a real server: in process, over HTTPS, and, where the environment
+//! The same test bodies against this server and a real one: in process, over HTTPS, and, if the environment
 //! variable `WINDTUNNEL_KUBECONFIG` names a kubeconfig, against its cluster.
 //!
-//! A body gets a client and the name of a namespace of its own; what it expects must be true of every Kubernetes that
-//! still gets fixes.
+//! A body gets a client and the name of its own namespace. Its expectations must hold on every Kubernetes
+//! version that still gets fixes.
 
 use std::error::Error;
 use std::path::Path;
@@ -29,7 +29,7 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 type Outcome = Result<(), Box<dyn Error>>;
 type Body = fn(Client, String) -> BoxFuture<'static, Outcome>;
 
-/// What must hold everywhere.
+/// The tests that must pass on every server.
 const BODIES: [(&str, Body); 5] = [
     ("a stale update is refused", |client, space| stale_update(client, space).boxed()),
     ("a watcher sees every change in order", |client, space| watched(client, space).boxed()),
@@ -89,7 +89,7 @@ async fn paged(client: Client, space: String) -> Outcome {
     for name in ["a", "b", "c", "d", "e"] {
         maps.create(&PostParams::default(), &map(name, "paged")).await?;
     }
-    // A cluster may put config maps of its own into each namespace.
+    // A cluster may create its own ConfigMaps in each namespace.
     let labelled = ListParams::default().labels("test=two-arms").limit(2);
     let (mut names, mut versions, mut next) = (Vec::new(), Vec::new(), None::<String>);
     loop {
@@ -172,7 +172,7 @@ fn map(name: &str, value: &str) -> ConfigMap {
     serde_json::from_value(map).unwrap()
 }
 
-/// Code and message of a refusal.
+/// Code and message of a rejection.
 fn message<T: std::fmt::Debug>(result: kube::Result<T>) -> (u16, String) {
     match result {
         Err(kube::Error::Api(status)) => (status.code, status.message),
@@ -180,7 +180,7 @@ fn message<T: std::fmt::Debug>(result: kube::Result<T>) -> (u16, String) {
     }
 }
 
-/// Runs all bodies, each in a namespace that goes afterwards.
+/// Runs all bodies, each in a namespace that is deleted afterwards.
 async fn run(client: Client) {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     for (number, (what, body)) in BODIES.iter().enumerate() {

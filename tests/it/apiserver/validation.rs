@@ -1,4 +1,4 @@
-//! What is refused of rarer built-in kinds, in the words of their own validation.
+//! Validation messages of less common built-in kinds.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::Method;
@@ -6,14 +6,14 @@ use windtunnel_apiserver::Method;
 use super::kinds::{answer, ask};
 use super::requests::server;
 
-/// What is said of a new object; nothing if it is accepted.
+/// The error for a new object; empty if it is accepted.
 fn created(path: &str, body: &Value) -> String {
     let (code, text) = answer(&mut server(36), Method::Post, path, body);
     assert!(matches!((code, text.is_empty()), (201, true) | (422, false)), "{path} {code} {text}");
     text.split_once(" is invalid: ").map_or(text.clone(), |(_, why)| why.to_owned())
 }
 
-/// What is said of a change of an object that was accepted.
+/// The error for a patch of an accepted object; empty if the patch is accepted.
 fn changed(minor: u32, path: &str, body: &Value, status: &Value, patch: &Value) -> String {
     let mut server = server(minor);
     let made = ask(&mut server, Method::Post, path, body);
@@ -41,7 +41,7 @@ fn spec(spec: &Value) -> Value {
 const NETWORKING: &str = "/apis/networking.k8s.io/v1";
 
 #[test]
-fn network_policies_name_peers_ports_and_ranges() {
+fn validates_network_policies() {
     let path = format!("{NETWORKING}/namespaces/default/networkpolicies");
     let rule = |rule: Value| created(&path, &spec(&json!({ "podSelector": {}, "ingress": [rule] })));
     let from = |peer: Value| rule(json!({ "from": [peer] }));
@@ -91,7 +91,7 @@ fn network_policies_name_peers_ports_and_ranges() {
 }
 
 #[test]
-fn ingresses_have_hosts_paths_and_a_class() {
+fn validates_ingresses() {
     let path = format!("{NETWORKING}/namespaces/default/ingresses");
     let backend = || json!({ "service": { "name": "s", "port": { "number": 80 } } });
     let with = |more: Value| {
@@ -140,7 +140,7 @@ fn ingresses_have_hosts_paths_and_a_class() {
 }
 
 #[test]
-fn classes_of_ingresses_and_runtimes_keep_who_handles_them() {
+fn controllers_of_ingress_classes_and_handlers_of_runtime_classes_are_immutable() {
     let classes = format!("{NETWORKING}/ingressclasses");
     let class = |controller: &str| spec(&json!({ "controller": controller }));
     assert_eq!(created(&classes, &class("")), "spec.controller: Required value");
@@ -167,7 +167,7 @@ fn classes_of_ingresses_and_runtimes_keep_who_handles_them() {
 }
 
 #[test]
-fn limit_ranges_are_in_order() {
+fn validates_limit_ranges() {
     let path = "/api/v1/namespaces/default/limitranges";
     let limits = |limits: Value| created(path, &spec(&json!({ "limits": limits })));
     assert_eq!(
@@ -210,7 +210,7 @@ fn limit_ranges_are_in_order() {
 }
 
 #[test]
-fn autoscalers_say_what_they_look_at() {
+fn validates_autoscaler_metrics() {
     let path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
     let metric = |metric: Value| {
         created(
@@ -255,7 +255,7 @@ fn autoscalers_say_what_they_look_at() {
 }
 
 #[test]
-fn signing_requests_say_what_the_certificate_is_for() {
+fn validates_usages_of_signing_requests() {
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
     let of = |usages: Value| {
         created(path, &spec(&json!({ "request": "eA==", "signerName": "x.io/y", "usages": usages })))
@@ -270,7 +270,7 @@ fn signing_requests_say_what_the_certificate_is_for() {
 }
 
 #[test]
-fn a_claim_grows_once_it_is_bound_and_does_not_shrink() {
+fn a_bound_claim_can_grow_but_not_shrink() {
     let path = "/api/v1/namespaces/default/persistentvolumeclaims";
     let claim = spec(&json!({ "accessModes": ["ReadWriteOnce"], "storageClassName": "s",
         "resources": { "requests": { "storage": "2Gi" } } }));
@@ -288,7 +288,7 @@ fn a_claim_grows_once_it_is_bound_and_does_not_shrink() {
 }
 
 #[test]
-fn quotas_count_what_there_is_to_count() {
+fn validates_resource_quotas() {
     let path = "/api/v1/namespaces/default/resourcequotas";
     let hard = |hard: Value| created(path, &spec(&json!({ "hard": hard })));
     assert_eq!(hard(json!({ "pods": "1", "requests.cpu": "500m", "count/jobs.batch": "3" })), "");
@@ -324,7 +324,7 @@ fn quotas_count_what_there_is_to_count() {
 }
 
 #[test]
-fn other_kinds_that_tools_use() {
+fn validates_other_kinds_that_tools_use() {
     let lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
     assert_eq!(
         created(lease, &spec(&json!({ "leaseDurationSeconds": 0 }))),

@@ -1,4 +1,4 @@
-//! How objects are shown: Tables in lists and watches, media types, and documents about the API.
+//! Representations of objects: Tables in lists and watches, media types, and documents about the API.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ fn a_watch_of_tables_names_the_columns_once() {
 }
 
 #[test]
-fn a_table_of_a_page_says_where_it_goes_on() {
+fn a_table_of_a_page_has_a_continue_token() {
     let mut server = server(36);
     for name in ["a", "b", "c"] {
         write_map(&mut server, name);
@@ -87,7 +87,7 @@ fn watchers_share_the_bytes_of_an_event_in_each_view() {
 }
 
 #[test]
-fn watches_that_do_not_say_last_between_half_an_hour_and_an_hour() {
+fn watches_without_a_timeout_last_30_to_60_minutes() {
     let mut server = server(36);
     let mut ends = BTreeSet::new();
     for _ in 0..20 {
@@ -102,7 +102,7 @@ fn watches_that_do_not_say_last_between_half_an_hour_and_an_hour() {
 }
 
 #[test]
-fn discovery_at_once_is_served_as_the_minor_does() {
+fn aggregated_discovery_has_the_version_of_the_minor() {
     let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     let beta = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
     let both = format!("{v2},{beta},application/json");
@@ -116,7 +116,7 @@ fn discovery_at_once_is_served_as_the_minor_does() {
 }
 
 #[test]
-fn who_knows_a_document_is_told_that_it_did_not_change_until_it_does() {
+fn a_matching_etag_gets_304_until_the_document_changes() {
     let mut server = server(36);
     let admin = Identity::admin();
     let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -137,7 +137,7 @@ fn who_knows_a_document_is_told_that_it_did_not_change_until_it_does() {
 }
 
 #[test]
-fn an_openapi_document_asked_for_by_its_hash_never_changes() {
+fn an_openapi_document_requested_by_its_hash_is_immutable() {
     let mut server = server(36);
     let index = get(&mut server, "/openapi/v3", "").json().unwrap();
     let url = index["paths"]["apis/apps/v1"]["serverRelativeURL"].as_str().unwrap().to_owned();
@@ -156,7 +156,7 @@ fn an_openapi_document_asked_for_by_its_hash_never_changes() {
 }
 
 #[test]
-fn every_reference_of_a_document_leads_somewhere() {
+fn every_reference_of_an_openapi_document_resolves() {
     fn references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
         match value {
             Value::Object(map) => {
@@ -179,7 +179,7 @@ fn every_reference_of_a_document_leads_somewhere() {
 }
 
 #[test]
-fn people_get_json_that_they_can_read() {
+fn curl_gets_indented_json() {
     let mut server = server(36);
     let admin = Identity::admin();
     let mut request = Request::new(Method::Get, "/api/v1/namespaces/default", &admin);
@@ -192,14 +192,14 @@ fn people_get_json_that_they_can_read() {
 }
 
 #[test]
-fn the_version_in_full_can_be_chosen() {
+fn the_git_version_can_be_set() {
     let mut server = ApiServer::builder().kubernetes(31).git_version("v1.31.4+abc").build(now());
     let version = get(&mut server, "/version", "").json().unwrap();
     assert_eq!((&version["minor"], &version["gitVersion"]), (&json!("31"), &json!("v1.31.4+abc")));
 }
 
 #[test]
-fn documents_say_what_types_and_fields_are_for() {
+fn openapi_documents_describe_types_and_fields() {
     let mut server = server(36);
     let own = |what: &str| json!({ "type": "string", "description": what });
     let mut crd = super::requests::definition(&[], false);

@@ -1,4 +1,4 @@
-//! Webhooks that are called over HTTPS: by whom they are trusted, how long they may take, where their Services lead.
+//! Webhook calls over HTTPS: trust, timeouts and Services.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,15 +24,15 @@ use super::requests::now;
 
 const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1";
 
-/// A webhook on a thread of its own, for as long as the test runs.
+/// A webhook on its own thread, for as long as the test runs.
 struct Hook {
     address: SocketAddr,
-    /// The certificate of its authority, as configurations have it.
+    /// The certificate of its CA, as in the `caBundle` of configurations.
     bundle: String,
     asked: Arc<AtomicU32>,
 }
 
-/// A webhook with a certificate for names, which takes a while and then gives a response to the request.
+/// Starts a webhook with a certificate for `names`, which answers each request after `takes`.
 fn hook(names: &[&str], takes: Duration, answer: fn(&Value) -> Value) -> Hook {
     let (bundle, config) = certificates(names);
     let asked = Arc::new(AtomicU32::new(0));
@@ -48,7 +48,7 @@ fn hook(names: &[&str], takes: Duration, answer: fn(&Value) -> Value) -> Hook {
             while let Ok((stream, _)) = listener.accept().await {
                 let (acceptor, count) = (acceptor.clone(), Arc::clone(&count));
                 tokio::spawn(async move {
-                    // Who does not trust the certificate goes away here.
+                    // A client that does not trust the certificate disconnects here.
                     let Ok(stream) = acceptor.accept(stream).await else { return };
                     let service = hyper::service::service_fn(move |request| {
                         count.fetch_add(1, Ordering::SeqCst);
@@ -80,7 +80,7 @@ async fn respond(
     Ok(http::Response::new(Full::new(review.to_string().into())))
 }
 
-/// An authority, and a server with a certificate of it.
+/// A CA certificate, and the configuration of a TLS server with a certificate from that CA.
 fn certificates(names: &[&str]) -> (String, ServerConfig) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -139,7 +139,7 @@ fn create(server: &mut ApiServer) -> (u16, Value) {
     post(server, "/api/v1/namespaces/default/configmaps", &json!({ "metadata": { "name": "m" } }))
 }
 
-/// What follows the URL in the refusal of a webhook that was not reached.
+/// The part after the URL in the error of a webhook that was not reached.
 fn why(server: &mut ApiServer, url: &str) -> String {
     let (code, body) = create(server);
     let text = body["message"].as_str().unwrap_or_default();
@@ -151,7 +151,7 @@ fn why(server: &mut ApiServer, url: &str) -> String {
 }
 
 #[test]
-fn a_webhook_is_trusted_by_the_bundle_of_its_configuration_alone() {
+fn a_webhook_is_trusted_only_by_the_ca_bundle_of_its_configuration() {
     let hook = hook(
         &["127.0.0.1"],
         Duration::ZERO,
@@ -173,7 +173,7 @@ fn a_webhook_is_trusted_by_the_bundle_of_its_configuration_alone() {
 }
 
 #[test]
-fn a_webhook_that_takes_too_long_refuses_unless_it_is_to_be_ignored() {
+fn a_webhook_timeout_rejects_the_request_unless_failures_are_ignored() {
     let hook = hook(&["127.0.0.1"], Duration::from_secs(20), allowed);
     let quick = json!({ "timeoutSeconds": 1 });
     let mut failing = server("validating", &[webhook(&by_url(&hook), &quick)]);
@@ -186,7 +186,7 @@ fn a_webhook_that_takes_too_long_refuses_unless_it_is_to_be_ignored() {
 }
 
 #[test]
-fn a_service_is_called_where_it_leads_and_must_be_the_one_that_it_is_called_by() {
+fn a_webhook_service_is_resolved_and_needs_a_certificate_for_its_name() {
     let hook = hook(&["hook.default.svc"], Duration::ZERO, allowed);
     let config = json!({ "caBundle": hook.bundle, "service": { "namespace": "default", "name": "hook", "path": "/check",
         "port": hook.address.port() } });
@@ -210,7 +210,7 @@ fn a_service_is_called_where_it_leads_and_must_be_the_one_that_it_is_called_by()
 }
 
 #[test]
-fn a_webhook_that_asked_for_it_is_called_again_after_another_changed_the_object() {
+fn a_webhook_with_reinvocation_is_called_again_after_another_changed_the_object() {
     fn label(request: &Value, name: &str) -> Value {
         let labels = &request["object"]["metadata"]["labels"];
         if labels.get(name).is_some() {
@@ -234,7 +234,7 @@ fn a_webhook_that_asked_for_it_is_called_again_after_another_changed_the_object(
 }
 
 #[test]
-fn nobody_at_the_port_is_told_as_go_tells_it() {
+fn a_refused_connection_has_the_message_of_go() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let config =
         json!({ "url": format!("https://{free}/check"), "caBundle": certificates(&["127.0.0.1"]).0 });

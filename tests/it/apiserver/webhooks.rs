@@ -1,4 +1,4 @@
-//! Admission webhooks: who is asked, what they are told, and what comes of their word.
+//! Admission webhooks: when they are called, what they receive, and what their answers cause.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,10 +23,10 @@ const MUTATING: Resource = Resource::cluster(
     "mutatingwebhookconfigurations",
 );
 
-/// What a webhook was asked.
+/// The calls of a webhook.
 type Asked = Arc<Mutex<Vec<HookCall>>>;
 
-/// A server whose webhooks answer by this function: from a request to a response without its uid.
+/// A server whose webhooks answer by this function, from a request to a response without its uid.
 fn server(answer: impl Fn(&Value) -> Result<Value, HookError> + Send + Sync + 'static) -> (ApiServer, Asked) {
     let asked = Asked::default();
     let heard = Arc::clone(&asked);
@@ -39,7 +39,7 @@ fn server(answer: impl Fn(&Value) -> Result<Value, HookError> + Send + Sync + 's
     (ApiServer::builder().hooks(hook).build(now()), asked)
 }
 
-/// One webhook for ConfigMaps, with some fields set otherwise.
+/// A webhook for ConfigMaps, with some fields replaced.
 fn webhook(name: &str, changes: &Value) -> Value {
     let mut webhook = json!({
         "name": format!("{name}.example.io"), "sideEffects": "None", "admissionReviewVersions": ["v1"],
@@ -79,7 +79,7 @@ fn patched(patch: &Value) -> Value {
 }
 
 #[test]
-fn a_configuration_is_filled_in_and_judged() {
+fn a_webhook_configuration_gets_defaults_and_is_validated() {
     let (mut server, _) = server(|_| Ok(json!({ "allowed": true })));
     let stored = configure(&mut server, &MUTATING, &[webhook("a", &json!({}))]);
     let hook = &stored["webhooks"][0];
@@ -108,7 +108,7 @@ fn a_configuration_is_filled_in_and_judged() {
 }
 
 #[test]
-fn a_review_tells_who_does_what_to_which_object() {
+fn an_admission_review_contains_user_operation_and_object() {
     let (mut server, asked) = server(|_| Ok(json!({ "allowed": true })));
     configure(&mut server, &VALIDATING, &[webhook("a", &json!({}))]);
     assert_eq!(post(&mut server, "", &map("m")).code, 201);
@@ -128,7 +128,7 @@ fn a_review_tells_who_does_what_to_which_object() {
 }
 
 #[test]
-fn updates_and_deletions_come_with_the_object_before() {
+fn reviews_of_updates_and_deletions_contain_the_old_object() {
     let (mut server, asked) = server(|_| Ok(json!({ "allowed": true })));
     assert_eq!(post(&mut server, "", &map("m")).code, 201);
     configure(&mut server, &VALIDATING, &[webhook("a", &json!({}))]);
@@ -152,7 +152,7 @@ fn updates_and_deletions_come_with_the_object_before() {
 }
 
 #[test]
-fn an_objection_is_passed_on_in_the_webhook_s_own_words() {
+fn a_denial_is_returned_with_the_message_of_the_webhook() {
     for (status, code, reason, message) in [
         (json!(null), 400, None, "admission webhook \"a.example.io\" denied the request without explanation"),
         (
@@ -180,7 +180,7 @@ fn an_objection_is_passed_on_in_the_webhook_s_own_words() {
 }
 
 #[test]
-fn a_webhook_that_is_not_reached_refuses_unless_it_is_to_be_ignored() {
+fn an_unreachable_webhook_rejects_the_request_unless_failures_are_ignored() {
     let dead = |_: &Value| Err(HookError("dial tcp 10.0.0.1:443: connect: connection refused".to_owned()));
     let (mut server, _) = server(dead);
     configure(&mut server, &VALIDATING, &[webhook("a", &json!({}))]);
@@ -198,7 +198,7 @@ fn a_webhook_that_is_not_reached_refuses_unless_it_is_to_be_ignored() {
 }
 
 #[test]
-fn mutating_webhooks_change_objects_before_they_are_judged() {
+fn mutating_webhooks_change_objects_before_validation() {
     let (mut server, asked) = server(|request| {
         assert_eq!(request["object"]["metadata"]["uid"], Value::Null, "nothing is made yet");
         Ok(patched(&json!([{ "op": "add", "path": "/metadata/labels", "value": { "seen": "yes" } }])))
@@ -219,7 +219,7 @@ fn mutating_webhooks_change_objects_before_they_are_judged() {
 }
 
 #[test]
-fn a_webhook_is_asked_again_if_another_changed_the_object_after_it() {
+fn a_webhook_is_called_again_if_another_changed_the_object_after_it() {
     let (mut server, asked) = server(|request| {
         let labels = &request["object"]["metadata"]["labels"];
         if labels.is_null() {
@@ -241,7 +241,7 @@ fn a_webhook_is_asked_again_if_another_changed_the_object_after_it() {
 }
 
 #[test]
-fn rules_and_selectors_choose_what_a_webhook_is_asked_about() {
+fn rules_and_selectors_decide_which_requests_a_webhook_gets() {
     let selector = json!({ "matchLabels": { "watched": "yes" } });
     let other =
         json!([{ "operations": ["UPDATE"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"] }]);
@@ -271,7 +271,7 @@ fn rules_and_selectors_choose_what_a_webhook_is_asked_about() {
 }
 
 #[test]
-fn warnings_are_passed_on_and_dry_runs_announced() {
+fn warnings_are_returned_and_dry_runs_are_marked() {
     let (mut server, asked) = server(|_| Ok(json!({ "allowed": true, "warnings": ["mind the gap"] })));
     configure(&mut server, &VALIDATING, &[webhook("a", &json!({}))]);
     let reply = post(&mut server, "dryRun=All", &map("m"));
@@ -281,7 +281,7 @@ fn warnings_are_passed_on_and_dry_runs_announced() {
 }
 
 #[test]
-fn what_is_no_answer_counts_as_no_answer() {
+fn an_invalid_webhook_response_counts_as_a_failed_call() {
     let hook = |_: &HookCall| -> Result<Value, HookError> {
         Ok(json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
             "response": { "uid": "other", "allowed": true } }))
@@ -296,7 +296,7 @@ fn what_is_no_answer_counts_as_no_answer() {
 }
 
 #[test]
-fn configurations_of_admission_are_exempt_and_a_removed_one_is_silent() {
+fn webhook_configurations_are_exempt_and_removed_webhooks_are_not_called() {
     let everything =
         json!([{ "operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"] }]);
     let (mut server, asked) = server(|_| Ok(json!({ "allowed": false })));

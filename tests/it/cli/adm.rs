@@ -8,13 +8,13 @@ use serde_json::json;
 use super::environment::TestEnvironment;
 use super::serve::{Served, client, run};
 
-/// A cluster that hardly moves while a test looks at it.
+/// A cluster that hardly changes during a test.
 fn serve(environment: &TestEnvironment) -> Served {
     Served::start(environment, &["--version", "4.18.3", "--token", "t-1", "--kubeconfig", "config"])
 }
 
 #[test]
-fn a_served_cluster_is_looked_at_and_asked_as_oc_does() {
+fn adm_upgrade_shows_and_updates_a_served_cluster_like_oc() {
     let environment = TestEnvironment::new();
     let served = serve(&environment);
     let check = |words: &[&str], code: i32, stdout: &str, stderr: &str| {
@@ -58,7 +58,7 @@ fn a_served_cluster_is_looked_at_and_asked_as_oc_does() {
 }
 
 #[test]
-fn alerts_are_asked_for_behind_the_route_of_thanos() {
+fn alerts_are_fetched_through_the_thanos_route() {
     let environment = TestEnvironment::new();
     let served = serve(&environment);
     let host = served.url.strip_prefix("https://").unwrap().to_owned();
@@ -102,7 +102,7 @@ fn alerts_are_asked_for_behind_the_route_of_thanos() {
 }
 
 #[test]
-fn what_leads_to_no_cluster_is_told() {
+fn connection_errors_are_reported() {
     let environment = TestEnvironment::with(&[("config", "current-context: x\n")]);
     let check = |words: &[&str], expected: &str| {
         let output = environment.run(&[&["adm", "upgrade"], words].concat());

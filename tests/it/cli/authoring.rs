@@ -1,4 +1,4 @@
-//! What helps people to write scenarios and features.
+//! Tools for the authors of scenarios and features.
 
 #[cfg(target_os = "linux")]
 use std::process::{Command, Stdio};
@@ -125,7 +125,7 @@ fn with_fail_fast_what_was_not_begun_is_skipped() {
     assert!(xml.contains(&format!("skipped=\"{skipped}\"")), "{xml}");
 }
 
-/// Scenarios that are played long enough to be interrupted.
+/// The scenarios run long enough to be interrupted.
 #[cfg(target_os = "linux")]
 #[test]
 fn who_interrupts_a_run_gets_whole_reports_of_what_was_played() {
@@ -139,7 +139,7 @@ fn who_interrupts_a_run_gets_whole_reports_of_what_was_played() {
     }
 }
 
-/// A feature that is played in no time.
+/// A feature that runs quickly.
 #[cfg(target_os = "linux")]
 const FEATURE: &str = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    When 1 minute passes\n";
 
@@ -153,7 +153,7 @@ fn interrupt(environment: &TestEnvironment, command: &str, ending: &str, code: i
         let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
         u64::from_str_radix(mask.trim(), 16).unwrap()
     };
-    // It listens before it plays, and most of the scenarios are still to come then.
+    // The signal handlers are installed before the first run, when most scenarios are still to come.
     let wanted = if ending == "-INT" { 1 << 1 } else { 1 << 14 };
     for _ in 0..3000 {
         if caught() & wanted != 0 {
@@ -227,7 +227,7 @@ fn the_schema_takes_what_can_be_read_and_knows_every_key() {
     let wrong: serde_json::Value = serde_json::json!({ "name": "n", "cluster": { "version": "4.20.1" }, "timeline": [{ "advanse": "1h" }] });
     assert!(!validator.is_valid(&wrong));
     for (file, text) in crate::scenarios::shipped("scenarios", "yaml") {
-        let (value, _) = windtunnel_core::yaml::lenient(&text).unwrap();
+        let (value, _) = windtunnel_core::yaml::parse_lenient(&text).unwrap();
         let problems: Vec<String> = validator
             .iter_errors(&value)
             .map(|error| format!("{}: {error}", error.instance_path()))

@@ -1,4 +1,4 @@
-//! A place where nothing but the test decides what the program finds.
+//! A folder and an environment in which only the test decides what the program finds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub(crate) struct TestEnvironment {
     folder: TempDir,
 }
 
-/// How a command ended, and what it printed; paths, times and hashes that differ from run to run are replaced.
+/// Exit code and output of a command. Paths, times and hashes that differ from run to run are replaced.
 pub(crate) struct Output {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -36,7 +36,7 @@ impl TestEnvironment {
         environment
     }
 
-    /// Where the program runs.
+    /// The working directory of the program.
     pub(crate) fn work(&self) -> PathBuf {
         self.folder.path().join("work")
     }
@@ -65,7 +65,7 @@ impl TestEnvironment {
         found.iter().map(|path| path.strip_prefix(&work).unwrap().display().to_string()).collect()
     }
 
-    /// The program, ready to be started.
+    /// The command, ready to be started.
     pub(crate) fn command(&self, arguments: &[&str]) -> std::process::Command {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windtunnel"));
         command
@@ -90,7 +90,7 @@ impl TestEnvironment {
         let text = String::from_utf8(text.to_vec()).unwrap();
         let text = text.replace(&self.work().display().to_string(), "$DIR");
         let rules = [
-            // As long as what they stand for, so that columns keep their places.
+            // Of the same length as the name, so that columns keep their places.
             (r"version--[a-z0-9]{5}\b", "version--xxxxx"),
             (r"installed: \d{3} objects", "installed: NNN objects"),
             (r"record [0-9a-f]{64}, \d+ ms", "record $$HASH, $$TIME"),
@@ -111,12 +111,12 @@ impl std::fmt::Display for Output {
     }
 }
 
-/// Runs the program in an environment with these files; how it ended and what it printed, as one text.
+/// Runs the program in an environment with these files. Returns exit code and output as one text.
 pub(crate) fn check(files: &[(&str, &str)], arguments: &[&str]) -> String {
     TestEnvironment::with(files).run(arguments).to_string()
 }
 
-/// Lets programs that run by themselves get on.
+/// Gives other processes time.
 #[expect(clippy::disallowed_methods, reason = "other processes live in the wall's time")]
 pub(crate) fn pause(millis: u64) {
     std::thread::sleep(std::time::Duration::from_millis(millis));

@@ -2,7 +2,7 @@
 
 use super::environment::{TestEnvironment, check};
 
-/// Two scenarios, of which the second hopes for the wrong thing.
+/// Two scenarios, of which the second one expects the wrong thing.
 const HOPES: &str = r"Feature: Hopes
 
   Background:
@@ -20,7 +20,7 @@ const HOPES: &str = r"Feature: Hopes
     And 5 hours pass
 ";
 
-/// Reads a feature whose scenario has these steps.
+/// Runs a feature whose scenario has these steps.
 fn steps(text: &str) -> String {
     feature(&format!("Feature: f\n  Scenario: s\n{text}"))
 }

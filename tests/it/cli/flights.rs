@@ -1,4 +1,4 @@
-//! A live cluster into a record, and the record into a served cluster and a scenario.
+//! Records a live cluster, and turns the record into a served cluster and a scenario.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -10,7 +10,7 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 use super::environment::TestEnvironment;
 use super::serve::{Served, client, run};
 
-/// A program of ours that tells by lines how far it is; killed when a test fails.
+/// A windtunnel process that prints its progress line by line, killed if a test fails.
 struct Told {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
@@ -52,7 +52,7 @@ fn create(environment: &TestEnvironment, config: &str, path: &str, object: &serd
     });
 }
 
-/// Waits until the cluster of a kubeconfig says that it is not updating, after it said otherwise.
+/// Waits until the cluster of a kubeconfig has been updating and reports that it no longer is.
 fn updated(environment: &TestEnvironment, config: &str) {
     for expected in ["= Control Plane =", "The cluster is not updating."] {
         let is = || environment.run(&["status", "--kubeconfig", config]).stdout.contains(expected);
@@ -107,7 +107,7 @@ fn an_update_is_recorded_replayed_drafted_and_run() {
     assert_eq!(output.code, Some(0), "{output}");
 }
 
-/// A run in which everything happens that a draft tells of.
+/// A run with every kind of event that a draft mentions.
 const EVENTFUL: &str = "name: eventful
 cluster: {version: 4.18.1, feature-set: TechPreviewNoUpgrade}
 releases: {4.18.5: {}}
@@ -128,7 +128,7 @@ timeline:
 fn the_draft_of_a_run_passes_and_drafts_itself_again() {
     let environment = TestEnvironment::with(&[("s.yaml", EVENTFUL)]);
     assert_eq!(environment.run(&["run", "s.yaml", "--record", "r.jsonl", "--quiet"]).code, Some(0));
-    // Spans are those of the simulation, which others look at.
+    // The durations are those of the simulation, which other tests check.
     let draft = environment.run(&["scenario-from", "r.jsonl"]).to_string();
     let draft = Regex::new(r"(?m)^- advance: \d.*\n").unwrap().replace_all(&draft, "");
     let draft = Regex::new(r"within: .*").unwrap().replace_all(&draft, "within: SPAN").into_owned();
@@ -206,7 +206,7 @@ fn a_replay_stops_where_it_is_told_to() {
     ];
     let mut replaying = Told::start(&environment, &arguments);
     assert!(replaying.line().starts_with("serving ") && replaying.line().starts_with("replayed "));
-    // The clock of the replay stands still then, and every command takes it for now.
+    // The clock of the replay stands still then, and every command uses it as the current time.
     let live = ["status", "--kubeconfig", "config", "--details", "all"];
     let dead = environment.run(&["status", "r.jsonl", "--at", "30m", "--details", "all"]);
     assert_eq!(environment.run(&live).to_string(), dead.to_string());

@@ -3,13 +3,13 @@
 use super::environment::TestEnvironment;
 use super::scenarios::{STALLED, WRONG};
 
-/// How often a text stands in another one.
+/// How often a text occurs in a page.
 fn count(page: &str, text: &str) -> usize {
     page.matches(text).count()
 }
 
 #[test]
-fn a_page_holds_each_scenario_and_why_one_failed() {
+fn a_page_contains_each_scenario_and_the_reason_of_a_failure() {
     let environment = TestEnvironment::with(&[("a b/stalled.yaml", STALLED), ("wrong.yaml", WRONG)]);
     let run =
         |page: &str| environment.run(&["run", "--quiet", "--html", page, "a b", "wrong.yaml", "--seed", "7"]);
@@ -30,14 +30,14 @@ fn a_page_holds_each_scenario_and_why_one_failed() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    // Nothing is fetched, and nothing tells of the wall clock.
+    // The page loads nothing, and does not depend on the wall clock.
     assert_eq!((count(&page, " src="), count(&page, "<link"), count(&page, "url(")), (0, 0, 0));
     run("again.html");
     assert_eq!(environment.read("again.html"), page);
 }
 
 #[test]
-fn a_record_becomes_a_page_as_the_run_did() {
+fn the_pages_of_a_record_and_of_its_run_are_equal() {
     let environment = TestEnvironment::with(&[("wrong.yaml", WRONG)]);
     environment.run(&["run", "--quiet", "--record", "r.jsonl", "--html", "run.html", "wrong.yaml"]);
     let output = environment.run(&["report", "r.jsonl", "--html", "report.html"]);
@@ -51,7 +51,7 @@ fn a_record_becomes_a_page_as_the_run_did() {
 }
 
 #[test]
-fn a_page_that_cannot_be_written_is_told() {
+fn a_page_that_cannot_be_written_is_reported() {
     let environment = TestEnvironment::with(&[("s.yaml", STALLED), ("file", "")]);
     let output = environment.run(&["run", "--quiet", "--html", "file/page.html", "s.yaml"]);
     assert_eq!(output.code, Some(2), "{output}");

@@ -1,9 +1,9 @@
-//! What a stranger may hand to `windtunnel run`: every mistake is told with its place, and nothing is played.
+//! Wrong input of `windtunnel run`: every mistake is reported with its place, and nothing runs.
 
 use super::environment::{TestEnvironment, check};
 use super::scenarios::CALM;
 
-/// Reads a scenario with this text.
+/// Runs a scenario with this text.
 fn scenario(text: &str) -> String {
     check(&[("s.yaml", text)], &["run", "s.yaml"])
 }

@@ -17,14 +17,14 @@ use super::serve::{Served, client, run};
 
 const NAMESPACE: &str = "openshift-update-status-controller";
 
-/// Spans short enough to wait for.
+/// Terms short enough to wait for.
 const TERMS: [&str; 3] = [
     "--leader-elect-lease-duration=15s",
     "--leader-elect-renew-deadline=10s",
     "--leader-elect-retry-period=1s",
 ];
 
-/// The program as it publishes; killed when a test fails.
+/// The running controller, killed if a test fails.
 struct Controller {
     child: Child,
     address: String,
@@ -41,7 +41,7 @@ impl Controller {
         Self { address: address.trim_end().to_owned(), child }
     }
 
-    /// Status code and body of what its endpoint answers.
+    /// Status code and body of a response of its endpoint.
     fn get(&self, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
@@ -71,7 +71,7 @@ impl Drop for Controller {
     }
 }
 
-/// Waits until it is so, as long as it may take on a busy machine.
+/// Waits for a condition, with a timeout that is long enough for a busy machine.
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !is_so().await {
@@ -81,7 +81,7 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     tokio::time::timeout(Duration::from_secs(120), wait).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
-/// A cluster, and its administrator's client.
+/// A cluster with its administrator's client.
 struct Cluster {
     client: kube::Client,
 }
@@ -105,7 +105,7 @@ impl Cluster {
         self.api(object).create(&PostParams::default(), &typed).await.unwrap();
     }
 
-    /// A field of an object; null where there is no such object.
+    /// A field of an object; null if the object does not exist.
     async fn read(&self, object: Value, field: &str) -> Value {
         let name = object["metadata"]["name"].as_str().unwrap();
         let found = self.api(&object).get_opt(name).await.unwrap();
@@ -123,7 +123,7 @@ impl Cluster {
         [self.read(config_map, "data").await, self.read(update_status, "status").await]
     }
 
-    /// A kubeconfig of the controller's service account, whose token the API server made.
+    /// A kubeconfig of the controller's service account, with a token from the API server.
     async fn kubeconfig(&self, admin: &str) -> String {
         let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
         let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/update-status-controller/token");
@@ -138,7 +138,7 @@ impl Cluster {
     }
 }
 
-/// A cluster that updates, with the manifests of the controller but not its Deployment.
+/// An updating cluster with the manifests of the controller, but without its Deployment.
 async fn updating(environment: &TestEnvironment) -> Cluster {
     let admin = environment.read("admin");
     let cluster = Cluster { client: client(&admin).await };
@@ -161,7 +161,7 @@ async fn updating(environment: &TestEnvironment) -> Cluster {
 }
 
 #[test]
-fn insights_are_published_under_the_service_account_and_a_second_process_takes_over() {
+fn insights_are_published_with_the_service_account_and_a_second_process_takes_over() {
     let environment = TestEnvironment::new();
     let arguments = ["--version", "4.18.3", "--speed", "20x", "--kubeconfig", "admin"];
     let _served = Served::start(&environment, &arguments);
@@ -225,7 +225,7 @@ fn insights_are_published_under_the_service_account_and_a_second_process_takes_o
 }
 
 #[test]
-fn what_keeps_the_controller_from_its_work_is_told() {
+fn startup_errors_of_the_controller_are_reported() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let environment = TestEnvironment::new();
@@ -246,7 +246,7 @@ fn what_keeps_the_controller_from_its_work_is_told() {
     check(&["--once", "--dry-run", "--output", "text"], 2, "[possible values: yaml, json]");
 }
 
-/// A Prometheus that answers to every question but the first few, and what it was asked for.
+/// A Prometheus that rejects the first few queries, and the queries that it received.
 struct Prometheus {
     url: String,
     asked: std::sync::mpsc::Receiver<String>,
@@ -258,7 +258,7 @@ impl Prometheus {
         let url = format!("http://{}", socket.local_addr().unwrap());
         let body = json!({"status": "success", "data": {"alerts": alerts}}).to_string();
         let (told, asked) = std::sync::mpsc::channel();
-        // It ends with the process of the tests.
+        // The thread ends with the process of the tests.
         std::thread::spawn(move || {
             for (number, stream) in socket.incoming().enumerate() {
                 let mut stream = stream.unwrap();
@@ -288,7 +288,7 @@ fn alerts_of_a_prometheus_become_insights_while_the_cluster_updates() {
     let labels =
         json!({"alertname": "KubeNodeNotReady", "severity": "warning", "namespace": "openshift-monitoring"});
     let annotations = json!({"summary": "Node is not ready."});
-    // Any clock of the cluster is before this.
+    // This is later than any time of the cluster.
     let since = "2999-01-01T00:00:00Z";
     let alert = |state: &str| json!({"labels": labels, "annotations": annotations, "state": state, "activeAt": since});
     let environment = TestEnvironment::new();

@@ -1,4 +1,4 @@
-//! `run` that does not end by itself: it plays again when a file changes, or stops at a moment and serves the cluster.
+//! `run` that keeps running: it reruns when a file changes, or stops at a time and serves the cluster.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use super::environment::TestEnvironment;
 use super::scenarios::{CALM, WRONG};
 
-/// A run that is on its way, and ends with its test.
+/// A running windtunnel process, killed at the end of the test.
 struct Run(Child);
 
 impl Run {
@@ -23,7 +23,7 @@ impl Drop for Run {
     }
 }
 
-/// The lines up to the first that has `part`.
+/// Reads lines up to the first one with `part`.
 fn read_until(from: &mut BufReader<impl Read>, part: &str) -> String {
     let mut read = String::new();
     while !read.contains(part) {
@@ -34,7 +34,7 @@ fn read_until(from: &mut BufReader<impl Read>, part: &str) -> String {
 
 #[cfg(feature = "watch")]
 #[test]
-fn a_scenario_that_is_watched_is_played_again_when_its_file_changes() {
+fn a_watched_scenario_runs_again_when_its_file_changes() {
     let environment = TestEnvironment::with(&[("s/a.yaml", CALM)]);
     let mut run = Run::start(&environment, &["--watch", "--quiet", "--junit", "s/j.xml", "s"]);
     let mut out = BufReader::new(run.0.stdout.take().unwrap());
@@ -54,7 +54,7 @@ fn a_scenario_that_is_watched_is_played_again_when_its_file_changes() {
 
 #[cfg(all(feature = "live", feature = "serve"))]
 #[test]
-fn a_cluster_at_which_a_run_stops_is_served_as_it_is_then() {
+fn a_run_that_stops_serves_the_cluster_of_that_moment() {
     const UPDATE: &str = "name: u\ncluster: {version: 4.20.1}\nreleases: {4.20.3: {}}\ntimeline:\n\
                           - update: {to: 4.20.3}\n- advance: 5h\n";
     let environment = TestEnvironment::with(&[("u.yaml", UPDATE)]);

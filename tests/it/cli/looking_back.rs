@@ -1,8 +1,8 @@
-//! Expectations about a whole run, and moments of it.
+//! Expectations about a whole run, and about its moments.
 
 use super::environment::check;
 
-/// A quiet cluster in which somebody makes a ConfigMap, changes it and takes it away.
+/// Runs these steps in an idle cluster after a ConfigMap was created, changed and deleted.
 fn played(steps: &str) -> String {
     let made = |text: &str| {
         format!(
@@ -29,13 +29,13 @@ fn fails(steps: &str, why: &str) {
 }
 
 #[test]
-fn a_moment_is_waited_for_and_none_that_is_over() {
+fn a_future_moment_is_waited_for_and_a_past_one_fails() {
     passes("- at: 2m\n- at: 2m\n- expect: {object: ClusterVersion/version}\n");
     fails("- at: 1m\n", "that is over: 1m6s have passed since the start");
 }
 
 #[test]
-fn what_never_was_is_told_of_the_whole_run() {
+fn never_covers_the_whole_run() {
     let was = |text: &str| {
         format!("- expect: {{object: ConfigMap/default/a*, fields: {{data.x: {text}}}, never: true}}\n")
     };
@@ -46,7 +46,7 @@ fn what_never_was_is_told_of_the_whole_run() {
 }
 
 #[test]
-fn an_alert_that_was_is_told_of_when_it_is_over() {
+fn never_finds_an_alert_that_has_ended() {
     let fault = "- fault: {operator: dns, is: unavailable, for: 30m}\n- advance: 1h\n\
                  - expect: {alert: {name: ClusterOperatorDown, state: firing}, absent: true}\n";
     let never = |state: &str, name: &str| {
@@ -59,7 +59,7 @@ fn an_alert_that_was_is_told_of_when_it_is_over() {
 }
 
 #[test]
-fn writes_that_are_told_exactly_are_all_that_there_were() {
+fn exactly_rejects_missing_and_additional_writes() {
     let written = |items: &str, more: &str| format!("- expect: {{writes: [{items}]{more}}}\n");
     let write = "{by: administrator, object: ConfigMap/default/a}";
     let all = [write; 3].join(", ");
@@ -69,7 +69,7 @@ fn writes_that_are_told_exactly_are_all_that_there_were() {
 }
 
 #[test]
-fn never_and_exactly_stand_only_where_they_mean_something() {
+fn never_and_exactly_are_rejected_where_they_have_no_meaning() {
     let odd = [
         ("status: {contains: a}, never: true", "`never` cannot stand beside `status`"),
         (

@@ -1,4 +1,4 @@
-//! The program as people meet it: what it prints, writes and exits with.
+//! The program as users see it: its output, files and exit codes.
 
 #[cfg(all(feature = "live", feature = "serve"))]
 mod adm;

@@ -7,7 +7,7 @@ use super::environment::TestEnvironment;
 const ANNOTATED: &str =
     "  annotations: {include.release.openshift.io/self-managed-high-availability: \"true\"}\n";
 
-/// Writes a payload of `operators` components with nine manifests each, and the two files that name it.
+/// Writes a payload of `operators` components with nine manifests each, and its two index files.
 pub(crate) fn write_payload(environment: &TestEnvironment, folder: &str, version: &str, operators: usize) {
     let metadata = format!(r#"{{"kind": "cincinnati-metadata-v0", "version": "{version}"}}"#);
     let images = format!(
@@ -23,7 +23,7 @@ pub(crate) fn write_payload(environment: &TestEnvironment, folder: &str, version
     }
 }
 
-/// What an operator's component usually holds.
+/// The manifests of a typical operator component.
 fn component(index: usize, version: &str) -> Vec<(&'static str, String)> {
     let space = format!("openshift-sample-{index}");
     let object = |api: &str, kind: &str, name: &str, namespaced: bool, rest: &str| {
@@ -91,7 +91,7 @@ fn component(index: usize, version: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// An update whose end is seen in the last component.
+/// An update whose end is checked in the last component.
 fn update(last: usize) -> String {
     format!(
         "name: by manifests

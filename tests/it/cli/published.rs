@@ -1,10 +1,10 @@
-//! `windtunnel status` with insights: those of a run, from its record and from files.
+//! `windtunnel status` for insights of a run, from its record and from files.
 
 use serde_json::{Value, json};
 
 use super::environment::TestEnvironment;
 
-/// An update whose insights are published.
+/// An update with published insights.
 const UPDATE: &str = "name: s
 cluster: {version: 4.18.1, feature-set: DevPreviewNoUpgrade}
 releases: {4.18.5: {}}
@@ -16,7 +16,7 @@ timeline:
 - expect: {object: MachineConfigPool/worker, condition: {type: Updated, status: 'True'}, within: 3h}
 ";
 
-/// The same where nobody asked for them, in a cluster that has no such controller.
+/// A run without published insights, in a cluster without the controller.
 const UNPUBLISHED: &str = "name: s
 cluster: {version: 4.18.1}
 releases: {}
@@ -24,7 +24,7 @@ timeline:
 - advance: 1m
 ";
 
-/// What is said where nothing is published.
+/// The error if nothing is published.
 const NONE: &str = "error: there are no published insights on the ClusterVersion: expected them in the ConfigMap \
                     openshift-update-status-controller/status-api-cm-prototype or in the UpdateStatus cluster\n";
 
@@ -35,7 +35,7 @@ fn insights(environment: &TestEnvironment, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn what_a_run_published_tells_of_nodes_and_pools_what_its_objects_tell() {
+fn published_insights_and_objects_give_the_same_status_of_nodes_and_pools() {
     let environment = TestEnvironment::with(&[("s.yaml", UPDATE)]);
     let run = environment.run(&["run", "--quiet", "--record", "s.jsonl", "s.yaml"]);
     assert_eq!(run.code, Some(0), "{run}");
@@ -63,7 +63,7 @@ fn what_a_run_published_tells_of_nodes_and_pools_what_its_objects_tell() {
     assert_eq!(reasons(&made), reasons(&found));
     let yaml = environment.run(&["status", "s.jsonl", "--at", "20m", "--from-insights", "-o", "yaml"]).stdout;
     assert!(yaml.starts_with("usc.cpi.co-authentication:\n  uid: co-authentication\n"), "{yaml}");
-    // The ConfigMap of a dump tells the same as that of the record.
+    // The ConfigMap in a dump gives the same text as the record.
     let data: serde_json::Map<String, Value> = found
         .as_object()
         .unwrap()
@@ -79,7 +79,7 @@ fn what_a_run_published_tells_of_nodes_and_pools_what_its_objects_tell() {
 }
 
 #[test]
-fn where_nothing_was_published_that_is_told() {
+fn missing_insights_are_reported() {
     let environment = TestEnvironment::with(&[("s.yaml", UNPUBLISHED)]);
     environment.run(&["run", "--quiet", "--record", "s.jsonl", "s.yaml"]);
     let output = environment.run(&["status", "s.jsonl", "--from-insights"]);
@@ -89,7 +89,7 @@ fn where_nothing_was_published_that_is_told() {
 }
 
 #[test]
-fn a_config_map_that_nobody_has_filled_yet_does_not_tell_that_the_cluster_is_not_updating() {
+fn an_empty_config_map_does_not_mean_that_the_cluster_is_not_updating() {
     let metadata =
         json!({"name": "status-api-cm-prototype", "namespace": "openshift-update-status-controller"});
     let empty = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}).to_string();

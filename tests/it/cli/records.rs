@@ -33,7 +33,7 @@ fn several_records_go_into_a_folder_and_none_overwrites_another() {
     let records = ["out/x.1-2.jsonl", "out/x.1.jsonl", "out/x.2.jsonl"];
     assert_eq!(environment.files()[3..], records);
     assert!(environment.read("out/x.1-2.jsonl").contains("a wrong hope"));
-    // A folder that is there is taken as one, also for a single record.
+    // An existing folder is used as a folder, even for a single record.
     environment.run(&["run", "--quiet", "--record", "out", "b/x.2.yaml"]);
     assert_eq!(environment.files()[3..], records);
 }

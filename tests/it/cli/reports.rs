@@ -1,4 +1,4 @@
-//! What `run` and `test` write about their results, beside JUnit and HTML.
+//! The reports of `run` and `test`, apart from JUnit and HTML.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ const FEATURE: &str = "Feature: Three\n  Background:\n    Given a 4.20.1 cluster
                        @canary\n  Scenario: Canary\n    Then ClusterVersion condition Progressing is True\n";
 
 #[test]
-fn cucumber_json_and_test_results_tell_what_failed_and_a_canary_passes_by_failing() {
+fn cucumber_json_and_test_results_list_failures_and_a_failing_canary_passes() {
     let environment = TestEnvironment::with(&[("f.feature", FEATURE)]);
     let run = environment
         .run(&["test", "--cucumber-json", "c.json", "--test-results", "t.yaml", "f.feature"])
@@ -61,7 +61,7 @@ fn a_canary_that_passes_fails_its_suite() {
 }
 
 #[test]
-fn machines_are_told_by_one_document() {
+fn json_output_is_one_document() {
     let environment = TestEnvironment::with(&[("s/calm.yaml", CALM), ("s/wrong.yaml", WRONG)]);
     let json = || {
         let output = environment.run(&["run", "--format", "json", "s"]);
@@ -99,7 +99,7 @@ fn reports_of_two_runs_are_the_same() {
 }
 
 #[test]
-fn tags_and_ids_choose_scenarios() {
+fn tags_and_ids_select_scenarios() {
     let tagged = CALM.replace("name: calm", "name: calm\ntags: [slow]\nids: [OTA-1321]");
     let environment = TestEnvironment::with(&[("s/calm.yaml", &tagged), ("s/wrong.yaml", WRONG)]);
     let run = |tags: &str| environment.run(&["run", "--quiet", "--tags", tags, "s"]).to_string();
@@ -112,7 +112,7 @@ fn tags_and_ids_choose_scenarios() {
 }
 
 #[test]
-fn who_is_to_blame_stands_in_a_suite_that_has_the_same_cases_in_every_run() {
+fn junit_upgrade_has_the_same_cases_in_every_run_and_names_the_cause() {
     let scenario = |hope: &str| {
         format!(
             "name: n\nids: [OCP-41728]\ncluster: {{version: 4.20.1, nodes: {{control-plane: 1, workers: 0}}}}\n\
@@ -144,8 +144,9 @@ fn who_is_to_blame_stands_in_a_suite_that_has_the_same_cases_in_every_run() {
 }
 
 #[test]
-fn what_passes_with_another_seed_is_told_of_as_a_flake() {
-    // The name of the version pod is drawn: some seed gives another first letter than the first one does.
+fn a_scenario_that_passes_with_another_seed_is_a_flake() {
+    // The name of the version pod is random: some seed gives it another first letter than the first seed
+    // does.
     let hope = |first: char| {
         format!(
             "name: a drawn name\ncluster: {{version: 4.20.1, nodes: {{control-plane: 1, workers: 0}}}}\nreleases: {{4.20.3: }}\n\
@@ -168,7 +169,7 @@ fn what_passes_with_another_seed_is_told_of_as_a_flake() {
 }
 
 #[test]
-fn a_run_stops_at_a_moment_and_shows_the_status_of_then() {
+fn a_run_stops_at_a_moment_and_shows_the_status_at_that_time() {
     let update = "name: n\ncluster: {version: 4.20.1}\nreleases: {4.20.3: }\ntimeline:\n- update: {to: 4.20.3}\n\
                   - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: \"False\", message: /4.20.3/}, within: 3h}\n";
     let found = check(&[("a.yaml", update)], &["run", "--until", "20m", "a.yaml"]);
@@ -184,7 +185,7 @@ fn a_run_stops_at_a_moment_and_shows_the_status_of_then() {
 }
 
 #[test]
-fn twins_are_written_beside_each_other() {
+fn a_feature_is_split_into_pre_and_post_upgrade_features() {
     let feature = "Feature: f\n  Scenario: s\n    Given a 4.20.1 cluster\n    And release 4.20.3 exists\n    When I pause pool worker\n    \
                    And I update to 4.20.3\n    Then within 3 hours ClusterVersion condition Progressing is False with message \"Cluster version is 4.20.3\"\n    \
                    And MachineConfigPool/worker field \"spec.paused\" is \"true\"\n";
@@ -200,7 +201,7 @@ fn twins_are_written_beside_each_other() {
 }
 
 #[test]
-fn twins_of_yaml_can_be_played_each_by_itself() {
+fn pre_and_post_upgrade_scenarios_run_independently() {
     let scenario = "name: a pool stays paused\nids: [OCP-22606]\ntags: [pools]\nparameters: [{to: 4.20.3}, {to: 4.20.4}]\n\
                     cluster: {version: 4.20.1, insights: true}\nreleases: {<to>: }\ntimeline:\n\
                     - apply: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}\n- update: {to: <to>}\n\

@@ -1,11 +1,11 @@
-//! `windtunnel run` on scenarios that can be played.
+//! `windtunnel run` with valid scenarios.
 
 use std::path::Path;
 use std::process::Stdio;
 
 use super::environment::{TestEnvironment, check};
 
-/// A request for a digest that nobody has, taken back.
+/// An update to a non-existent digest, which is then cancelled.
 pub(super) const STALLED: &str = r"name: nobody has this digest
 ids: [OTA-1321]
 cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}
@@ -20,7 +20,7 @@ timeline:
 - clear-update
 ";
 
-/// Nothing happens, and a wrong thing is expected.
+/// Nothing happens, but the scenario expects the wrong thing.
 pub(super) const WRONG: &str = r#"name: a wrong hope
 ids: [OTA-1269, OCP-22641]
 cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}
@@ -33,7 +33,7 @@ timeline:
 - advance: 5h
 "#;
 
-/// Nothing happens, and that is expected.
+/// Nothing happens, as expected.
 pub(super) const CALM: &str = r#"name: calm
 cluster: {version: 4.20.1, nodes: {control-plane: 1, workers: 0}}
 timeline:
@@ -47,7 +47,7 @@ fn without_a_command_the_help_is_an_error() {
     assert!(output.stderr.contains("Usage: windtunnel <COMMAND>"), "{}", output.stderr);
 }
 
-/// Some lines are left out there, and most of the record's hash.
+/// The README leaves out some lines, and most of the record's hash.
 #[test]
 fn the_readme_shows_what_its_scenario_prints() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -311,7 +311,7 @@ fn standard_input_is_left_alone() {
     let environment = TestEnvironment::with(&[("calm.yaml", CALM)]);
     let mut command = environment.command(&["run", "--quiet", "calm.yaml"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    // Held open and never written to: whoever reads it waits for ever.
+    // Kept open without input: a program that reads it waits forever.
     let stdin = child.stdin.take();
     let output = child.wait_with_output().unwrap();
     drop(stdin);

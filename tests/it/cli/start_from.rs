@@ -43,7 +43,7 @@ fn the_dumped_cluster_updates_with_its_troubles_and_what_is_taken_is_told() {
     );
     assert!(record.contains("\"clusterID\":\"3b1f8b5a-90c7-4a0a-8f29-6a4dbb1f2c10\""));
     assert!(record.contains("\"version\":\"4.15.20\""), "the history of before");
-    // What came of the run is a beginning as well.
+    // The record of the run can be a start as well.
     let again = environment.run(&["run", &scenario, "--start-from", "r.jsonl", "--quiet"]);
     assert_eq!(again.code, Some(1), "{again}");
     assert!(again.stderr.contains("start-from: it runs 4.16.12 since its last completed update"), "{again}");

@@ -53,7 +53,7 @@ metadata: {name: old, annotations: {machineconfiguration.openshift.io/release-im
 const ALERTS: &str = r#"{"status": "success", "data": {"alerts": [{"labels": {"alertname": "A", "namespace": "n", "severity": "critical"},
   "annotations": {"summary": "It burns."}, "state": "firing", "activeAt": "2024-01-01T00:05:00.5Z"}]}}"#;
 
-/// The files of a cluster under any names.
+/// The files of a cluster, under arbitrary names.
 const PLAIN: [(&str, &str); 6] = [
     ("dump/a.yaml", CLUSTER_VERSION),
     ("dump/b.yaml", OPERATORS),
@@ -342,7 +342,7 @@ const FEATURE: &str = "Feature: looked at
     And the status with details \"all\" is as in \"kept/updating.txt\"
 ";
 
-/// Plays a scenario or a feature whose snapshots are missing, written, met and missed in turn.
+/// Runs a scenario or a feature with snapshots that are missing, written, equal and different in turn.
 fn check_snapshots(command: &str, file: &str, text: &str) {
     let environment = TestEnvironment::with(&[(file, text)]);
     let missing = environment.run(&[command, file]);
@@ -358,7 +358,7 @@ fn check_snapshots(command: &str, file: &str, text: &str) {
     assert_eq!(environment.read("suite/resting.txt"), "The cluster is not updating.\n");
     let kept = environment.read("suite/kept/updating.txt");
     assert!(kept.contains("\n= Update Health =\n") && kept.contains("?     \n"), "{kept}");
-    // An editor takes blanks at the ends of lines away.
+    // Editors remove blanks at line ends.
     environment.write("suite/kept/updating.txt", kept.replace("?     \n", "?\n"));
     assert_eq!(environment.run(&[command, file]).code, Some(0));
     environment

@@ -1,5 +1,5 @@
-//! What a ClusterVersion tells, write by write, in a cluster with a payload of twelve manifests: the shape of traces that
-//! were taken of the real operator.
+//! Traces of a ClusterVersion, write by write, in a cluster with a payload of twelve manifests. They have the
+//! shape of traces that were taken from the real operator.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,8 @@ use super::environment::TestEnvironment;
 const ANNOTATED: &str =
     "  annotations: {include.release.openshift.io/self-managed-high-availability: \"true\"}\n";
 
-/// A payload of four ClusterOperators and two ConfigMaps, beside the eleven manifests of the operator's own image.
+/// A payload of four ClusterOperators and two ConfigMaps, in addition to the eleven manifests of the
+/// operator's own image.
 fn write_payload(environment: &TestEnvironment, version: &str) {
     let file = |name: &str, text: String| environment.write(&format!("{version}/{name}"), text);
     file("release-metadata", format!(r#"{{"kind": "cincinnati-metadata-v0", "version": "{version}"}}"#));
@@ -32,7 +33,7 @@ fn write_payload(environment: &TestEnvironment, version: &str) {
     }
 }
 
-/// What changed in the ClusterVersion, a line for each write, images and names of pods made short.
+/// The changes of the ClusterVersion, one line per write, with shortened images and pod names.
 fn trace(cluster_and_releases: &str, timeline: &str) -> String {
     let scenario = format!("name: trace\n{cluster_and_releases}timeline:\n{timeline}");
     let environment = TestEnvironment::with(&[("s.yaml", &scenario)]);
@@ -77,7 +78,7 @@ fn changes(before: &Object, after: &Object) -> Vec<String> {
     let list = |object: &Object| object.list("/status/conditions").to_vec();
     for now in list(after) {
         let kind = text(&now, "type").to_owned();
-        let same = condition::of(before, &kind).is_some_and(|old| {
+        let same = condition::find_in_status(before, &kind).is_some_and(|old| {
             ["status", "reason", "message"].iter().all(|field| old[*field] == now[*field])
         });
         if !same {
@@ -86,7 +87,7 @@ fn changes(before: &Object, after: &Object) -> Vec<String> {
             said.push(format!("{kind}={status} {reason} {message:?}"));
         }
     }
-    let gone = list(before).into_iter().filter(|old| condition::of(after, text(old, "type")).is_none());
+    let gone = list(before).into_iter().filter(|old| condition::find_in_status(after, text(old, "type")).is_none());
     said.extend(gone.map(|old| format!("no {}", text(&old, "type"))));
     said
 }

@@ -1,11 +1,11 @@
-//! A cluster in a container that is paused, cut off and stopped while a run is at work in it.
+//! A cluster in a container that is paused, disconnected and stopped during a run.
 
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use super::{Boxed, docker, is_ours_there};
 
-/// Begins a run, and gives it back when it has made its nodes.
+/// Begins a run, and returns it once it has created its nodes.
 #[expect(clippy::zombie_processes, reason = "whoever asks waits for its end")]
 async fn begun(boxed: &Boxed, feature: &str) -> Child {
     let mut command = boxed.environment.command(&Boxed::arguments(feature));
@@ -21,7 +21,7 @@ async fn begun(boxed: &Boxed, feature: &str) -> Child {
     panic!("no run begins");
 }
 
-/// How a run ends: exit code, and what it printed.
+/// Waits for the end of a run. Returns its exit code and output.
 fn ended(child: Child) -> (Option<i32>, String) {
     let output = child.wait_with_output().unwrap();
     let text = [output.stdout, output.stderr].concat();
@@ -29,14 +29,14 @@ fn ended(child: Child) -> (Option<i32>, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn time_stands_still_while_the_cluster_is_paused_and_the_run_is_green() {
+async fn time_stands_still_while_the_cluster_is_paused_and_the_run_passes() {
     if !is_ours_there() {
         return;
     }
     let boxed = Boxed::start().await;
     let mut child = begun(&boxed, "f.feature").await;
     boxed.container.pause().await.unwrap();
-    // Longer than the whole run takes, were the cluster there: at this speed two hours are two seconds.
+    // Longer than the whole run takes if the cluster can be reached: at this speed two hours are two seconds.
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(child.try_wait().unwrap().is_none(), "it does not wait");
     boxed.container.unpause().await.unwrap();
@@ -45,7 +45,7 @@ async fn time_stands_still_while_the_cluster_is_paused_and_the_run_is_green() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_goes_on_when_its_cluster_is_reached_again() {
+async fn a_run_continues_when_its_cluster_can_be_reached_again() {
     if !is_ours_there() {
         return;
     }
@@ -60,7 +60,7 @@ async fn a_run_goes_on_when_its_cluster_is_reached_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_whose_cluster_is_stopped_fails_and_says_why() {
+async fn a_run_fails_with_the_reason_when_its_cluster_is_stopped() {
     if !is_ours_there() {
         return;
     }

@@ -1,5 +1,5 @@
-//! The Jobs in `manifests/jobs`: what a pod of each comes to, played by a container of our image with the arguments, the variables and
-//! the limits that stand there.
+//! The Jobs in `manifests/jobs`: runs a pod of each in a container of windtunnel's image, with the arguments,
+//! variables and limits of the manifest.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -19,14 +19,15 @@ fn container(file: &str) -> Value {
     job["spec"]["template"]["spec"]["containers"][0].clone()
 }
 
-/// Plays the first pod of a Job, or a part of it; gives what it printed, and the names of what it left in the volume.
+/// Runs the first pod of a Job, or a part of it. Returns its output, and the names of the files in its
+/// volume.
 fn first_pod(file: &str, part: &[&str], parts: &str) -> (Result<String, String>, Vec<String>) {
     let environment = TestEnvironment::with(&[]);
     let results = environment.work().join("results");
     fs::create_dir(&results).unwrap();
     fs::set_permissions(&results, fs::Permissions::from_mode(0o777)).unwrap();
     let volume = format!("{}:/results", results.display());
-    // Whoever else runs this test has to be able to remove what is left there.
+    // Any other user who runs this test must be able to remove these files.
     let owner = fs::metadata(&results).unwrap().uid();
     let user = if owner == 0 { 65532 } else { owner }.to_string();
     let container = container(file);
@@ -54,7 +55,7 @@ fn first_pod(file: &str, part: &[&str], parts: &str) -> (Result<String, String>,
 }
 
 #[test]
-fn a_part_of_the_suite_is_played_and_leaves_its_reports() {
+fn a_part_of_the_suite_runs_and_leaves_its_reports() {
     if !is_ours_there() {
         return;
     }
@@ -64,11 +65,11 @@ fn a_part_of_the_suite_is_played_and_leaves_its_reports() {
 }
 
 #[test]
-fn an_exploration_is_played_and_leaves_its_reports() {
+fn an_exploration_runs_and_leaves_its_reports() {
     if !is_ours_there() {
         return;
     }
-    // One scenario in twenty will do.
+    // One scenario in twenty is enough.
     let (printed, left) = first_pod("exploration.yaml", &["--shard=1/20", "--quiet"], "");
     assert!(printed.as_ref().is_ok_and(|text| text.contains(" passed, 0 failed;")), "{printed:?}");
     assert_eq!(left, ["junit-0.xml", "records-0", "report-0.html"]);

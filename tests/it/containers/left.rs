@@ -1,4 +1,4 @@
-//! `--backend container`, and what is left of it when it is killed in each of its phases: nothing after the next start.
+//! `--backend container`: the next start removes everything of a run that was killed in any of its phases.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +14,7 @@ fn command(environment: &TestEnvironment) -> Command {
     command
 }
 
-/// Starts a run and kills it some time after it has said this; the name of its cluster.
+/// Starts a run and kills it some time after it has printed `word`. Returns the name of its cluster.
 #[expect(clippy::zombie_processes, reason = "it has ended by itself where it says nothing")]
 fn killed_after(environment: &TestEnvironment, word: &str, millis: u64) -> String {
     let mut child: Child = command(environment).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -39,7 +39,7 @@ fn containers(name: &str) -> String {
 }
 
 #[test]
-fn a_killed_run_is_cleaned_up_by_the_next_start_in_whichever_phase_it_died() {
+fn the_next_start_cleans_up_a_run_killed_in_any_phase() {
     if !is_ours_there() {
         return;
     }
@@ -49,7 +49,7 @@ fn a_killed_run_is_cleaned_up_by_the_next_start_in_whichever_phase_it_died() {
         ("run: docker run", 0),
         ("done: docker run", 0),
         ("done: docker port", 0),
-        // While objects are made, and while the scenario is played.
+        // While objects are created, and while the scenario runs.
         ("done: docker port", 200),
         ("done: docker port", 1000),
         ("removing what run", 0),
@@ -71,7 +71,7 @@ fn a_killed_run_is_cleaned_up_by_the_next_start_in_whichever_phase_it_died() {
 }
 
 #[test]
-fn an_image_that_is_not_there_is_told() {
+fn a_missing_image_is_reported() {
     if !is_ours_there() {
         return;
     }

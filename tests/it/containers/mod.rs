@@ -1,7 +1,7 @@
-//! Our image on a Docker engine, and k3s: what runs come to when their cluster is a container that is paused, cut off,
-//! stopped, or left behind.
+//! Windtunnel's image on a Docker engine, and k3s: runs whose cluster is a container that is paused,
+//! disconnected, stopped or left behind.
 //!
-//! Without an engine, or without the image that `.ci/image` builds, these tests say so and do nothing.
+//! Without an engine, or without the image that `.ci/image` builds, these tests print that and do nothing.
 
 mod faults;
 mod jobs;
@@ -17,11 +17,11 @@ use testcontainers_modules::testcontainers::{ContainerAsync, GenericImage, Image
 use crate::cli::environment::{Output, TestEnvironment};
 use crate::skipped::skipped;
 
-/// Our image.
+/// The image that `.ci/image` builds.
 const IMAGE: (&str, &str) = ("windtunnel", "latest");
 const TOKEN: &str = "container-test";
 
-/// An update, which is the same everywhere.
+/// An update that passes on every backend.
 const FEATURE: &str = r#"Feature: One for every place
   Scenario: An update is done
     Given a 4.14.1 cluster with 1 control-plane node and 1 worker
@@ -31,14 +31,14 @@ const FEATURE: &str = r#"Feature: One for every place
     And ClusterVersion field "status.history[0].state" is "Completed"
 "#;
 
-/// Docker by its client; what it prints.
+/// Runs the Docker client. Returns its output.
 fn docker(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new("docker").args(arguments).output().map_err(|error| error.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// Whether there is an engine with this image; tells what is missing.
+/// Whether an engine with this image exists. Reports what is missing.
 fn is_there(image: &str) -> bool {
     let engine = docker(&["version", "--format", "{{.Server.Version}}"]);
     let found = engine.map_err(|why| format!("no Docker engine ({why})")).and_then(|_| {
@@ -54,7 +54,7 @@ fn is_ours_there() -> bool {
     is_there(&format!("{}:{}", IMAGE.0, IMAGE.1))
 }
 
-/// An API server in a container of our image.
+/// An API server in a container of windtunnel's image.
 struct Boxed {
     container: ContainerAsync<GenericImage>,
     environment: TestEnvironment,
@@ -70,8 +70,8 @@ impl Boxed {
         Self { container, environment }
     }
 
-    /// A container with a port that stays the same when it is cut off and connected again. Somebody else may take the port
-    /// before it does: then another is tried.
+    /// A container with a port that stays the same when it is disconnected and connected again. If another
+    /// process takes the port first, another port is tried.
     async fn container() -> (ContainerAsync<GenericImage>, u16) {
         let mut failed = None;
         for _ in 0..5 {
@@ -100,7 +100,7 @@ impl Boxed {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_feature_is_green_against_our_image_started_by_testcontainers() {
+async fn a_feature_passes_against_our_image_started_by_testcontainers() {
     if !is_ours_there() {
         return;
     }
@@ -115,7 +115,7 @@ async fn a_feature_is_green_against_our_image_started_by_testcontainers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_feature_is_green_on_k3s() {
+async fn a_feature_passes_on_k3s() {
     const TAG: &str = "v1.35.0-k3s1";
     if !is_there(&format!("rancher/k3s:{TAG}")) {
         return;

@@ -1,5 +1,5 @@
-//! Each controller of Kubernetes by itself beside an API server, as who tests a controller of their own would start it: what it
-//! does needs none of the others.
+//! Each Kubernetes controller alone beside an API server, as in the tests of another project's controller.
+//! None of them needs the others.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Time, VirtualClock};
 use windtunnel_core::rng::Streams;
-use windtunnel_openshift::world::World;
+use windtunnel_openshift::world::Environment;
 
 use super::{config_map, create, pass, put_ready};
 
@@ -50,7 +50,7 @@ fn web() -> (Value, Value) {
     (json!({ "metadata": { "labels": labels }, "spec": spec }), json!({ "matchLabels": labels }))
 }
 
-/// A node that is ready, and has lost the taint with which nodes begin.
+/// Creates a ready node without the taint of new nodes.
 async fn put_node(client: &kube::Client, name: &str) {
     let status = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
     let nodes: Api<Node> = Api::all(client.clone());
@@ -64,7 +64,7 @@ async fn pods(client: &kube::Client) -> Vec<Pod> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_garbage_collector_removes_what_has_no_owner_left() {
+async fn the_garbage_collector_deletes_objects_without_owners() {
     let client = beside(GarbageCollector::new());
     let maps: Api<ConfigMap> = Api::default_namespaced(client);
     let owner = create(&maps, config_map("owner", None)).await;
@@ -86,8 +86,8 @@ async fn the_namespace_controller_empties_a_namespace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_job_controller_makes_pods_and_counts_those_that_have_ended() {
-    let client = beside(JobController::of(33));
+async fn the_job_controller_creates_pods_and_counts_those_that_have_ended() {
+    let client = beside(JobController::with_minor(33));
     let jobs: Api<Job> = Api::default_namespaced(client.clone());
     let spec = json!({ "containers": [{ "name": "c", "image": "i" }], "restartPolicy": "Never" });
     let spec = json!({ "parallelism": 2, "completions": 3, "template": { "spec": spec } });
@@ -110,7 +110,7 @@ async fn the_job_controller_makes_pods_and_counts_those_that_have_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_controllers_of_workloads_each_make_what_is_theirs() {
+async fn each_workload_controller_creates_its_own_objects() {
     let (template, selector) = web();
     let spec = json!({ "replicas": 2, "selector": selector, "template": template });
     let metadata = json!({ "name": "web" });
@@ -143,7 +143,7 @@ async fn the_controllers_of_workloads_each_make_what_is_theirs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_disruption_controller_says_how_many_pods_may_go() {
+async fn the_disruption_controller_reports_allowed_disruptions() {
     let client = beside(DisruptionController::new());
     let pods: Api<Pod> = Api::default_namespaced(client.clone());
     for name in ["a", "b"] {
@@ -184,7 +184,7 @@ async fn the_node_lifecycle_controller_taints_a_node_whose_kubelet_is_silent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn namespaces_get_their_account_and_the_certificate_of_the_server() {
+async fn namespaces_get_a_service_account_and_the_certificate_of_the_server() {
     let client = beside(ServiceAccountsController::new());
     create(&Api::<Namespace>::all(client.clone()), json!({ "metadata": { "name": "n" } })).await;
     pass(1).await;
@@ -230,7 +230,7 @@ async fn services_get_their_endpoints() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_scheduler_the_kubelet_and_the_pod_collector_each_do_their_part() {
+async fn the_scheduler_the_kubelet_and_the_pod_garbage_collector_work_alone() {
     let pod =
         json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
     let bound = |to: &str| {
@@ -246,7 +246,7 @@ async fn the_scheduler_the_kubelet_and_the_pod_collector_each_do_their_part() {
     pass(1).await;
     assert_eq!(all.get("p").await.unwrap().spec.unwrap().node_name.as_deref(), Some("a"));
 
-    let client = beside(Kubelet::new("a", Arc::new(World::default()), &Streams::new(1)));
+    let client = beside(Kubelet::new("a", Arc::new(Environment::default()), &Streams::new(1)));
     put_node(&client, "a").await;
     let all: Api<Pod> = Api::default_namespaced(client);
     create(&all, bound("a")).await;

@@ -1,4 +1,4 @@
-//! The controllers of Kubernetes beside an API server, seen through a kube client alone.
+//! The Kubernetes controllers beside an API server, seen only through a kube client.
 
 mod alone;
 
@@ -22,9 +22,9 @@ use windtunnel_controllers::runner;
 use windtunnel_core::clock::{Time, VirtualClock};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Write, resources};
-use windtunnel_openshift::world::World;
+use windtunnel_openshift::world::Environment;
 
-/// A server with all controllers of Kubernetes beside it, in the paused time of the test.
+/// A server with all Kubernetes controllers, in the paused time of the test.
 fn cluster() -> (Shared, kube::Client) {
     let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
     let server = Shared::new(ApiServer::builder().build(now), VirtualClock::starting_at(now));
@@ -59,7 +59,7 @@ fn config_map(name: &str, owner: Option<&ConfigMap>) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deletions_in_the_foreground_wait_for_dependents_and_orphans_stay() {
+async fn foreground_deletions_wait_for_dependents_and_orphans_stay() {
     let (_, client) = cluster();
     let maps: Api<ConfigMap> = Api::default_namespaced(client);
     let owner = create(&maps, config_map("owner", None)).await;
@@ -87,7 +87,7 @@ async fn deletions_in_the_foreground_wait_for_dependents_and_orphans_stay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_goes_with_all_that_is_in_it() {
+async fn deleting_a_namespace_deletes_its_objects() {
     let (server, client) = cluster();
     let namespaces: Api<Namespace> = Api::all(client.clone());
     create(&namespaces, json!({ "metadata": { "name": "doomed" } })).await;
@@ -115,7 +115,7 @@ async fn a_namespace_goes_with_all_that_is_in_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_budget_lets_one_pod_go_and_the_next_when_there_is_another() {
+async fn a_budget_allows_one_eviction_and_the_next_when_there_is_another_pod() {
     let (_, client) = cluster();
     let pods: Api<Pod> = Api::default_namespaced(client.clone());
     for name in ["a", "b"] {
@@ -142,12 +142,12 @@ async fn a_budget_lets_one_pod_go_and_the_next_when_there_is_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deployment_is_rolled_out_and_a_drained_node_loses_its_pods_to_others() {
+async fn a_deployment_rolls_out_and_a_drain_moves_its_pods_to_other_nodes() {
     let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
     let server = Shared::new(ApiServer::builder().build(now), VirtualClock::starting_at(now));
     let (streams, nodes) = (Streams::new(1), ["a", "b", "c"]);
     let images = BTreeMap::from([("sha256:0a".to_owned(), Image::default())]);
-    let world = Arc::new(World { registry: Registry { images }, ..World::default() });
+    let world = Arc::new(Environment { registry: Registry { images }, ..Environment::default() });
     let mut actors = windtunnel_controllers::kubernetes(&streams);
     for node in nodes {
         actors.push(Box::new(Kubelet::new(node, Arc::clone(&world) as _, &streams)));
@@ -190,7 +190,7 @@ async fn places(pods: &Api<Pod>) -> Vec<String> {
     places
 }
 
-/// A pod on a node where no kubelet is, that says that it is ready.
+/// Creates a ready pod on a node without a kubelet.
 async fn put_ready(pods: &Api<Pod>, name: &str) {
     let spec = json!({ "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] });
     create(pods, json!({ "metadata": { "name": name, "labels": { "app": "web" } }, "spec": spec })).await;

@@ -1,4 +1,4 @@
-//! A server that is asked, and whose every answer is looked at.
+//! A server whose every response is checked.
 
 use serde_json::Value;
 use windtunnel_apiserver::{ApiServer, Body, Method, Poll, ReplyBody, Request};
@@ -10,21 +10,21 @@ pub(super) const MERGE: &str = "application/merge-patch+json";
 pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(super) const JSON: &str = "application/json-patch+json";
 
-/// What a real server answers 500 to as well.
+/// Messages of errors 500 that a real server returns as well.
 const INTERNAL: [&str; 18] = [
     "resourceVersion should not be set on objects to be created",
     "strconv.ParseUint: parsing",
     "resourceVersion: Invalid value",
     "failed to create typed patch object",
-    // Objects are stored in another version, which takes what this one does not.
+    // The storage version rejects something that this version accepts.
     "failed to create typed live object",
-    // Only when somebody asks for the scale of such an object.
+    // Only in a request for the scale of such an object.
     "the spec replicas field ",
     "Timeout: Too large resource version",
     // Bindings have one validation that is not one of objects.
     "target.name: Required value",
     "target.kind: ",
-    // What strategic merge patches may not say, as far as the real server does not know it for a mistake of the client.
+    // Invalid strategic merge patches that the real server does not report as a mistake of the client.
     "does not contain declared merge key",
     "unknown patch type: ",
     "cannot merge lists without merge key",
@@ -36,7 +36,7 @@ const INTERNAL: [&str; 18] = [
     "unable to find api field in struct",
 ];
 
-/// An answer that was found in order.
+/// A response that passed the checks.
 pub(super) struct Answer {
     pub(super) code: u16,
     pub(super) body: Value,
@@ -60,7 +60,7 @@ pub(super) fn server(minor: u32) -> ApiServer {
     ApiServer::builder().kubernetes(minor).seed(7).history(100).build(now())
 }
 
-/// A request of an administrator with a body.
+/// Sends a request of an administrator with a body.
 pub(super) fn ask(
     server: &mut ApiServer,
     method: Method,
@@ -77,10 +77,10 @@ pub(super) fn ask(
     send(server, &request)
 }
 
-/// Sends a request, and reads the whole answer.
+/// Sends a request, and reads the whole response.
 ///
 /// # Errors
-/// Request and answer, if the answer is one that no real server gives.
+/// Request and response, if no real server gives that response.
 pub(super) fn send(server: &mut ApiServer, request: &Request<'_>) -> Result<Answer, String> {
     let mut reply = server.handle(request, now());
     let encoded = reply.encode();

@@ -1,4 +1,4 @@
-//! Bodies that are any bytes, in every content type.
+//! Random bytes as bodies, in every content type.
 
 use prost::encoding;
 use serde_json::json;
@@ -52,7 +52,7 @@ const TARGETS: &[(Method, &str)] = &[
 const YAML: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: &l {a: \"1\"}}\ndata:\n  k: |\n    text\n  \
                     n: !!str 1\n  o: *l\n  ? x\n  : y\n---\na: b\n";
 
-/// Fields of any numbers and wire types, some of which nest.
+/// Protobuf fields with random numbers and wire types, some of them nested.
 fn message(dice: &mut Dice, depth: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..dice.number(0, 4) {
@@ -118,7 +118,7 @@ fn text(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// Bytes with some of them changed, doubled, or cut off.
+/// Changes, duplicates or cuts off some of the bytes.
 fn spoiled(dice: &mut Dice, mut bytes: Vec<u8>) -> Vec<u8> {
     for _ in 0..dice.number(0, 3) {
         if bytes.is_empty() {
@@ -161,7 +161,7 @@ fn odd_bytes_are_answered() {
         }
         Ok(())
     });
-    // What the media type does not say is not guessed.
+    // The server does not guess a format that the media type does not name.
     let mut server = server(36);
     let admin = Identity::admin();
     let request = Request::new(Method::Post, TARGETS[0].1, &admin).with_content_type("application/cbor");

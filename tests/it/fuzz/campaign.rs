@@ -1,4 +1,4 @@
-//! How campaigns are run: which seeds, for how long, and what is said of them.
+//! Runs campaigns: which seeds, for how long, and with what reports.
 
 use std::any::Any;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -35,14 +35,15 @@ const CAMPAIGNS: [&str; 19] = [
     "clusters::every_file_is_read_or_refused",
     "clusters::every_cluster_has_insights",
 ];
-/// A case that works for longer than this has met something that grows too fast.
+/// A case that computes for longer than this has hit something that grows too fast.
 const SLOW: Duration = Duration::from_secs(60);
-/// A case that takes longer than this on the wall waits for something that does not come, however busy the machine is.
+/// A case that takes longer than this in wall time hangs, however busy the machine is.
 const STUCK: Duration = Duration::from_secs(600);
-/// More memory than this, in bytes, is not bounded.
+/// The most memory of this process, in bytes.
 const MEMORY: u64 = 2 << 30;
 
-/// Plays the first seeds of a campaign, then as many as there is time for. A case gives what is wrong, or panics.
+/// Runs the first seeds of a campaign, then as many as the time allows. A case returns what is wrong, or
+/// panics.
 pub(super) fn campaign(name: &str, seeds: u64, case: impl Fn(u64) -> Result<(), String>) {
     assert!(CAMPAIGNS.contains(&name), "{name} is not among the campaigns that share the time");
     let began = now();
@@ -66,7 +67,7 @@ pub(super) fn campaign(name: &str, seeds: u64, case: impl Fn(u64) -> Result<(), 
     }
 }
 
-/// Holds a property against a value that the seed draws; a value that breaks it is made smaller first.
+/// Checks a property for a value of the seed. A value that violates it is shrunk first.
 pub(super) fn property<S: Strategy>(
     seed: u64,
     values: &S,
@@ -92,7 +93,7 @@ fn play(name: &str, seed: u64, case: &impl Fn(u64) -> Result<(), String>) {
     }
 }
 
-/// Ends the tests if a case does not end before long, until the returned sender is dropped.
+/// Ends the test process if a case does not end in time, until the returned sender is dropped.
 fn watch(name: &str, seed: u64) -> Sender<()> {
     let (ended, end) = channel();
     let again = format!("fuzz::{name} does not end: again: {SEED}={seed} cargo test --test it fuzz::{name}");
@@ -103,7 +104,7 @@ fn watch(name: &str, seed: u64) -> Sender<()> {
             if waited < STUCK && work.done().unwrap_or(waited) < SLOW {
                 continue;
             }
-            // Not by a macro, whose words would be kept back for the end of a test that has none.
+            // A macro's output would be held back until the end of a test that does not end.
             let _ = writeln!(std::io::stderr(), "{again}");
             std::process::exit(101);
         }
@@ -111,14 +112,14 @@ fn watch(name: &str, seed: u64) -> Sender<()> {
     ended
 }
 
-/// The time that one thread has had on a processor: a busy machine makes no case slow.
+/// The processor time of one thread: a busy machine makes no case slow.
 struct Work {
     file: Option<PathBuf>,
     before: Option<Duration>,
 }
 
 impl Work {
-    /// The work of this thread from now on.
+    /// Measures this thread from now on.
     fn begin() -> Self {
         let thread = std::fs::read_link("/proc/thread-self").ok();
         let file = thread.map(|thread| Path::new("/proc").join(thread).join("schedstat"));
@@ -126,7 +127,7 @@ impl Work {
         Self { file, before }
     }
 
-    /// How much it was so far, where the system says so.
+    /// The processor time so far, if the system reports it.
     fn done(&self) -> Option<Duration> {
         on_processor(self.file.as_deref()?)?.checked_sub(self.before?)
     }
@@ -143,7 +144,7 @@ fn text(panic: &(dyn Any + Send)) -> &str {
         .map_or_else(|| panic.downcast_ref().copied().unwrap_or("?"), String::as_str)
 }
 
-/// The time of one campaign, since the test harness runs as many at once as there are processors.
+/// The time of one campaign. The test harness runs as many at once as there are processors.
 fn share(seconds: u64) -> Duration {
     let at_once = std::thread::available_parallelism().map_or(1, usize::from).min(CAMPAIGNS.len());
     let at_once = u32::try_from(at_once).unwrap();
@@ -163,7 +164,7 @@ fn environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// Memory of this process, where the system tells it.
+/// The memory of this process, if the system reports it.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -171,7 +172,7 @@ fn resident() -> Option<u64> {
 }
 
 #[test]
-fn a_thread_that_waits_does_no_work() {
+fn a_waiting_thread_uses_no_processor_time() {
     let waiting = Work::begin();
     let other = std::thread::spawn(|| {
         let work = Work::begin();

@@ -1,4 +1,4 @@
-//! Clusters in any state, and files of any content: there is a status of them, or it is told why not.
+//! Random clusters and random files: each has a status, or an error that says why not.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Object, Resource};
 use windtunnel_update_status::insight::{Detail, PoolNodesUpdateSummary};
-use windtunnel_update_status::insights::snapshot;
-use windtunnel_update_status::insights::snapshot::Insights;
+use windtunnel_update_status::controller::snapshot;
+use windtunnel_update_status::controller::snapshot::Insights;
 use windtunnel_update_status::status::published::sections_on_nodes;
-use windtunnel_update_status::status::{Alerts, Details, Inputs, KINDS, Moment, Report, render};
+use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, KINDS, Moment, Report, render};
 
 use super::campaign::campaign;
 use super::dice::Dice;
@@ -100,7 +100,7 @@ fn alert(dice: &mut Dice) -> Value {
         "state": dice.pick(&["firing", "pending"]), "activeAt": dice.pick(TIMES) })
 }
 
-/// A cluster, in most cases one whose objects look like what they are.
+/// A random cluster; in most cases its objects are well-formed.
 fn cluster(dice: &mut Dice) -> Inputs {
     let damage = dice.one_in(3);
     let object =
@@ -128,11 +128,11 @@ fn cluster(dice: &mut Dice) -> Inputs {
         inputs.nodes.push(object(dice, node));
     }
     let alerts = several(dice, 30, alert);
-    inputs.alerts = Alerts::Answer(dice.damaged_seldom(json!({ "data": { "alerts": alerts } })));
+    inputs.alerts = AlertsResponse::Answer(dice.damaged_seldom(json!({ "data": { "alerts": alerts } })));
     inputs
 }
 
-/// What must hold of every text.
+/// Checks the properties of every status text.
 fn check(inputs: &Inputs, at: Moment, details: Details) -> Result<(), String> {
     let Ok(report) = render(inputs, at, details) else { return Ok(()) };
     if report.is_quiet() {
@@ -160,7 +160,7 @@ fn every_cluster_has_a_status_or_a_refusal() {
     });
 }
 
-/// What a controller tells of a cluster.
+/// The insights that a controller publishes on a cluster.
 fn insights(inputs: &Inputs, at: Time) -> Result<Insights, String> {
     let list = |resource: &Resource| match &*resource.kind {
         "ClusterVersion" => vec![inputs.cluster_version.clone()],
@@ -171,14 +171,14 @@ fn insights(inputs: &Inputs, at: Time) -> Result<Insights, String> {
         _ => Vec::new(),
     };
     let alerts = match &inputs.alerts {
-        Alerts::Answer(answer) => answer["data"]["alerts"].as_array().cloned().unwrap_or_default(),
+        AlertsResponse::Answer(answer) => answer["data"]["alerts"].as_array().cloned().unwrap_or_default(),
         _ => Vec::new(),
     };
-    let alerts = alerts.iter().map(ActiveAlert::read).collect();
-    snapshot::of_objects(list, alerts, 30, at).map_err(|error| error.to_string())
+    let alerts = alerts.iter().map(ActiveAlert::parse).collect();
+    snapshot::insights_from_objects(list, alerts, 30, at).map_err(|error| error.to_string())
 }
 
-/// What must hold of all insights on a cluster: pools count the nodes that are told of, and lines can be made of them.
+/// Checks all insights on a cluster: pools count their published nodes, and the insights can be rendered.
 fn check_insights(insights: &Insights) -> Result<(), String> {
     let (mut counts, mut nodes) = (BTreeMap::new(), BTreeMap::new());
     for insight in insights.values() {
@@ -247,7 +247,7 @@ fn every_file_is_read_or_refused() {
         let text: String = whole.chars().take(length).collect();
         let path = dice.pick(&["a.yaml", "alerts.json", "b.json"]).to_owned();
         let sources = [Source { path, text: text.clone() }, Source { path: "again".to_owned(), text }];
-        if let Err(errors) = Dump::read(sources, KINDS)
+        if let Err(errors) = Dump::parse(sources, KINDS)
             && errors.is_empty()
         {
             return Err("refused without a reason".to_owned());

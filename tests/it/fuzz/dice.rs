@@ -1,4 +1,4 @@
-//! Draws of a case: numbers, choices, odd values.
+//! Random draws of a case: numbers, choices, unusual values.
 
 use serde_json::{Value, json};
 use windtunnel_core::rng::{Stream, Streams};
@@ -9,7 +9,7 @@ use super::requests::words::{FIELDS, WORDS};
 pub(super) struct Dice(Stream);
 
 impl Dice {
-    /// Those of a campaign and a seed.
+    /// The draws of a campaign and a seed.
     pub(super) fn new(campaign: &str, seed: u64) -> Self {
         Self(Streams::new(seed).stream(campaign))
     }
@@ -24,17 +24,17 @@ impl Dice {
         usize::try_from(self.0.between(low as u64, high as u64)).unwrap()
     }
 
-    /// Whether one of `of` equal chances comes.
+    /// Returns true with a chance of one in `of`.
     pub(super) fn one_in(&mut self, of: u64) -> bool {
         self.0.between(1, of) == 1
     }
 
-    /// A place in a list of this length.
+    /// An index into a list of this length.
     pub(super) fn index(&mut self, length: usize) -> usize {
         self.count(0, length - 1)
     }
 
-    /// One of a list.
+    /// A random item of a list.
     pub(super) fn pick<'a, T: ?Sized>(&mut self, list: &[&'a T]) -> &'a T {
         list[self.index(list.len())]
     }
@@ -44,13 +44,13 @@ impl Dice {
         i64::from_ne_bytes(self.0.bits().to_ne_bytes()) >> self.0.between(0, 63)
     }
 
-    /// A number that is seldom whole.
+    /// A number that is rarely whole.
     pub(super) fn float(&mut self) -> f64 {
         let scale = [1.0, 10.0, 1e20, -1e-9][self.index(4)];
         self.0.fraction() * scale
     }
 
-    /// A minor that the server knows.
+    /// A minor that the server supports.
     pub(super) fn minor(&mut self) -> u32 {
         u32::try_from(self.0.between(24, 36)).unwrap()
     }
@@ -73,7 +73,7 @@ impl Dice {
         }
     }
 
-    /// A pointer to somewhere in a value.
+    /// A JSON pointer into a value.
     pub(super) fn place(&mut self, value: &Value) -> String {
         let mut pointer = String::new();
         let mut at = value;
@@ -95,7 +95,7 @@ impl Dice {
         pointer
     }
 
-    /// The same value with up to `most` places of it replaced.
+    /// Replaces up to `most` places of a value.
     pub(super) fn damaged(&mut self, mut value: Value, most: u64) -> Value {
         for _ in 0..self.number(0, most) {
             let pointer = self.place(&value);
@@ -107,7 +107,7 @@ impl Dice {
         value
     }
 
-    /// The same value, and now and then a place of it replaced.
+    /// Replaces places of a value now and then.
     pub(super) fn damaged_seldom(&mut self, value: Value) -> Value {
         if self.one_in(12) { self.damaged(value, 2) } else { value }
     }

@@ -1,8 +1,8 @@
-//! Random input for the API server, and what must hold whatever it says: no panic, no error of the server's own making, no
-//! request that takes long, memory bounded. And random clusters for the status.
+//! Random input for the API server, and properties that must always hold: no panic, no internal error, no
+//! slow request, bounded memory. Also random clusters for the status.
 //!
-//! `cargo test` plays a few seeds of each campaign, always the same ones. With `WINDTUNNEL_FUZZ_SECONDS=60` the campaigns go
-//! on with fresh seeds for a minute together; with `WINDTUNNEL_FUZZ_SEED` they play that seed alone.
+//! `cargo test` runs the first few seeds of each campaign. With `WINDTUNNEL_FUZZ_SECONDS=60` the campaigns
+//! continue with new seeds, for a minute together; with `WINDTUNNEL_FUZZ_SEED` they run that seed alone.
 
 mod asking;
 mod bodies;

@@ -1,4 +1,4 @@
-//! Patches of all four kinds, made from the objects that they patch.
+//! Patches of all four kinds, derived from the objects that they patch.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use super::campaign::campaign;
 use super::dice::Dice;
 use crate::apiserver::apply::define;
 
-/// Collections with an object that is good for each.
+/// Collections with a valid object for each.
 fn objects() -> Vec<(&'static str, Value)> {
     let pod = json!({ "nodeName": "n", "terminationGracePeriodSeconds": 0, "volumes": [{ "name": "v", "emptyDir": {} }],
         "tolerations": [{ "operator": "Exists" }], "containers": [{ "name": "c", "image": "i", "ports": [
@@ -64,7 +64,7 @@ fn objects() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// A part of the object, changed here and there, with directives of strategic merge patches strewn in.
+/// A part of the object, with random changes and directives of strategic merge patches.
 fn part(dice: &mut Dice, object: &Value) -> Value {
     match object {
         Value::Object(map) => {
@@ -159,6 +159,6 @@ fn patches_of_all_kinds_are_answered() {
         played.set(played.get() + 1);
         Ok(())
     });
-    // Patches that are all refused would say nothing.
+    // A campaign whose patches are all rejected would prove nothing.
     assert!(good.get() > 5 * played.get(), "{} good ones in {} cases", good.get(), played.get());
 }

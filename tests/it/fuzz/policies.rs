@@ -1,4 +1,4 @@
-//! Policies with expressions by dice, quotas and limits with any amounts, and objects that pass them or do not.
+//! Random policies, quotas and limits, and objects that pass them or not.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ const RESOURCES: &[&str] = &[
     "hugepages-2Mi",
     "secrets",
 ];
-/// Parts of what mutations come to.
+/// Expressions of mutations.
 const CHANGES: &[&str] = &[
     "Object{metadata: Object.metadata{labels: {'a': string(object.metadata.name)}}}",
     "Object{spec: Object.spec{containers: [Object.spec.containers{name: 'c', image: 'other'}]}}",
@@ -54,7 +54,7 @@ const PATCHES: &[&str] = &[
     "[JSONPatch{op: 'add', path: '/metadata/finalizers', value: object.metadata}]",
 ];
 
-/// Expressions that compile anywhere.
+/// Expressions that always compile.
 const GOOD: &[&str] = &[
     "object.metadata.name != 'c'",
     "has(object.data) && object.data.all(k, k != 'b')",
@@ -71,7 +71,7 @@ fn constraints(dice: &mut Dice) -> Value {
         "resources": [dice.pick(&["*", "pods", "configmaps", "widgets", "*/*"])] }] })
 }
 
-/// Any expression over the object instead of `self`.
+/// A random expression over the object instead of `self`.
 fn expression(dice: &mut Dice) -> String {
     if dice.one_in(2) {
         return dice.pick(GOOD).to_owned();
@@ -82,13 +82,13 @@ fn expression(dice: &mut Dice) -> String {
     text.replace("self", name).replace("oldSelf", "oldObject")
 }
 
-/// The same, of a type most times: bool if it compiles at all.
+/// A random expression, mostly a bool if it compiles.
 fn holds(dice: &mut Dice) -> String {
     let text = expression(dice);
     if dice.one_in(6) { text } else { format!("dyn({text}) != dyn(7)") }
 }
 
-/// The same for texts.
+/// A random expression, mostly a string if it compiles.
 fn says(dice: &mut Dice) -> String {
     let text = expression(dice);
     if dice.one_in(6) { text } else { format!("string(dyn({text}))") }
@@ -150,7 +150,7 @@ fn range(dice: &mut Dice) -> Value {
     json!({ "metadata": { "name": "r" }, "spec": { "limits": [limit] } })
 }
 
-/// Something is written that policies, quotas and limits may be about.
+/// Writes an object that policies, quotas and limits can apply to.
 fn write(server: &mut ApiServer, dice: &mut Dice) -> Result<u16, String> {
     let name = dice.pick(&["a", "b", "c"]);
     let resources = json!({ "requests": amounts(dice), "limits": amounts(dice) });
@@ -213,7 +213,7 @@ fn policies_quotas_and_limits_answer_whatever_they_say() {
         }
         Ok(())
     });
-    // Enough must be accepted, and refused in each way, to say something.
+    // Enough must be accepted, and rejected in each way, to prove something.
     let codes = codes.into_inner();
     assert!(accepted.get() > 25, "{} policies", accepted.get());
     assert!([200, 201, 403, 422].iter().all(|code| codes.contains_key(code)), "{codes:?}");

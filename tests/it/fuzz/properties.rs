@@ -1,4 +1,4 @@
-//! What must hold of applied configurations and of patches, for all objects; values that break it are made smaller.
+//! Properties of server-side apply and of patches, for random objects. Counterexamples are shrunk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ fn word() -> impl Strategy<Value = String> {
     "[a-d]"
 }
 
-/// Specifications of widgets: some of all kinds of fields, lists and maps. Lists and maps that are merged are not empty:
-/// such a one goes with the last thing that was in it, in a real server too, and comes back with the next apply.
+/// Specs of widgets with fields, lists and maps of all kinds. Merged lists and maps are never empty: in a
+/// real server too, an empty one disappears with its last element, and returns with the next apply.
 fn spec() -> impl Strategy<Value = Value> {
     let strings = || btree_map(word(), word(), 1..3);
     let keyed = btree_map(word(), (option::of(word()), option::of(word())), 1..4);
@@ -57,7 +57,7 @@ fn without_nulls(mut value: Value) -> Value {
     value
 }
 
-/// Any JSON that says something.
+/// Any JSON without nulls and empty maps.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
@@ -81,7 +81,7 @@ fn apply(server: &mut ApiServer, manager: &str, spec: &Value) -> (u16, Value) {
     ask(server, Method::Patch, &path, APPLY, &widget(spec))
 }
 
-/// Whether all that was applied is in the object: lists with keys by key, sets by element.
+/// Whether the object contains everything that was applied: lists with keys by key, sets by element.
 fn covers(object: &Value, applied: &Value, name: &str) -> bool {
     match (object, applied) {
         (_, applied) if matches!(name, "whole" | "list") => object == applied,
@@ -98,7 +98,7 @@ fn covers(object: &Value, applied: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether the fields of a set name all that was applied.
+/// Whether a field set contains everything that was applied.
 fn owns(fields: &Value, applied: &Value, name: &str) -> bool {
     match applied {
         Value::Object(map) if name != "whole" && !map.is_empty() => {
@@ -170,7 +170,7 @@ fn who_applies_nothing_any_more_leaves_what_others_own() {
     });
 }
 
-/// What a JSON merge patch makes of a value (RFC 7386).
+/// The result of a JSON merge patch (RFC 7386).
 fn merged(mut target: Value, patch: &Value) -> Value {
     let Some(patch) = patch.as_object() else { return patch.clone() };
     if !target.is_object() {
@@ -186,7 +186,7 @@ fn merged(mut target: Value, patch: &Value) -> Value {
     target
 }
 
-/// The same value, where some of what is in its maps is null.
+/// Replaces some values in maps by null.
 fn pierced(value: Value, nulls: &mut impl Iterator<Item = bool>) -> Value {
     match value {
         Value::Object(map) => {
@@ -319,7 +319,7 @@ fn lists_of_words_that_merge_agree_with_a_set() {
             let path = "/api/v1/namespaces/default/configmaps/a";
             let (code, patched) = ask(&mut server, Method::Patch, path, STRATEGIC, &patch);
             prop_assert_eq!(code, 200, "{}", &patched);
-            // What is deleted is deleted before the rest is merged.
+            // Deletions happen before the rest is merged.
             let model: BTreeSet<String> = old.difference(&gone).chain(&added).cloned().collect();
             let found = patched["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
             let found: BTreeSet<String> = found.iter().filter_map(Value::as_str).map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Selectors, continue tokens, resource versions and options of lists, watches and collective deletions.
+//! Selectors, continue tokens, resource versions and options of lists, watches and collection deletions.
 
 use std::collections::BTreeMap;
 
@@ -106,7 +106,7 @@ fn labels(dice: &mut Dice) -> BTreeMap<String, String> {
     (0..dice.number(0, 3)).map(|_| (dice.pick(KEYS).to_owned(), dice.pick(VALUES).to_owned())).collect()
 }
 
-/// A cluster with a few labelled config maps.
+/// A cluster with some labelled ConfigMaps.
 fn filled(dice: &mut Dice, count: u64) -> (ApiServer, BTreeMap<String, BTreeMap<String, String>>) {
     let mut server = server(dice.minor());
     let mut all = BTreeMap::new();
@@ -123,7 +123,7 @@ fn names(list: &Value) -> Vec<String> {
     items.filter_map(|item| item["metadata"]["name"].as_str()).map(str::to_owned).collect()
 }
 
-/// Every byte that is no letter or digit, escaped.
+/// Escapes every byte that is no letter or digit.
 fn escaped(text: &str) -> String {
     text.bytes()
         .map(
@@ -138,7 +138,7 @@ fn escaped(text: &str) -> String {
         .collect()
 }
 
-/// A continue token: one of the server's with bytes changed, or one made up.
+/// A continue token: one of the server's with changed bytes, or an invented one.
 fn token(dice: &mut Dice, good: &str) -> String {
     if dice.one_in(4) {
         let start = [json!("m1\u{0}"), json!("../x"), json!(""), dice.value(1)][dice.index(4)].clone();
@@ -196,10 +196,10 @@ fn odd_queries_are_answered() {
     });
 }
 
-/// Whether labels are selected.
+/// Whether a selector matches labels.
 type Selects = Box<dyn Fn(&BTreeMap<String, String>) -> bool>;
 
-/// One requirement as text, and what it selects.
+/// A random requirement as text, with its predicate.
 fn requirement(dice: &mut Dice) -> (String, Selects) {
     let (key, value, other) = (dice.pick(KEYS).to_owned(), dice.pick(VALUES), dice.pick(VALUES));
     let values = [value.to_owned(), other.to_owned()];

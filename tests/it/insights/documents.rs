@@ -1,12 +1,12 @@
-//! What `docs/insights.md` says of the code.
+//! Checks `docs/insights.md` against the code.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use windtunnel_update_status::insights::assess::health;
+use windtunnel_update_status::assessment::health;
 
-/// The cells of a table in `docs/insights.md`, by its first header.
+/// The cells of a table in `docs/insights.md`, found by its first header.
 fn documented(header: &str) -> Vec<Vec<String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/insights.md");
     let text = fs::read_to_string(path).unwrap();
@@ -19,7 +19,7 @@ fn documented(header: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn the_table_of_health_insights_is_that_of_the_code() {
+fn the_table_of_health_insights_matches_the_code() {
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     let code: Vec<Vec<String>> = health::CAUSES
         .iter()
@@ -39,7 +39,7 @@ fn the_table_of_health_insights_is_that_of_the_code() {
     }
 }
 
-/// All Rust files below a folder, one after the other.
+/// All Rust files below a folder, joined.
 fn sources(folder: &Path, text: &mut String) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! The update status controller's assessments against what the real one answered, and its manifests.
+//! Compares the update status controller's assessments with those of the real one, and checks its manifests.
 
 mod documents;
 mod operators;
@@ -12,8 +12,8 @@ use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_core::yaml;
 use windtunnel_update_status::insight::{Detail, Insight};
-use windtunnel_update_status::insights::assess::progress::Progress;
-use windtunnel_update_status::insights::assess::{cluster_operator, cluster_version, health, node};
+use windtunnel_update_status::assessment::progress::Progress;
+use windtunnel_update_status::assessment::{cluster_operator, cluster_version, health, node};
 
 fn golden(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/golden").join(path)
@@ -23,7 +23,7 @@ fn skipped(path: &Path) {
     crate::skipped::skipped(&format!("no {}", path.display()));
 }
 
-/// Hands each recorded vector of a file to a check, with its line; there must be some.
+/// Passes each recorded vector of a file to a check, with its line. There must be some.
 fn each_vector(file: &str, check: impl Fn(&Value, &str)) {
     let path = golden(&format!("status-insights/{file}.jsonl"));
     let Ok(text) = fs::read_to_string(&path) else { return skipped(&path) };
@@ -33,7 +33,8 @@ fn each_vector(file: &str, check: impl Fn(&Value, &str)) {
     }
 }
 
-/// Hands the name of each recorded cluster, and what the real controller made of it, to a check; there must be some.
+/// Passes the name of each recorded cluster, and the real controller's output, to a check. There must be
+/// some.
 fn each_cluster(check: impl Fn(&str, &Value)) {
     let folder = golden("status-insights/clusters");
     let Ok(entries) = fs::read_dir(&folder) else { return skipped(&folder) };
@@ -45,7 +46,7 @@ fn each_cluster(check: impl Fn(&str, &Value)) {
     }
 }
 
-/// The ClusterVersion of a recorded cluster, which stands in a list or by itself.
+/// The ClusterVersion of a recorded cluster, whose file has a list or the object itself.
 fn dumped_cluster_version(cluster: &str) -> Value {
     let dump = golden(&format!("upgrade-status/{cluster}/clusterversion.yaml"));
     let object: Value = yaml::from_str(&fs::read_to_string(dump).unwrap()).unwrap();
@@ -56,10 +57,10 @@ fn dumped_cluster_version(cluster: &str) -> Value {
 fn assess(object: &Value, now: &str) -> (Value, Vec<Value>) {
     let now: Time = now.parse().unwrap();
     let status = serde_json::to_value(cluster_version::upstream(object, now)).unwrap();
-    let mut findings = health::Findings::new(health::Sight { now, earlier: &|_| None });
-    health::of_cluster_version(&health::Facts::of(object), &mut findings);
-    // The recorded controller knew no other one.
-    let forced = findings.found.iter().filter(|found| found.cause.name == "Forced health insight");
+    let mut findings = health::Findings::new(health::PriorInsights { now, earlier: &|_| None });
+    health::assess_cluster_version(&health::Facts::new(object), &mut findings);
+    // The recorded controller had no other health insight.
+    let forced = findings.found().iter().filter(|found| found.cause.name == "Forced health insight");
     (status, forced.map(|found| serde_json::to_value(&found.insight).unwrap()).collect())
 }
 
@@ -157,7 +158,7 @@ fn the_nodes_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() 
             })
             .collect();
         let of = |config: &str| releases.get(config).map(String::as_str);
-        let newest = cluster_version::newest(&cluster_version);
+        let newest = cluster_version::target_version(&cluster_version);
         let releases = node::Releases { of: &of, newest, migrates: false };
         let now: Time = recorded["now"].as_str().unwrap().parse().unwrap();
         let mut insights = json!({});
@@ -172,7 +173,7 @@ fn the_nodes_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() 
 }
 
 #[test]
-fn texts_come_back_from_the_config_map_as_they_were() {
+fn texts_are_unchanged_after_a_round_trip_through_the_config_map() {
     let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
     each_vector("yaml-scalars", |scalar, _| {
         let object =
@@ -199,11 +200,11 @@ fn the_crd_of_4_13_freezes_a_status_with_the_capabilities_of_4_14() {
     let object = json!({"metadata": {"name": "version"}, "status": {"capabilities": capabilities}});
     let summaries = |crd: &Value, minor| {
         let facts =
-            health::Facts { crd: Some(crd), kubernetes_minor: Some(minor), ..health::Facts::of(&object) };
+            health::Facts { crd: Some(crd), kubernetes_minor: Some(minor), ..health::Facts::new(&object) };
         let now = "2024-01-01T00:00:00Z".parse().unwrap();
-        let mut findings = health::Findings::new(health::Sight { now, earlier: &|_| None });
-        health::of_cluster_version(&facts, &mut findings);
-        findings.found.into_iter().map(|found| found.insight.impact.summary).collect::<Vec<_>>()
+        let mut findings = health::Findings::new(health::PriorInsights { now, earlier: &|_| None });
+        health::assess_cluster_version(&facts, &mut findings);
+        findings.found().into_iter().map(|found| found.insight.impact.summary).collect::<Vec<_>>()
     };
     let wanted = "ClusterVersion version can no longer be written: its CRD does not know capabilities Build, \
                   DeploymentConfig, ImageRegistry, MachineAPI";
@@ -251,7 +252,7 @@ fn the_manifests_install_the_controller_in_dev_preview_clusters_only() {
     }
 }
 
-/// Every object that comes of putting `odd` in the place of one value inside `whole`.
+/// All variants of `whole` in which `odd` replaces one value.
 fn spoiled(whole: &Value, odd: &Value) -> Vec<Value> {
     let mut all = vec![odd.clone()];
     match whole {
@@ -279,7 +280,7 @@ fn spoiled(whole: &Value, odd: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn every_json_has_insights() {
+fn any_json_has_insights() {
     let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
     let lists = json!({"enabledCapabilities": {"items": {"enum": ["Console"]}}});
     let schema = json!({"properties": {"status": {"properties": {"capabilities": {"properties": lists}}}}});
@@ -308,15 +309,15 @@ fn every_json_has_insights() {
         let (cluster_version, crd) = (&whole["object"], whole.get("crd"));
         let operator = cluster_operator::Operator::read(cluster_version);
         let object = Object::new(cluster_version.clone());
-        let progress = Progress::of(&object, [&operator].into_iter(), "", now);
+        let progress = Progress::compute(&object, [&operator].into_iter(), "", now);
         let status = cluster_version::assess(cluster_version, progress.as_ref(), now);
         assert_eq!(status.conditions.len(), 1, "{whole}");
         let progress = progress.as_ref();
         let facts =
-            health::Facts { crd, progress, kubernetes_minor: Some(27), ..health::Facts::of(cluster_version) };
-        let mut findings = health::Findings::new(health::Sight { now, earlier: &|_| None });
-        health::of_cluster_version(&facts, &mut findings);
-        findings.found.len()
+            health::Facts { crd, progress, kubernetes_minor: Some(27), ..health::Facts::new(cluster_version) };
+        let mut findings = health::Findings::new(health::PriorInsights { now, earlier: &|_| None });
+        health::assess_cluster_version(&facts, &mut findings);
+        findings.found().len()
     };
     assert_eq!(count(&whole), 5);
     let odds =

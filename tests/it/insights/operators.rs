@@ -1,4 +1,4 @@
-//! The operators of recorded clusters, from their files to what is published of them.
+//! The operators of recorded clusters, from their files to the published insights.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,22 +7,22 @@ use serde_json::Value;
 use windtunnel::dump::{Dump, Source};
 use windtunnel_core::clock::Time;
 use windtunnel_update_status::insight::Detail;
-use windtunnel_update_status::insights::snapshot;
+use windtunnel_update_status::controller::snapshot;
 
 use super::{each_cluster, golden};
 
-/// What insights on operators are made from.
+/// The files that insights on operators need.
 const FILES: [&str; 3] = ["clusterversion.yaml", "clusteroperators.yaml", "mco-deployment.yaml"];
 
-/// The insights on the operators of a cluster by their names, as JSON.
+/// The insights on the operators of a cluster by name, as JSON.
 fn insights(cluster: &str, now: Time) -> BTreeMap<String, Value> {
     let folder = golden(&format!("upgrade-status/{cluster}"));
     let text = |file: &str| fs::read_to_string(folder.join(file)).ok();
     let sources =
         FILES.iter().filter_map(|file| Some(Source { path: (*file).to_owned(), text: text(file)? }));
-    let dump = Dump::read(sources, snapshot::KINDS).unwrap();
+    let dump = Dump::parse(sources, snapshot::KINDS).unwrap();
     let list = |resource: &_| dump.list(resource).cloned().collect();
-    let insights = snapshot::of_objects(list, Vec::new(), 33, now).unwrap();
+    let insights = snapshot::insights_from_objects(list, Vec::new(), 33, now).unwrap();
     let operators = insights.into_values().filter_map(|insight| match insight.detail {
         Detail::ClusterOperator(found) => Some((found.name.clone(), serde_json::to_value(found).unwrap())),
         _ => None,
@@ -35,7 +35,8 @@ fn the_operators_of_recorded_clusters_are_assessed_as_the_recorded_controller_di
     each_cluster(|name, recorded| {
         let all = recorded["clusterOperators"].as_object().unwrap();
         assert!(!all.is_empty(), "{name} has no operators");
-        // The controller did not look at what came with no payload, and failed without the machine-config operator's image.
+        // The recorded controller skipped operators outside of the payload, and failed without the image of
+        // the machine-config operator.
         let (told, untold): (Vec<_>, Vec<_>) = all.iter().partition(|(_, told)| told.is_object());
         for (operator, why) in untold {
             let why = why.as_str().unwrap();

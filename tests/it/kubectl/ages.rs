@@ -1,4 +1,4 @@
-//! Ages that kubectl prints by its own clock, in a cluster whose time passes faster.
+//! Ages that kubectl computes by its own clock, in a cluster whose time passes faster.
 
 use std::process::Stdio;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Kubectl, with_kubectl};
 use crate::cli::environment::pause;
 
-/// The moments of a node's Lease: when it was made, and when it was renewed last.
+/// The creation time and the last renewal of a node's Lease.
 fn lease(kubectl: &Kubectl) -> [jiff::Timestamp; 2] {
     let lease = kubectl.json("-n kube-node-lease get lease worker-0");
     let moment = |field: &Value| field.as_str().unwrap().parse().unwrap();
@@ -18,7 +18,7 @@ fn lease(kubectl: &Kubectl) -> [jiff::Timestamp; 2] {
 #[test]
 fn no_age_is_invalid_in_a_cluster_at_sixty_times_the_speed() {
     with_kubectl(&["--version", "4.18.3", "--speed", "60x"], |kubectl| {
-        // By then a cluster that began now would be minutes ahead of kubectl.
+        // By then a cluster that started at the present time would be minutes ahead of kubectl.
         let has_aged = || {
             let [made, renewed] = lease(kubectl);
             renewed.duration_since(made).as_mins() >= 5
@@ -50,7 +50,7 @@ fn kubectl_watches_a_cluster_at_a_high_speed() {
     with_kubectl(&["--version", "4.18.3", "--speed", "3600x"], |kubectl| {
         let mut watching = kubectl.command(&["get", "nodes", "--watch-only", "-o", "name"]);
         let mut watching = watching.stdout(Stdio::piped()).spawn().unwrap();
-        // Kubernetes ends a watch after an hour at most, which passes in a second here.
+        // Kubernetes ends a watch after an hour at most, which takes a second here.
         let [_, begun] = lease(kubectl);
         while lease(kubectl)[1].duration_since(begun).as_mins() < 65 {
             pause(200);

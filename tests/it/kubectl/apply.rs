@@ -1,11 +1,11 @@
-//! `kubectl apply`, from either side.
+//! `kubectl apply`, client-side and server-side.
 
 use serde_json::json;
 
 use super::with_kubectl;
 
 #[test]
-fn apply_changes_what_the_file_changed_and_prunes_what_it_no_longer_has() {
+fn apply_changes_what_the_file_changed_and_removes_what_it_dropped() {
     with_kubectl(&["--bare"], |kubectl| {
         let write = |data: &str| {
             let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {data}\n");
@@ -30,7 +30,7 @@ fn apply_changes_what_the_file_changed_and_prunes_what_it_no_longer_has() {
 }
 
 #[test]
-fn server_side_apply_owns_fields_and_tells_of_conflicts() {
+fn server_side_apply_owns_fields_and_reports_conflicts() {
     with_kubectl(&["--bare"], |kubectl| {
         let write = |data: &str| {
             let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {data}\n");
@@ -50,7 +50,7 @@ fn server_side_apply_owns_fields_and_tells_of_conflicts() {
         write("{two: second}");
         kubectl.run("apply --server-side -f a.yaml");
         assert_eq!(kubectl.json("get configmap a")["data"], json!({ "one": "other", "two": "second" }));
-        // Older ones show them unasked.
+        // Older versions of kubectl show them by default.
         let show = if kubectl.minor >= 21 { " --show-managed-fields" } else { "" };
         let fields = kubectl.run(&format!("get configmap a -o yaml{show}"));
         assert!(fields.contains("manager: rival") && fields.contains("f:one"), "{fields}");
@@ -58,7 +58,7 @@ fn server_side_apply_owns_fields_and_tells_of_conflicts() {
 }
 
 #[test]
-fn a_simulated_cluster_knows_who_applied_what() {
+fn a_simulated_cluster_tracks_the_owners_of_fields() {
     with_kubectl(&["--version", "4.18.3"], |kubectl| {
         let write = |data: &str| {
             let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {data}\n");
@@ -76,14 +76,14 @@ fn a_simulated_cluster_knows_who_applied_what() {
 }
 
 #[test]
-fn the_manifests_for_clusters_of_others_are_taken_as_they_are_written() {
+fn the_manifests_for_real_clusters_are_accepted_unchanged() {
     with_kubectl(&["--bare"], |kubectl| {
         let manifests = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
         let applied = kubectl.run(&format!("apply --validate=true -f {manifests}/jobs"));
         for kind in ["job.batch/windtunnel-suite", "job.batch/windtunnel-exploration"] {
             assert!(applied.contains(&format!("{kind} created\n")), "{applied}");
         }
-        // As OpenShift has it.
+        // OpenShift has this namespace.
         kubectl.run("create namespace openshift-cluster-version");
         let applied = kubectl.run(&format!("apply --validate=true -f {manifests}/update-status-controller"));
         assert!(applied.contains("deployment.apps/update-status-controller created\n"), "{applied}");

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::cli::environment::TestEnvironment;
 use crate::cli::serve::Served;
 
-/// A server, and a kubectl that talks to it.
+/// A server with a kubectl.
 struct Kubectl {
     program: PathBuf,
     environment: TestEnvironment,
@@ -20,14 +20,14 @@ struct Kubectl {
     minor: u32,
 }
 
-/// What a command of kubectl came to.
+/// The result of a kubectl command.
 struct Answer {
     ok: bool,
     out: String,
     err: String,
 }
 
-/// Runs a test with a server and kubectl; says so and passes where there is none.
+/// Runs a test with a server and kubectl; skips it without kubectl.
 fn with_kubectl(arguments: &[&str], test: impl FnOnce(&Kubectl)) {
     let Some([program]) = crate::real::programs(["kubectl"]) else { return };
     let version = Command::new(&program).args(["version", "--client", "-o", "json"]).output().unwrap();
@@ -56,13 +56,13 @@ impl Kubectl {
         Answer { ok: output.status.success(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// What a command prints that must succeed; arguments are divided at spaces.
+    /// The output of a command that must succeed. Arguments are split at spaces.
     #[track_caller]
     fn run(&self, arguments: &str) -> String {
         self.run_with(arguments, &[])
     }
 
-    /// The same with arguments in which spaces may stand.
+    /// As `run`, with more arguments that may contain spaces.
     #[track_caller]
     fn run_with(&self, arguments: &str, more: &[&str]) -> String {
         let arguments: Vec<&str> = arguments.split(' ').chain(more.iter().copied()).collect();
@@ -71,7 +71,7 @@ impl Kubectl {
         answer.out
     }
 
-    /// What a command complains of that must fail.
+    /// The error output of a command that must fail.
     #[track_caller]
     fn fails(&self, arguments: &str) -> String {
         let arguments: Vec<&str> = arguments.split(' ').collect();
@@ -87,7 +87,7 @@ impl Kubectl {
 }
 
 #[test]
-fn objects_are_created_read_in_every_form_and_deleted() {
+fn objects_are_created_read_in_every_output_format_and_deleted() {
     with_kubectl(&["--bare"], |kubectl| {
         assert_eq!(kubectl.run("create namespace n"), "namespace/n created\n");
         assert_eq!(kubectl.run("-n n create configmap a --from-literal=k=v"), "configmap/a created\n");
@@ -126,7 +126,7 @@ fn objects_are_created_read_in_every_form_and_deleted() {
     });
 }
 
-/// How kubectl ends the line of a deletion: from 1.34 on it names the namespace.
+/// The end of kubectl's line about a deletion: since 1.34 it names the namespace.
 fn deleted_from(kubectl: &Kubectl) -> String {
     if kubectl.minor >= 34 { " from n namespace\n".to_owned() } else { "\n".to_owned() }
 }
@@ -170,7 +170,7 @@ fn objects_are_changed_by_patches_labels_scale_and_an_editor() {
 }
 
 #[test]
-fn a_watch_and_a_wait_see_what_happens() {
+fn watch_and_wait_see_changes() {
     with_kubectl(&["--bare"], |kubectl| {
         let mut watch = kubectl
             .command(&["get", "configmaps", "-w", "-o", "name"])
@@ -187,7 +187,7 @@ fn a_watch_and_a_wait_see_what_happens() {
             kubectl.command(&["wait", "--for=delete", "configmap/a", "--timeout=20s"]).spawn().unwrap();
         kubectl.run("delete configmap a --wait=false");
         let waited = wait.wait().unwrap();
-        // Older ones fail if the object is gone before they have looked.
+        // Older versions of kubectl fail if the object is gone before they have looked.
         assert!(waited.success() || kubectl.minor < 24);
         kubectl.environment.write("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: worker}\n");
         kubectl.run("create -f n.yaml");
@@ -200,7 +200,7 @@ fn a_watch_and_a_wait_see_what_happens() {
 }
 
 #[test]
-fn mistakes_are_told_in_the_servers_words() {
+fn errors_have_the_messages_of_the_server() {
     with_kubectl(&["--bare"], |kubectl| {
         kubectl.run("create configmap a");
         let check = |arguments: &str, expected: &str| {
@@ -222,7 +222,7 @@ fn mistakes_are_told_in_the_servers_words() {
 }
 
 #[test]
-fn the_server_tells_what_it_has() {
+fn kubectl_can_use_discovery_and_explain() {
     with_kubectl(&["--bare", "--kubernetes", "1.31"], |kubectl| {
         assert_eq!(kubectl.json("version")["serverVersion"]["minor"], "31");
         let resources = kubectl.run("api-resources");
@@ -239,7 +239,7 @@ fn the_server_tells_what_it_has() {
         assert!(explained.contains("When jobs are made, and which."), "{explained}");
         assert!(kubectl.run("explain pod.metadata.labels").contains("Keys and values to select objects by."));
         assert!(kubectl.run("explain pods --recursive").contains("containerPort"));
-        // kubectl keeps discovery, asks whether it is still right, and finds a kind that came later.
+        // kubectl caches discovery, revalidates it, and finds a kind that was added later.
         kubectl.environment.write("crd.yaml", WIDGETS);
         kubectl.run("create -f crd.yaml");
         kubectl.environment.write(
@@ -259,12 +259,12 @@ fn the_server_tells_what_it_has() {
     });
 }
 
-/// Whether the server makes its own service.
+/// Whether the server creates the Service `kubernetes`.
 fn has_service(kubectl: &Kubectl) -> bool {
     kubectl.answer(&["get", "service", "kubernetes"]).ok
 }
 
-/// A kind of custom resource in the category `all`, with a column of its own.
+/// A custom resource in the category `all`, with its own printer column.
 const WIDGETS: &str = "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.example.io}

@@ -1,9 +1,9 @@
-//! What an administrator does: rights, nodes, rollouts.
+//! Tasks of an administrator: rights, nodes, rollouts.
 
 use super::with_kubectl;
 
 #[test]
-fn who_may_do_what_is_told_and_held() {
+fn rbac_rules_are_reported_and_enforced() {
     with_kubectl(&["--bare"], |kubectl| {
         assert_eq!(kubectl.run("auth can-i create pods"), "yes\n");
         kubectl.run("create role reader --verb=get,list --resource=configmaps");
@@ -25,7 +25,7 @@ fn who_may_do_what_is_told_and_held() {
     });
 }
 
-/// Two ready pods of a Deployment on a node, as controllers and a kubelet would leave them.
+/// A node with a pod of a ReplicaSet, as controllers would leave them.
 const WORKLOAD: &str = "apiVersion: v1
 kind: Node
 metadata: {name: worker}
@@ -64,12 +64,12 @@ fn a_node_is_drained_by_evictions() {
 }
 
 #[test]
-fn what_needs_a_running_container_fails_and_says_why() {
+fn commands_that_need_a_running_container_fail_with_the_reason() {
     with_kubectl(&["--bare"], |kubectl| {
         kubectl.environment.write("workload.yaml", WORKLOAD);
         kubectl.run("apply -f workload.yaml");
         kubectl.environment.write("file", "text");
-        // kubectl forwards ports of running pods alone.
+        // kubectl forwards only the ports of running pods.
         let mut pod = kubectl.json("get pod p");
         pod["status"]["phase"] = "Running".into();
         kubectl.environment.write("p.json", pod.to_string());
@@ -94,7 +94,7 @@ fn what_needs_a_running_container_fails_and_says_why() {
 }
 
 #[test]
-fn a_rollout_is_followed_and_a_deployment_scaled() {
+fn rollouts_can_be_followed_and_deployments_scaled() {
     with_kubectl(&["--bare"], |kubectl| {
         kubectl.run("create deployment d --image=i:1");
         kubectl.run("scale deployment d --replicas=3");

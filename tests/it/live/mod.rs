@@ -1,5 +1,5 @@
-//! Runs in a real cluster of others: the update is done there as anywhere else, no pod comes to a node of others, and nothing is
-//! left behind.
+//! Runs in an existing real cluster: the update completes as on any backend, no pod lands on a foreign node,
+//! and nothing is left behind.
 
 mod control_plane;
 
@@ -10,7 +10,7 @@ use crate::cli::backends::signal;
 use crate::cli::backends::tools;
 use crate::cli::environment::{Output, TestEnvironment};
 
-/// An update in five lines below a name.
+/// An update in a name and five lines.
 const SCENARIO: &str = "name: five lines
 cluster: {version: 4.20.1}
 releases: {4.20.3: {}}
@@ -19,7 +19,7 @@ timeline:
 - expect: {object: ClusterVersion/version, condition: {type: Progressing, message: Cluster version is 4.20.3}, within: 3h}
 ";
 
-/// An update that is under way until somebody ends the run.
+/// An update that continues until the run is ended.
 const ENDLESS: &str = "Feature: Endless
   Scenario: Time passes
     Given a 4.14.1 cluster with 1 control-plane node and 1 worker
@@ -30,7 +30,7 @@ const ENDLESS: &str = "Feature: Endless
 /// The last step of [`ENDLESS`].
 const LAST_STEP: &str = "And 87000 hours pass";
 
-/// How fast runs are: real controllers take their time on the wall.
+/// The speed of runs: real controllers need wall time.
 const PACE: [&str; 4] = ["--speed", "600x", "--writes-per-second", "1000"];
 /// The cluster that runs use.
 const PLACE: [&str; 4] = ["--kubeconfig", "config", "--context", CONTEXT];
@@ -46,7 +46,8 @@ fn environment(plane: &ControlPlane) -> TestEnvironment {
     ])
 }
 
-/// Starts a run, and holds that it is green, that no pod of it comes to the node of others and that it leaves nothing.
+/// Checks that a run passes, that none of its pods lands on the foreign node, and that it leaves nothing
+/// behind.
 fn holds(plane: &ControlPlane, run: impl FnOnce() -> Output, passed: usize) {
     let (before, bound) = (plane.objects(), plane.watch_foreign_node());
     let output = run();
@@ -58,7 +59,7 @@ fn holds(plane: &ControlPlane, run: impl FnOnce() -> Output, passed: usize) {
 }
 
 #[test]
-fn the_feature_of_a_z_stream_update_is_green_in_a_cluster_of_others() {
+fn the_z_stream_feature_passes_in_an_existing_cluster() {
     let Some(plane) = ControlPlane::real() else { return };
     let environment = environment(&plane);
     let place = [&["test", "z_stream_update.feature", "--backend", "kubeconfig"], &PLACE[..], &PACE].concat();
@@ -66,7 +67,7 @@ fn the_feature_of_a_z_stream_update_is_green_in_a_cluster_of_others() {
 }
 
 #[test]
-fn an_update_in_five_lines_is_green_in_a_cluster_of_others() {
+fn an_update_in_five_lines_passes_in_an_existing_cluster() {
     let Some(plane) = ControlPlane::real() else { return };
     let environment = environment(&plane);
     let place = [&["run", "s.yaml", "--backend", "kubeconfig"], &PLACE[..], &PACE].concat();
@@ -74,7 +75,7 @@ fn an_update_in_five_lines_is_green_in_a_cluster_of_others() {
 }
 
 #[test]
-fn an_update_is_green_in_a_cluster_that_kind_makes() {
+fn an_update_passes_in_a_kind_cluster() {
     let Some(plane) = ControlPlane::real() else { return };
     let environment = environment(&plane);
     tools::install(&environment, "kind");
@@ -91,7 +92,7 @@ fn begun(plane: &ControlPlane, environment: &TestEnvironment) -> Child {
     child
 }
 
-/// Interrupts a run and holds that it leaves nothing.
+/// Interrupts a run and checks that it leaves nothing behind.
 fn is_interrupted(plane: &ControlPlane) {
     let (environment, before) = (environment(plane), plane.objects());
     let child = begun(plane, &environment);
@@ -103,7 +104,7 @@ fn is_interrupted(plane: &ControlPlane) {
     assert_eq!(plane.objects(), before);
 }
 
-/// Kills a run, and holds that `windtunnel clean` removes what it left.
+/// Kills a run and checks that `windtunnel clean` removes everything that it left.
 fn is_cleaned_up(plane: &ControlPlane) {
     let (environment, before) = (environment(plane), plane.objects());
     let mut child = begun(plane, &environment);
@@ -117,26 +118,26 @@ fn is_cleaned_up(plane: &ControlPlane) {
 }
 
 #[test]
-fn an_interrupted_run_removes_what_it_made() {
+fn an_interrupted_run_removes_its_objects() {
     let Some(plane) = ControlPlane::real() else { return };
     is_interrupted(&plane);
 }
 
 #[test]
-fn what_a_killed_run_left_is_removed_by_clean() {
+fn clean_removes_the_objects_of_a_killed_run() {
     let Some(plane) = ControlPlane::real() else { return };
     is_cleaned_up(&plane);
 }
 
 #[test]
-fn nothing_of_a_run_stays_beside_controllers_of_ours() {
+fn interrupted_and_killed_runs_leave_nothing_behind_with_our_controllers() {
     let plane = ControlPlane::ours();
     is_interrupted(&plane);
     is_cleaned_up(&plane);
 }
 
 #[test]
-fn an_update_is_green_beside_controllers_of_ours() {
+fn an_update_passes_with_our_controllers() {
     let plane = ControlPlane::ours();
     let environment = environment(&plane);
     let feature = environment.read("z_stream_update.feature");

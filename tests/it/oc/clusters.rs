@@ -1,23 +1,24 @@
-//! The clusters of the transcripts: one to begin with, and how each of the others differs from it.
+//! The clusters of the transcripts: a base cluster, and how each of the others differs from it.
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::Object;
 use windtunnel_core::yaml;
 use windtunnel_openshift::oc::Gates;
 
-/// A cluster, and what a client may do there.
+/// A cluster, and the rights of its client.
 pub(super) struct Cluster {
     /// Its ClusterVersion.
     pub(super) version: Object,
     pub(super) alerts: Vec<Value>,
     pub(super) has_token: bool,
     pub(super) gates: Gates,
-    /// What the API server says to a patch; `None`: it takes it.
+    /// The API server's rejection of a patch; `None` if it accepts the patch.
     pub(super) refusal: Option<String>,
 }
 
-/// Updates as `[version, image]`, conditional ones by version as `[image, status, reason, message, url]`, conditions by type as
-/// `[status, reason, message]`, alerts as `[name, severity]`.
+/// The base cluster. Updates are `[version, image]`, conditional ones by version
+/// `[image, status, reason, message, url]`, conditions by type `[status, reason, message]`, and alerts
+/// `[name, severity]`.
 const BASE: &str = r#"
 spec: {channel: stable-4.17, upstream: https://up/graph}
 channels: [stable-4.16, stable-4.17]
@@ -82,7 +83,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "to, retrieved false",
         r#"{available: null, conditional: null, conditions: {RetrievedUpdates: ["False", NoChannel, "x\ny"]}}"#,
     ),
-    // The recorded message ends in a line break, which only shows where it is not cut.
+    // The recorded message ends in a line break, which only shows if the message is not cut.
     ("t3", "latest allownr", r#"conditional: {4.17.1: [ab, Unknown, EvaluationFailed, "could not\n", ""]}"#),
     ("t3", "latest none", "{available: null, conditional: null}"),
     (
@@ -156,13 +157,13 @@ pub(super) fn image(end: &str) -> String {
     }
 }
 
-/// Images as the excerpts have them.
+/// Shortens images as in the excerpts.
 pub(super) fn short_images(text: &str) -> String {
     let text = text.replace("quay.io/openshift-release-dev/ocp-release", "-release");
     text.replace(&format!("sha256:{}", "0".repeat(62)), "sha256:..")
 }
 
-/// The cluster of a transcript; one that is not changed is the one to begin with.
+/// The cluster of a transcript: the base cluster, with its changes if it has any.
 pub(super) fn cluster(section: &str, name: &str) -> Option<Cluster> {
     let changes = CHANGES.iter().find(|(of, named, _)| (*of, *named) == (section, name));
     let mut found = match section {
@@ -175,7 +176,7 @@ pub(super) fn cluster(section: &str, name: &str) -> Option<Cluster> {
     Some(found)
 }
 
-/// What the API server said.
+/// The rejection by the API server.
 fn refusal(name: &str) -> Option<&'static str> {
     let refusals = [
         ("forbidden", "clusterversions.config.openshift.io \"version\" is forbidden: no"),
@@ -185,7 +186,7 @@ fn refusal(name: &str) -> Option<&'static str> {
     refusals.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, message)| message)
 }
 
-/// Patches of 4.16, from 50 down: `r` recommended, `n` not.
+/// Patch releases of 4.16, from 50 down: `r` recommended, `n` not.
 fn excerpted(name: &str) -> Cluster {
     let (mut available, mut conditional) = (Vec::new(), Map::new());
     for (letter, patch) in name.chars().zip((0..=50).rev()) {
@@ -202,7 +203,7 @@ fn excerpted(name: &str) -> Cluster {
     made(&facts, "t5")
 }
 
-/// The cluster to begin with, changed by a merge patch.
+/// The base cluster, changed by a merge patch.
 pub(super) fn changed(section: &str, change: &str) -> Cluster {
     made(&facts(&yaml::from_str(change).unwrap()), section)
 }

@@ -1,5 +1,5 @@
-//! `oc adm upgrade` against recorded transcripts of the real one, where these lie beside the checkout: every byte that
-//! it printed, its exit code, and the patch that it sent.
+//! `oc adm upgrade` compared with recorded transcripts of the real one, if they are beside the checkout:
+//! every byte of its output, its exit code, and the patch that it sent.
 
 mod clusters;
 mod transcripts;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use windtunnel_openshift::oc::{Alert, Command, Gates, Said, Sight, Turn};
+use windtunnel_openshift::oc::{Alert, Command, Gates, CommandOutput, ClusterView, CommandStep};
 
 use clusters::{Cluster, cluster};
 use transcripts::{Transcript, read};
@@ -18,8 +18,8 @@ fn golden() -> Option<String> {
     path.is_file().then(|| fs::read_to_string(path).unwrap())
 }
 
-/// What a command prints in a cluster, and the patch that it sends.
-fn play(words: &[String], cluster: &Cluster) -> (Said, Option<String>) {
+/// The output of a command in a cluster, and the patch that it sends.
+fn play(words: &[String], cluster: &Cluster) -> (CommandOutput, Option<String>) {
     let command = match Command::read(words, cluster.gates) {
         Ok(command) => command,
         Err(said) => return (said, None),
@@ -30,23 +30,23 @@ fn play(words: &[String], cluster: &Cluster) -> (Said, Option<String>) {
     } else {
         Err("no token is currently in use for this session")
     };
-    match command.begin(&Sight { cluster_version: Some(&cluster.version), alerts }) {
-        Turn::Done(said) => (said, None),
-        Turn::Patch(patch) => {
+    match command.begin(&ClusterView { cluster_version: Some(&cluster.version), alerts }) {
+        CommandStep::Done(said) => (said, None),
+        CommandStep::Patch(patch) => {
             let body = patch.body.clone();
             assert_eq!(patch.to_value(), serde_json::from_str::<Value>(&body).unwrap());
             let answer = cluster.refusal.as_deref();
-            (patch.answered(answer.map_or(Ok(&cluster.version), Err)), Some(body))
+            (patch.finish(answer.map_or(Ok(&cluster.version), Err)), Some(body))
         }
     }
 }
 
-/// What differs between a transcript and what we do in its cluster.
+/// The difference between a transcript and our output in its cluster.
 fn difference(transcript: &Transcript, cluster: &Cluster) -> Option<String> {
     let (said, patch) = play(&transcript.words, cluster);
     let ours = if transcript.is_excerpt {
         let from = said.stdout.find("Updates to").unwrap_or_default();
-        Said { stdout: clusters::short_images(&said.stdout[from..]), ..said }
+        CommandOutput { stdout: clusters::short_images(&said.stdout[from..]), ..said }
     } else {
         said
     };
@@ -57,7 +57,7 @@ fn difference(transcript: &Transcript, cluster: &Cluster) -> Option<String> {
 
 #[test]
 #[expect(clippy::print_stdout, reason = "how much was compared")]
-fn every_recorded_command_reads_as_oc_prints_it() {
+fn every_recorded_command_prints_what_oc_prints() {
     let Some(text) = golden() else {
         crate::skipped::skipped("no ../shared/golden/oc-upgrade-transcripts.txt beside the checkout");
         return;
@@ -76,14 +76,14 @@ fn every_recorded_command_reads_as_oc_prints_it() {
 }
 
 #[test]
-fn without_a_cluster_version_every_command_says_so() {
+fn every_command_reports_a_missing_cluster_version() {
     let gates = Gates { accept_risks: true, rollback: true };
     for (words, no) in
         [("", "No"), ("recommend", "No"), ("channel a", "no"), ("accept A", "no"), ("rollback", "no")]
     {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let command = Command::read(&words, gates).unwrap();
-        let Turn::Done(said) = command.begin(&Sight { cluster_version: None, alerts: Ok(&[]) }) else {
+        let CommandStep::Done(said) = command.begin(&ClusterView { cluster_version: None, alerts: Ok(&[]) }) else {
             panic!("{words:?} goes on")
         };
         let expected = "cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version";
@@ -92,7 +92,7 @@ fn without_a_cluster_version_every_command_says_so() {
 }
 
 #[test]
-fn a_cluster_that_came_from_elsewhere_does_not_roll_back() {
+fn a_rollback_to_an_unsuitable_previous_version_is_rejected() {
     let check = |change: &str, expected: &str| {
         let cluster = clusters::changed("t6", change);
         let (said, patch) = play(&["rollback".to_owned()], &cluster);
@@ -121,7 +121,7 @@ fn a_cluster_that_came_from_elsewhere_does_not_roll_back() {
 }
 
 #[test]
-fn a_rollback_leaves_accepted_risks_to_the_merge() {
+fn a_rollback_patch_leaves_out_accepted_risks() {
     let cluster = clusters::changed("t6", "{spec: {desiredUpdate: {acceptRisks: [{name: A}]}}}");
     let (_, patch) = play(&["rollback".to_owned()], &cluster);
     let body = format!(
@@ -132,9 +132,9 @@ fn a_rollback_leaves_accepted_risks_to_the_merge() {
 }
 
 #[test]
-fn a_refusal_is_what_follows_the_word_error() {
+fn a_refusal_is_the_text_after_the_word_error() {
     let stderr = "warning: an error: a\nerror: b\n  c\n".to_owned();
-    let refused = Said { stderr, code: 1, ..Said::default() };
-    assert_eq!(refused.refusal(), Some("b\n  c"));
-    assert_eq!(Said::default().refusal(), None);
+    let refused = CommandOutput { stderr, code: 1, ..CommandOutput::default() };
+    assert_eq!(refused.error_message(), Some("b\n  c"));
+    assert_eq!(CommandOutput::default().error_message(), None);
 }

@@ -1,18 +1,18 @@
-//! The recorded transcripts, which were written in three forms.
+//! The recorded transcripts, in three formats.
 
-use windtunnel_openshift::oc::Said;
+use windtunnel_openshift::oc::CommandOutput;
 
-/// One command, and what came of it.
+/// One command with its result.
 #[derive(Debug)]
 pub(super) struct Transcript {
-    /// Which of the recorder's runs it is from.
+    /// The run of the recorder that it is from.
     pub(super) section: String,
-    /// What its cluster is called.
+    /// The name of its cluster.
     pub(super) name: String,
     /// The words after `oc adm upgrade`.
     pub(super) words: Vec<String>,
-    /// What it printed.
-    pub(super) said: Said,
+    /// Its output.
+    pub(super) said: CommandOutput,
     /// The body of its PATCH.
     pub(super) patch: Option<String>,
     /// Whether only the list of updates was kept, with short images.
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str) -> Vec<Transcript> {
     found
 }
 
-/// `name [--flag=value 'word'] rc=1`, then what was printed.
+/// Parses `name [--flag=value 'word'] rc=1`, then the output.
 fn whole(section: &str, head: &str, body: &str) -> Transcript {
     let (head, code) = head.rsplit_once(" rc=").unwrap();
     let (name, words) = head.rsplit_once('[').unwrap();
@@ -50,13 +50,13 @@ fn whole(section: &str, head: &str, body: &str) -> Transcript {
         section: section.to_owned(),
         name: name.trim().to_owned(),
         words,
-        said: Said { stdout, stderr, code: code.parse().unwrap() },
+        said: CommandOutput { stdout, stderr, code: code.parse().unwrap() },
         patch: patch(body),
         is_excerpt: false,
     }
 }
 
-/// Each line marked `OUT|` or `ERR|`.
+/// Parses lines marked `OUT|` or `ERR|`.
 fn in_lines(body: &str) -> (String, String) {
     let marked = |mark: &str| {
         let lines: Vec<&str> = body.lines().filter_map(|line| line.strip_prefix(mark)).collect();
@@ -65,7 +65,7 @@ fn in_lines(body: &str) -> (String, String) {
     (marked("OUT|"), marked("ERR|"))
 }
 
-/// `OUT|...` and ` ERR|...` as they are, then the requests in a line.
+/// Parses `OUT|...` and ` ERR|...` unchanged, then the requests in one line.
 fn in_blocks(body: &str) -> (String, String) {
     let body = body.trim_end_matches('\n');
     let (printed, _requests) = body.rsplit_once("\n[").unwrap();
@@ -73,7 +73,7 @@ fn in_blocks(body: &str) -> (String, String) {
     (stdout.to_owned(), stderr.to_owned())
 }
 
-/// The body in the line of the PATCH.
+/// The body of the request in the line of the PATCH.
 fn patch(body: &str) -> Option<String> {
     let line = body.lines().find(|line| line.contains("('PATCH'"))?;
     let from = line.find("'{\"spec\"")? + 1;
@@ -81,7 +81,7 @@ fn patch(body: &str) -> Option<String> {
     Some(line[from..to].to_owned())
 }
 
-/// `name --flag 0`, then lines between bars.
+/// Parses `name --flag 0`, then lines between bars.
 fn excerpt(head: &str, body: &str) -> Transcript {
     let mut words: Vec<&str> = head.split_whitespace().collect();
     let (code, name) = (words.pop().unwrap(), words.remove(0).to_owned());
@@ -92,7 +92,7 @@ fn excerpt(head: &str, body: &str) -> Transcript {
         section: "t5".to_owned(),
         name,
         words: words.into_iter().map(str::to_owned).collect(),
-        said: Said { stdout, stderr: String::new(), code: code.parse().unwrap() },
+        said: CommandOutput { stdout, stderr: String::new(), code: code.parse().unwrap() },
         patch: None,
         is_excerpt: true,
     }

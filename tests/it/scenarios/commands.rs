@@ -1,11 +1,11 @@
-//! Commands that scenarios run, what they keep for later steps, and steps that are played again.
+//! Commands in scenarios, values that they keep for later steps, and retried steps.
 
 use windtunnel::record::Record;
 
 use super::{failure_of, plan, play};
 
 #[test]
-fn a_command_that_is_refused_fails_its_step_unless_that_is_expected() {
+fn a_rejected_command_fails_its_step_unless_that_is_expected() {
     let check = |step: &str, expected: &str| assert_eq!(failure_of(step), expected);
     check(
         "- advance: 5m\n- run: {command: oc adm upgrade --to 4.20.9, refused: {contains: possible targets}}",
@@ -29,7 +29,7 @@ fn a_command_that_is_refused_fails_its_step_unless_that_is_expected() {
 }
 
 #[test]
-fn what_a_command_prints_stands_in_the_record_and_the_timeline() {
+fn the_output_of_a_command_is_in_the_record_and_the_timeline() {
     let text = "name: n\ncluster: {version: 4.20.1}\ntimeline:\n- run: oc adm upgrade --clear\n";
     let record = play(&plan("n.yaml", text), 1).0.record;
     let lines = record.to_lines();
@@ -47,7 +47,7 @@ fn what_a_command_prints_stands_in_the_record_and_the_timeline() {
 }
 
 #[test]
-fn what_is_kept_stands_in_later_steps_and_steps_are_retried_until_they_pass() {
+fn later_steps_use_kept_values_and_steps_are_retried_until_they_pass() {
     let check = |steps: &str, expected: &str| assert_eq!(failure_of(steps), expected, "{steps}");
     let keep = "- keep: {as: image, object: ClusterVersion/version, field: status.desired.image}\n";
     let same = "- expect: {object: ClusterVersion/version, fields: {status.desired.image: $(kept image)}}";

@@ -1,18 +1,18 @@
-//! Runs in which nothing is wrong, though it is unusual: none of them fails.
+//! Unusual runs in which nothing is wrong: none of them fails.
 
 use windtunnel::record::{Event, Record, WriteEvent};
 use windtunnel_core::resources::{MACHINE_CONFIGS, PODS};
 
 use super::{plan, play};
 
-/// Runs a scenario without its name, and returns its record.
+/// Runs a scenario, given without its name. Returns its record.
 fn passing(text: &str) -> Record {
     let (outcome, failure) = play(&plan("n.yaml", &format!("name: n\n{text}")), 1);
     assert_eq!(failure, "", "\n{text}");
     outcome.record
 }
 
-/// The writes of a record since the run began, each with the seconds until then.
+/// The writes of a record since the run began, each with its second.
 fn writes(record: &Record) -> impl Iterator<Item = (i64, &WriteEvent)> {
     let entries = record.entries.iter().filter(|entry| !record.is_set_up(entry));
     entries.filter_map(|entry| match &entry.event {
@@ -22,7 +22,7 @@ fn writes(record: &Record) -> impl Iterator<Item = (i64, &WriteEvent)> {
 }
 
 #[test]
-fn pods_of_a_lone_node_that_is_not_ready_are_replaced_each_time_their_toleration_is_over() {
+fn pods_of_a_lone_node_that_is_not_ready_are_replaced_when_their_toleration_ends() {
     let record = passing(
         "cluster: {version: 4.18.3, nodes: {control-plane: 1, workers: 0}}
 timeline:
@@ -31,7 +31,7 @@ timeline:
 ",
     );
     let is_new = |write: &WriteEvent| {
-        let is_operator = write.key.is(&PODS) && write.key.name.starts_with("cluster-version-");
+        let is_operator = write.key.is_kind(&PODS) && write.key.name.starts_with("cluster-version-");
         is_operator && write.verb == "create" && write.subresource.is_empty()
     };
     let created = writes(&record).filter(|(_, write)| is_new(write));
@@ -40,7 +40,7 @@ timeline:
 }
 
 #[test]
-fn a_pod_that_comes_to_a_tainted_node_is_evicted_when_its_own_toleration_is_over() {
+fn a_late_pod_on_a_tainted_node_is_evicted_when_its_own_toleration_ends() {
     passing(
         "cluster: {version: 4.18.3, nodes: {control-plane: 3, workers: 1}}
 timeline:
@@ -72,12 +72,12 @@ timeline:
 "
     ));
     let done =
-        writes(&record).filter(|(_, write)| write.key.is(&MACHINE_CONFIGS) && write.by == "administrator");
+        writes(&record).filter(|(_, write)| write.key.is_kind(&MACHINE_CONFIGS) && write.by == "administrator");
     done.filter(|(_, write)| write.code < 400).map(|(second, write)| (second, write.verb.clone())).collect()
 }
 
 #[test]
-fn a_fault_repeats_its_own_requests_until_the_api_server_takes_them() {
+fn a_fault_retries_its_own_requests_until_the_api_server_accepts_them() {
     let create = (0, "create".to_owned());
     let delete = |second: i64| (second, "delete".to_owned());
     assert_eq!(flips("{api: all, is: unavailable, after: 50s, for: 20s}"), [create.clone(), delete(70)]);
@@ -86,7 +86,7 @@ fn a_fault_repeats_its_own_requests_until_the_api_server_takes_them() {
 }
 
 #[test]
-fn a_fault_that_begins_and_ends_while_the_api_server_is_away_does_so_after_that() {
+fn a_fault_due_during_an_api_server_outage_begins_and_ends_after_it() {
     let record = passing(
         "cluster: {version: 4.18.3, nodes: {control-plane: 3, workers: 1}}
 timeline:
@@ -120,7 +120,7 @@ timeline:
 }
 
 #[test]
-fn a_pool_that_gets_another_configuration_hides_how_far_its_nodes_are_for_a_while() {
+fn a_new_pool_configuration_hides_the_progress_of_nodes_for_a_while() {
     let hidden = "[Updated, Pending, Draining, Updating, Draining, Updating, Pending, Updating";
     passing(&format!(
         "cluster: {{version: 4.18.3, nodes: {{control-plane: 3, workers: 1}}}}
@@ -136,7 +136,7 @@ timeline:
 }
 
 #[test]
-fn a_degraded_node_of_a_pool_that_flips_is_on_its_way_again() {
+fn a_degraded_node_of_a_flipping_pool_updates_again() {
     passing(
         "cluster: {version: 4.18.3, nodes: {control-plane: 3, workers: 1}}
 releases: {4.18.7: }
@@ -151,9 +151,9 @@ timeline:
     );
 }
 
-/// Why an update fails in which somebody grants the drain of a node in place of the drain controller.
+/// In this update, somebody else than the drain controller grants the drain of a node.
 #[test]
-fn a_machine_that_reboots_without_a_drain_breaks_the_order_of_nodes() {
+fn a_reboot_without_a_drain_breaks_the_node_order_invariant() {
     let text = "name: n
 cluster: {version: 4.18.3, nodes: {control-plane: 3, workers: 1}}
 releases: {4.18.7: }

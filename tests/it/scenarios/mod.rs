@@ -1,4 +1,4 @@
-//! What is shipped passes, gives the same record every time, and would fail if it should.
+//! Everything that is shipped passes, gives the same record every time, and fails when it should.
 
 mod commands;
 mod legal;
@@ -16,7 +16,7 @@ use windtunnel::report::{CANARY, timeline};
 use windtunnel::scenario;
 use windtunnel_core::resources::CLUSTER_OPERATORS;
 
-/// A digest that nobody has.
+/// A non-existent digest.
 const NOWHERE: &str = "quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
 /// Name and text of all shipped files below a folder.
@@ -30,7 +30,7 @@ pub(crate) fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
             if path.is_dir() {
                 collect(&path, extension, files);
             } else if path.extension().is_some_and(|found| found == extension)
-                // Steps that scenarios include are none.
+                // Included steps are not scenarios.
                 && !path.to_string_lossy().ends_with(".steps.yaml")
             {
                 let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().display().to_string();
@@ -46,11 +46,11 @@ pub(crate) fn shipped(folder: &str, extension: &str) -> Vec<(String, String)> {
 }
 
 fn plan(file: &str, text: &str) -> Plan {
-    scenario::read(file, text, &Releases::default()).unwrap_or_else(|problems| panic!("{problems}"))
+    scenario::parse(file, text, &Releases::default()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 pub(crate) fn plans(file: &str, text: &str) -> Vec<Plan> {
-    scenario::read_all(file, text, &Releases::default()).unwrap_or_else(|problems| panic!("{problems}"))
+    scenario::parse_all(file, text, &Releases::default()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// A failure without the random end of a version pod's name.
@@ -58,16 +58,17 @@ fn redacted(failure: &str) -> String {
     regex::Regex::new(r"version--[a-z0-9]{5}\b").unwrap().replace_all(failure, "version--xxxxx").into_owned()
 }
 
-/// Plays with a seed; a failure as `file:line:column: step: why`.
+/// Runs a plan with a seed. Returns a failure as `file:line:column: step: why`.
 fn play(plan: &Plan, seed: u64) -> (Outcome, String) {
-    let outcome = engine::play(plan, seed).unwrap_or_else(|error| panic!("{}: {error}", plan.file));
+    let outcome = engine::run_plan(plan, seed).unwrap_or_else(|error| panic!("{}: {error}", plan.file));
     let failure = outcome.failure.as_ref().map_or_else(String::new, |failure| {
         format!("{}:{}:{}: {}: {}", plan.file, failure.line, failure.column, failure.step, failure.error)
     });
     (outcome, failure)
 }
 
-/// Each suite has a canary, which fails by what it expects and by nothing else: a harness that lets everything pass is noticed.
+/// Each suite has a canary, which must fail by its wrong expectation and nothing else. It reveals a harness
+/// that passes everything.
 #[test]
 fn the_canary_of_the_scenarios_fails_where_it_hopes() {
     let canaries: Vec<Plan> = shipped("scenarios", "yaml")
@@ -83,7 +84,7 @@ fn the_canary_of_the_scenarios_fails_where_it_hopes() {
     );
 }
 
-/// What is written about the language shows whole scenarios as well, and who copies one wants it to pass.
+/// The documents also show whole scenarios, and a user who copies one expects it to pass.
 #[test]
 fn every_whole_scenario_of_the_documents_passes() {
     for document in ["README.md", "docs/scenario-language.md"] {
@@ -127,7 +128,7 @@ timeline:
     }
 }
 
-/// Plays a timeline in a 4.20.1 cluster; why it failed, or nothing.
+/// Runs a timeline in a 4.20.1 cluster. Returns the failure; empty if it passes.
 fn failure_of(timeline: &str) -> String {
     let text = format!(
         "name: n\ncluster: {{version: 4.20.1}}\nreleases: {{4.20.8: {{pull: hangs}}}}\ntimeline:\n{timeline}\n"
@@ -212,7 +213,7 @@ fn who_finds_the_lease_in_other_hands_ends_and_takes_it_when_it_has_run_out() {
     assert_eq!(failure_of(timeline), "");
 }
 
-/// An update that stalls at once, and then an expectation in line 8.
+/// An update that stalls at once, with an expectation in line 8.
 fn stalled_update(expectation: &str) -> Plan {
     let text = format!(
         "name: canary\ncluster: {{version: 4.20.1}}\ntimeline:\n- update:\n    image: {NOWHERE}\n    force: true\n- \
@@ -281,7 +282,7 @@ fn what_people_write_into_objects_does_not_stop_a_run() {
         let text = format!(
             "name: n\ncluster: {{version: 4.14.1}}\ntimeline:\n  - apply: {{{object}, {metadata}}}\n  - advance: 5m\n"
         );
-        // What the API server would refuse, it refuses here too.
+        // This API server rejects what a real one would reject.
         let failure = play(&plan("n.yaml", &text), 1).1;
         assert!(failure.is_empty() || failure.contains("the API server refused to "), "{object}: {failure}");
     }
@@ -304,22 +305,22 @@ mod features {
     use std::fs;
     use std::path::Path;
 
-    use windtunnel::steps::{Beside, Playing, ScenarioResult, Suite};
+    use windtunnel::steps::{FeatureFiles, Playing, ScenarioResult, Suite};
 
     use super::shipped::lacks;
     use super::{CANARY, NOWHERE, redacted, shipped};
 
     fn read(files: &[(String, String)]) -> Suite {
         let snapshot = |_: &str, name: &str| Err(format!("{name}: no shipped feature has files of its own"));
-        let beside = Beside { folder: yaml_beside, text: text_beside, snapshot };
-        Suite::read_with(files, beside).unwrap_or_else(|problems| panic!("{problems}"))
+        let beside = FeatureFiles { folder: yaml_beside, text: text_beside, snapshot };
+        Suite::parse_with_files(files, beside).unwrap_or_else(|problems| panic!("{problems}"))
     }
 
-    /// Plays features, each given by file name and text, with seed 1.
+    /// Runs features, each given by file name and text, with seed 1.
     fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let backend = std::sync::Arc::new(windtunnel::backends::in_process::Here);
+        let backend = std::sync::Arc::new(windtunnel::backends::in_process::InProcessBackend);
         let stop = std::sync::Arc::default();
         let playing = Playing { tags: None, seed: 1, concurrency: cores, fail_fast: false, backend, stop };
         runtime.block_on(read(files).run(playing))
@@ -372,7 +373,7 @@ mod features {
         assert!(problems.is_empty(), "{}", problems.join("\n"));
     }
 
-    /// Plays one scenario whose last step is `then`; why it failed, or nothing.
+    /// Runs one scenario whose last step is `then`. Returns the failure; empty if it passes.
     fn failure(then: &str) -> String {
         let text = format!(
             "Feature: canary\n  Scenario: an update that stalls\n    Given a 4.20.1 cluster\n    When I update to image \

@@ -1,4 +1,4 @@
-//! What holds of every Node and every MachineConfigPool, whatever happens to them.
+//! Rules for every Node and MachineConfigPool, in any run.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,11 @@ fn annotation<'o>(object: &'o Object, key: &str) -> &'o str {
     object.annotation(key).unwrap_or_default()
 }
 
-/// A condition that changes when its status does, and only then; time does not go back.
+/// Checks that a condition's transition time changes only with its status, and does not go back.
 fn transitions(before: &Object, after: &Object) -> Option<String> {
     after.list("/status/conditions").iter().find_map(|new| {
         let kind = new["type"].as_str()?;
-        let old = condition::of(before, kind)?;
+        let old = condition::find_in_status(before, kind)?;
         let [was, is] = [old, new].map(|of| of["lastTransitionTime"].as_str().unwrap_or_default());
         let moved = old["status"] != new["status"];
         if moved && is < was {
@@ -33,7 +33,7 @@ fn transitions(before: &Object, after: &Object) -> Option<String> {
     })
 }
 
-/// What is wrong with a target that the controller gives to a node.
+/// The problem with a target that the controller sets for a node, if any.
 fn target(before: &Object, target: &str, view: &View) -> Option<&'static str> {
     let is_for = |pool: &&Object| pool.text("/spec/configuration/name") == target;
     if before["spec"]["unschedulable"] == true {
@@ -48,7 +48,7 @@ fn target(before: &Object, target: &str, view: &View) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with one write to a Node.
+/// The problem with one write to a Node, if any.
 fn node(by: &str, before: &Object, after: &Object, view: &View) -> Option<String> {
     let moves = |key: &str| annotation(before, key) != annotation(after, key);
     let now = |key: &str| annotation(after, key);
@@ -68,18 +68,18 @@ fn node(by: &str, before: &Object, after: &Object, view: &View) -> Option<String
     None
 }
 
-/// What is wrong with a reboot that the kubelet tells of. `announced` are the nodes whose daemons have said so since they were last
-/// done: after a boot they may be heard before the kubelet is.
+/// The problem with a reboot that the kubelet reports, if any. `announced` are the nodes whose daemons have
+/// announced a reboot since they were last done: after a boot, the daemon may write before the kubelet does.
 fn reboot(before: &Object, after: &Object, announced: &BTreeSet<String>) -> Option<String> {
     let boot = "/status/nodeInfo/bootID";
     let is_new = !before.text(boot).is_empty() && before.text(boot) != after.text(boot);
-    // Before 4.15 nothing but the state tells that a daemon is at work.
+    // Before 4.15, only the state shows that a daemon is at work.
     let is_old = before.annotation(POST_CONFIG_ACTION).is_none();
     let is_told = announced.contains(after.name()) || is_old && annotation(before, STATE) != "Done";
     (is_new && !is_told).then(|| "was rebooted though its daemon had not said so".to_owned())
 }
 
-/// What is wrong with one write to a MachineConfigPool.
+/// The problem with one write to a MachineConfigPool, if any.
 fn pool(before: &Object, after: &Object, view: &View) -> Option<String> {
     if ["Updated", "Updating"].iter().all(|kind| condition::is_true(after, kind)) {
         return Some("is updated and updating".to_owned());
@@ -100,7 +100,7 @@ fn pool(before: &Object, after: &Object, view: &View) -> Option<String> {
     view.list(&NODES).find(late).map(|node| format!("has {config} while {} is on its way there", node.name()))
 }
 
-/// What is wrong with one write, in the cluster as it was after that.
+/// The problem with one write, in the cluster after it, if any.
 fn wrong(write: &WriteEvent, view: &View, announced: &BTreeSet<String>) -> Option<String> {
     let (Some(before), Some(after)) = (&write.before, &write.after) else { return None };
     if [ADMINISTRATOR, INSTALLER].contains(&write.by.as_str()) {
@@ -111,16 +111,17 @@ fn wrong(write: &WriteEvent, view: &View, announced: &BTreeSet<String>) -> Optio
         "MachineConfigPool" => pool(before, after, view),
         _ => None,
     };
-    let has_own_clock = |node: &Object| Fault::told(node).flatten().is_some_and(|fault| !fault.by.is_zero());
-    // Daemons tell in MachineConfigNodes when a condition last said something else, not when its status moved.
+    let has_own_clock = |node: &Object| Fault::from_annotations(node).flatten().is_some_and(|fault| !fault.by.is_zero());
+    // In MachineConfigNodes, daemons update the time whenever a condition changes in any way, not only its
+    // status.
     let keeps_time = ["Node", "MachineConfigPool", "ClusterOperator"];
     let judged = keeps_time.contains(&write.kind.as_str()) && !view.list(&NODES).any(has_own_clock);
     let found = found.or_else(|| if judged { transitions(before, after) } else { None })?;
     Some(format!("{} {}: {found} ({})", write.kind, write.key.name, write.by))
 }
 
-/// Takes in whether a daemon has said that it reboots, or is done.
-fn hear(write: &WriteEvent, announced: &mut BTreeSet<String>) {
+/// Takes in whether a daemon has announced a reboot, or is done.
+fn track_announcement(write: &WriteEvent, announced: &mut BTreeSet<String>) {
     let Some(after) = write.after.as_ref().filter(|_| write.kind == "Node") else { return };
     let is_there = annotation(after, CURRENT_CONFIG) == annotation(after, DESIRED_CONFIG);
     if annotation(after, POST_CONFIG_ACTION) == "Rebooting" {
@@ -130,7 +131,7 @@ fn hear(write: &WriteEvent, announced: &mut BTreeSet<String>) {
     }
 }
 
-/// The first write to a node or a pool that contradicts what was told before.
+/// The first write to a node or a pool that contradicts earlier writes.
 pub(super) fn contradiction(record: &Record) -> Option<String> {
     let (mut view, mut announced) = (View::default(), BTreeSet::new());
     record.entries.iter().find_map(|entry| {
@@ -138,13 +139,13 @@ pub(super) fn contradiction(record: &Record) -> Option<String> {
         let change = write.change()?;
         view.apply(&change);
         let found = wrong(write, &view, &announced);
-        hear(write, &mut announced);
+        track_announcement(write, &mut announced);
         found
     })
 }
 
 #[test]
-fn contradictions_of_nodes_are_found() {
+fn finds_contradictions_of_nodes() {
     let of = |annotations: &[(&str, &str)], boot: &str, cordoned: bool| {
         let annotations: Value =
             annotations.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
@@ -178,7 +179,7 @@ fn contradictions_of_nodes_are_found() {
 }
 
 #[test]
-fn contradictions_of_pools_and_conditions_are_found() {
+fn finds_contradictions_of_pools_and_conditions() {
     let of = |config: &str, updated: i64, conditions: &[(&str, &str, &str)]| {
         let condition = |(kind, status, at): &(&str, &str, &str)| json!({ "type": kind, "status": status, "lastTransitionTime": at });
         Object::new(json!({ "status": {

@@ -1,18 +1,18 @@
-//! All scenarios that are shipped.
+//! Runs all shipped scenarios.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use windtunnel::engine::Outcome;
-use windtunnel::plan::{Plan, PlannedStep, Step, Subject, What};
+use windtunnel::plan::{Plan, PlannedStep, Step, Subject, ExpectedState};
 use windtunnel::record::{Event, INSTALLER, Record};
 use windtunnel::report::CANARY;
 
 use super::nodes::contradiction;
 use super::{plans, play, shipped};
 
-/// Why a scenario does not pass. A canary passes by failing.
+/// Runs a scenario. Returns why it does not pass. A canary passes by failing.
 fn passes(plan: &Plan, seed: u64) -> Result<Outcome, String> {
     let (outcome, failure) = play(plan, seed);
     let is_canary = plan.tags.iter().any(|tag| tag == CANARY);
@@ -26,8 +26,8 @@ fn passes(plan: &Plan, seed: u64) -> Result<Outcome, String> {
     }
 }
 
-/// Who writes what stands there already, if anybody does: a component would never come to rest by that, if its own write woke
-/// it. A machine-config daemon that was replaced says once more how its node is.
+/// A write that changes nothing: a component that such a write of its own wakes would never come to rest. A
+/// replaced machine-config daemon reports the state of its node once more.
 fn idle_write(record: &Record) -> Option<String> {
     let may = |by: &str| by == INSTALLER || by.starts_with("machine-config-daemon/");
     record.entries.iter().find_map(|entry| {
@@ -50,7 +50,7 @@ fn repeats(plan: &Plan) -> Result<(), String> {
     passes(plan, 2).map(drop)
 }
 
-/// What goes wrong with these plans, which are played side by side, one for each core at a time.
+/// The failures of these plans, which run in parallel, one per core.
 fn failures(plans: &[Plan], check: impl Fn(&Plan) -> Result<(), String> + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -64,7 +64,8 @@ fn failures(plans: &[Plan], check: impl Fn(&Plan) -> Result<(), String> + Sync) 
     })
 }
 
-/// Of a table of runs, one: `windtunnel run scenarios/ --check-determinism` plays all of them, each three times.
+/// Runs one row of a table of runs. `windtunnel run scenarios/ --check-determinism` runs all rows, three
+/// times each.
 #[test]
 fn every_shipped_scenario_passes() {
     let shipped = shipped("scenarios", "yaml");
@@ -74,7 +75,7 @@ fn every_shipped_scenario_passes() {
 }
 
 #[test]
-fn the_record_of_an_update_is_the_same_twice_and_another_seed_passes_as_well() {
+fn records_of_updates_are_reproducible_and_another_seed_passes_as_well() {
     let shipped = shipped("scenarios/update", "yaml");
     let plans: Vec<Plan> = shipped.iter().flat_map(|(file, text)| plans(file, text)).collect();
     let failures = failures(&plans, repeats);
@@ -82,7 +83,7 @@ fn the_record_of_an_update_is_the_same_twice_and_another_seed_passes_as_well() {
 }
 
 #[test]
-fn shipped_scenarios_have_names_of_their_own() {
+fn shipped_scenarios_have_unique_names() {
     let mut files_by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (file, text) in shipped("scenarios", "yaml") {
         for plan in plans(&file, &text) {
@@ -93,8 +94,8 @@ fn shipped_scenarios_have_names_of_their_own() {
     assert_eq!(files_by_name, BTreeMap::new(), "scenarios with the same name");
 }
 
-/// All that is expected, also of steps that are played again and again.
-fn expected(steps: &[PlannedStep]) -> Vec<&What> {
+/// All expectations, including those of retried steps.
+fn expected(steps: &[PlannedStep]) -> Vec<&ExpectedState> {
     let mut found = Vec::new();
     for planned in steps {
         match &planned.step {
@@ -106,17 +107,17 @@ fn expected(steps: &[PlannedStep]) -> Vec<&What> {
     found
 }
 
-/// Whether an insight must be there: that one is absent holds as well where nobody publishes any.
-fn tells(what: &What) -> bool {
-    matches!(what, What::Insight(..) | What::Statuses { of: Subject::Insight(_), .. })
+/// Whether an insight must exist: expecting its absence also passes if none is published.
+fn tells(what: &ExpectedState) -> bool {
+    matches!(what, ExpectedState::Insight(..) | ExpectedState::Statuses { of: Subject::Insight(_), .. })
 }
 
-/// What a scenario lacks that each one of the library has.
+/// What a scenario lacks that every scenario of the library must have.
 pub(super) fn lacks(tags: &[String], ids: &[String], steps: &[PlannedStep]) -> Vec<&'static str> {
     let tagged = |tag: &str| tags.iter().any(|found| found == tag);
     let expected = expected(steps);
     let of_insights =
-        |what: &What| tells(what) || matches!(what, What::NoInsight(..) | What::NeverInsight(..));
+        |what: &ExpectedState| tells(what) || matches!(what, ExpectedState::NoInsight(..) | ExpectedState::NeverInsight(..));
     let mut lacks = Vec::new();
     if !expected.iter().any(|what| tells(what)) {
         lacks.push("expects no insight");

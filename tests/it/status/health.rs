@@ -1,4 +1,4 @@
-//! Health insights of recorded clusters against the update health that the real client printed.
+//! Compares health insights of recorded clusters with the update health that the real client printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,23 +11,23 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::text::truncate;
 use windtunnel_core::{Object, Resource};
 use windtunnel_update_status::insight::{Detail, HealthInsight};
-use windtunnel_update_status::insights::snapshot;
+use windtunnel_update_status::controller::snapshot;
 use windtunnel_update_status::status::Inputs;
 
 use super::{RECORDED, changed, files, folders, golden};
 
-/// What is told: summary, level, impact, reference, resource and description.
-type Told = [String; 6];
+/// A finding: summary, level, impact, reference, resource and description.
+type HealthFinding = [String; 6];
 
-/// The entries below the title of the section.
-fn printed(output: &str) -> Option<BTreeSet<Told>> {
+/// The entries of the section Update Health.
+fn printed(output: &str) -> Option<BTreeSet<HealthFinding>> {
     let section = output.split_once("= Update Health =\n")?.1;
     let entries =
         section.split("\n\nMessage: ").map(|entry| entry.strip_prefix("Message: ").unwrap_or(entry));
     Some(entries.filter(|entry| entry.contains("\n  Since:")).map(|text| renamed(entry(text))).collect())
 }
 
-fn entry(text: &str) -> Told {
+fn entry(text: &str) -> HealthFinding {
     let (summary, rest) = text.split_once("\n  Since:").unwrap();
     let labels = ["Level:", "Impact:", "Reference:", "Resources:\n", "Description: "];
     let (mut fields, mut rest) = (Vec::new(), rest);
@@ -41,7 +41,7 @@ fn entry(text: &str) -> Told {
     [truncate(summary, 256), level, impact, truncate(&reference, 512), resource, truncate(&description, 4096)]
 }
 
-fn told(insight: &HealthInsight) -> Told {
+fn told(insight: &HealthInsight) -> HealthFinding {
     let words = |value: Value| value.as_str().unwrap().to_owned();
     let about = &insight.scope.resources[0];
     let kind = [about.resource.as_str(), about.group.as_str()].join(".");
@@ -57,8 +57,8 @@ fn told(insight: &HealthInsight) -> Told {
     ]
 }
 
-/// Whether the client has such a thing to tell too. What nobody described it leaves out.
-fn is_of_client(told: &Told) -> bool {
+/// Whether the client reports this finding too. It leaves out findings without a description.
+fn is_of_client(told: &HealthFinding) -> bool {
     let [summary, .., description] = told;
     let others = [
         "Forced health insight",
@@ -77,7 +77,7 @@ fn is_of_client(told: &Told) -> bool {
         && !of_nodes.iter().any(|end| summary.ends_with(end))
 }
 
-/// The API has no ClusterVersion of another name, which the client does not mind in a file.
+/// Renames the ClusterVersion: the API has no other name, but the client accepts one in a file.
 fn named(object: &Object) -> Object {
     let mut object: Value = Value::clone(object);
     if object["kind"] == "ClusterVersion" {
@@ -86,8 +86,8 @@ fn named(object: &Object) -> Object {
     Object::new(object)
 }
 
-/// The same of what the client told.
-fn renamed(mut told: Told) -> Told {
+/// Renames the ClusterVersion in a finding of the client.
+fn renamed(mut told: HealthFinding) -> HealthFinding {
     let [summary, .., resource, _] = &mut told;
     let kind = "clusterversions.config.openshift.io: ";
     if let Some(name) = resource.strip_prefix(kind) {
@@ -97,17 +97,18 @@ fn renamed(mut told: Told) -> Told {
     told
 }
 
-/// What a controller tells of these files that the client tells too. The client judges nodes by the wall clock.
-fn health(files: &BTreeMap<String, String>) -> BTreeSet<Told> {
+/// The findings of a controller for these files that the client reports too. The client judges nodes by the
+/// wall clock.
+fn health(files: &BTreeMap<String, String>) -> BTreeSet<HealthFinding> {
     let sources = files.iter().map(|(path, text)| Source { path: path.clone(), text: text.clone() });
-    let dump = Dump::read(sources, snapshot::KINDS).unwrap();
+    let dump = Dump::parse(sources, snapshot::KINDS).unwrap();
     let list = |resource: &Resource| -> Vec<Object> { dump.list(resource).map(named).collect() };
     let alerts: Value =
         dump.alerts.as_deref().map_or(Value::Null, |body| serde_json::from_str(body).unwrap_or_default());
     let alerts = alerts["data"]["alerts"].as_array().cloned().unwrap_or_default();
-    let alerts: Vec<ActiveAlert> = alerts.iter().map(ActiveAlert::read).collect();
+    let alerts: Vec<ActiveAlert> = alerts.iter().map(ActiveAlert::parse).collect();
     let at = |now: Time, of_nodes: bool| {
-        let insights = snapshot::of_objects(list, alerts.clone(), 33, now).unwrap();
+        let insights = snapshot::insights_from_objects(list, alerts.clone(), 33, now).unwrap();
         let health = insights.into_values().filter_map(|insight| match insight.detail {
             Detail::Health(health) => Some(told(&health)),
             _ => None,
@@ -119,7 +120,7 @@ fn health(files: &BTreeMap<String, String>) -> BTreeSet<Told> {
     all.filter(is_of_client).collect()
 }
 
-/// Compares what is told of a cluster; what differs goes to `found`.
+/// Compares the findings for a cluster, and adds the differences to `found`.
 fn compare(folder: &Path, files: &BTreeMap<String, String>, found: &mut Vec<String>) {
     let output = fs::read_to_string(folder.join("detailed-output")).unwrap();
     let Some(theirs) = printed(&output) else { return };
@@ -132,7 +133,7 @@ fn compare(folder: &Path, files: &BTreeMap<String, String>, found: &mut Vec<Stri
 }
 
 #[test]
-fn health_insights_are_what_the_client_tells_of_recorded_clusters() {
+fn health_insights_match_the_update_health_of_recorded_clusters() {
     let (mut found, mut compared) = (Vec::new(), 0);
     for group in ["upgrade-status", "upgrade-status-made", "upgrade-status-variants"] {
         let Some(path) = golden(group) else {

@@ -1,4 +1,4 @@
-//! Our status texts against those of the real `oc adm upgrade status`, where these lie beside the checkout.
+//! Compares our status texts with those of the real `oc adm upgrade status`, if they are beside the checkout.
 
 mod health;
 mod published;
@@ -11,21 +11,22 @@ use serde_json::Value;
 use windtunnel::dump::{Dump, Source};
 use windtunnel_core::clock::Time;
 use windtunnel_core::yaml;
-use windtunnel_update_status::status::{Alerts, Details, Inputs, KINDS, Moment, render};
+use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, KINDS, Moment, render};
 
-/// Recorded outputs by file, with the details that they were asked for.
+/// Recorded outputs by file, with their details.
 const OUTPUTS: [(&str, Details); 2] = [("output", Details::None), ("detailed-output", Details::All)];
 
-/// Details of one part alone, with the part's place in a text.
+/// Details of a single part, with the index of the part in a text.
 const OF_PARTS: [(Details, usize); 3] = [(Details::Operators, 1), (Details::Nodes, 2), (Details::Health, 3)];
 
-/// What nodes begin with.
+/// The possible beginnings of the part on nodes.
 const NODES: [&str; 3] = ["\nAll control plane nodes ", "\nControl Plane Nodes\n", "\n= Worker Upgrade =\n"];
 
-/// Files of a cluster that are no input.
+/// Files of a cluster that are not input.
 const NO_INPUT: [&str; 2] = ["output", "detailed-output"];
 
-/// The wall clock when the outputs were recorded: long after all dumps. `oc` judges by it whether nodes are in trouble for long.
+/// The wall-clock time of the recordings, long after all dumps. `oc` uses it to judge how long nodes have
+/// been in trouble.
 const RECORDED: &str = "2026-05-01T00:00:00Z";
 
 fn golden(folder: &str) -> Option<PathBuf> {
@@ -39,7 +40,7 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The files of a cluster by their names.
+/// The files of a cluster by name.
 fn files(cluster: &Path) -> BTreeMap<String, String> {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
     folders(cluster)
@@ -50,15 +51,16 @@ fn files(cluster: &Path) -> BTreeMap<String, String> {
 }
 
 fn inputs(files: BTreeMap<String, String>) -> Inputs {
-    let dump = Dump::read(files.into_iter().map(|(path, text)| Source { path, text }), KINDS).unwrap();
+    let dump = Dump::parse(files.into_iter().map(|(path, text)| Source { path, text }), KINDS).unwrap();
     let mut inputs = Inputs::gather(|resource| dump.list(resource).cloned().collect()).unwrap();
     if let Some(body) = &dump.alerts {
-        inputs.alerts = Alerts::read(body.as_bytes());
+        inputs.alerts = AlertsResponse::parse(body.as_bytes());
     }
     inputs
 }
 
-/// A text cut into its parts: the control plane, its operators, nodes, and health. Each but the first may be missing.
+/// Splits a text into its parts: the control plane, its operators, nodes, and health. All but the first may
+/// be missing.
 fn parts(output: &str) -> [&str; 4] {
     let health = output.find("\n= Update Health =\n").unwrap_or(output.len());
     let nodes = NODES.iter().filter_map(|start| output[..health].find(start)).min().unwrap_or(health);
@@ -66,7 +68,7 @@ fn parts(output: &str) -> [&str; 4] {
     [&output[..operators], &output[operators..nodes], &output[nodes..health], &output[health..]]
 }
 
-/// Compares the recorded outputs in `folder` with the text made from `inputs`; what differs goes to `found`.
+/// Compares the recorded outputs in `folder` with the text for `inputs`, and adds the differences to `found`.
 fn compare(folder: &Path, inputs: &Inputs, found: &mut Vec<String>) {
     let at = Moment { now: inputs.mock_now(), wall: RECORDED.parse::<Time>().unwrap() };
     let mut check = |name: &str, details: Details, real: &str| {
@@ -107,16 +109,16 @@ fn check(folder: &str, inputs_of: impl Fn(&Path) -> Inputs) {
 }
 
 #[test]
-fn the_status_of_every_recorded_cluster_reads_as_oc_prints_it() {
+fn the_status_of_every_recorded_cluster_matches_oc() {
     check("upgrade-status", |cluster| inputs(files(cluster)));
 }
 
 #[test]
-fn the_status_of_every_made_cluster_reads_as_oc_prints_it() {
+fn the_status_of_every_generated_cluster_matches_oc() {
     check("upgrade-status-made", |cluster| inputs(files(cluster)));
 }
 
-/// The files of a cluster that is another one with patches.
+/// The files of a cluster that is described by patches of another one.
 fn changed(folder: &Path) -> BTreeMap<String, String> {
     let case: Value = serde_json::from_str(&fs::read_to_string(folder.join("case.json")).unwrap()).unwrap();
     let mut files = files(&folder.join("../../upgrade-status").join(case["base"].as_str().unwrap()));
@@ -131,6 +133,6 @@ fn changed(folder: &Path) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn the_status_of_every_changed_cluster_reads_as_oc_prints_it() {
+fn the_status_of_every_changed_cluster_matches_oc() {
     check("upgrade-status-variants", |folder| inputs(changed(folder)));
 }

@@ -1,4 +1,4 @@
-//! The lines on nodes and pools made from published insights alone, against those of the real client.
+//! Compares the sections on nodes and pools that published insights give with those of the real client.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use windtunnel::dump::{Dump, Source};
 use windtunnel_core::yaml;
 use windtunnel_core::{Object, Resource};
-use windtunnel_update_status::insights::snapshot;
-use windtunnel_update_status::insights::snapshot::Insights;
+use windtunnel_update_status::controller::snapshot;
+use windtunnel_update_status::controller::snapshot::Insights;
 use windtunnel_update_status::status::published::sections_on_nodes;
 use windtunnel_update_status::status::{Details, Inputs, Moment, render};
 
 use super::{OUTPUTS, changed, files, folders, golden, inputs, parts};
 
-/// What a controller publishes for these files, once in the ConfigMap.
+/// The insights that a controller publishes for these files, read back from the ConfigMap.
 fn published(files: BTreeMap<String, String>) -> Insights {
     let dump =
-        Dump::read(files.into_iter().map(|(path, text)| Source { path, text }), snapshot::KINDS).unwrap();
-    // The API has no ClusterVersion of another name, which `oc` does not mind in a file.
+        Dump::parse(files.into_iter().map(|(path, text)| Source { path, text }), snapshot::KINDS).unwrap();
+    // The API has no ClusterVersion of another name, but `oc` accepts one in a file.
     let named = |object: &Object| {
         let mut object: Value = Value::clone(object);
         if object["kind"] == "ClusterVersion" {
@@ -28,16 +28,16 @@ fn published(files: BTreeMap<String, String>) -> Insights {
     };
     let list = |resource: &Resource| -> Vec<Object> { dump.list(resource).map(named).collect() };
     let now = Inputs::gather(list).unwrap().mock_now();
-    let insights = snapshot::of_objects(list, Vec::new(), 33, now).unwrap();
+    let insights = snapshot::insights_from_objects(list, Vec::new(), 33, now).unwrap();
     let text = |insight| json!(yaml::to_string(insight).unwrap());
     let data: serde_json::Map<String, Value> =
         insights.iter().map(|(key, insight)| (key.clone(), text(insight))).collect();
-    let found = snapshot::published(Some(&json!({ "data": data })), None).unwrap();
+    let found = snapshot::published_insights(Some(&json!({ "data": data })), None).unwrap();
     assert_eq!(found.len(), insights.len());
     found
 }
 
-/// The sections on nodes in what the client printed; the one line where that is all.
+/// The sections on nodes in the client's output, or its only line.
 fn sections_of(output: &str) -> String {
     if output.starts_with("The cluster is not updating.") {
         return output.to_owned();
@@ -45,7 +45,7 @@ fn sections_of(output: &str) -> String {
     parts(output)[2].trim_start_matches('\n').to_owned()
 }
 
-/// What we print for a cluster with its pools in the order in which the API lists them; nothing where the files have that order.
+/// Our output for a cluster with its pools in the order of the API; `None` if the files have that order.
 fn in_order(files: &BTreeMap<String, String>, details: Details) -> Option<String> {
     let mut inputs = inputs(files.clone());
     if inputs.machine_config_pools.is_sorted_by_key(|pool| pool.name().to_owned()) {
@@ -57,7 +57,7 @@ fn in_order(files: &BTreeMap<String, String>, details: Details) -> Option<String
 
 #[test]
 #[expect(clippy::print_stdout, reason = "how much was compared")]
-fn the_lines_on_nodes_and_pools_of_every_recorded_cluster_follow_from_insights() {
+fn insights_give_the_sections_on_nodes_of_every_recorded_cluster() {
     let (mut compared, mut differ) = (0, Vec::new());
     for suite in ["upgrade-status", "upgrade-status-made", "upgrade-status-variants"] {
         let Some(path) = golden(suite) else {

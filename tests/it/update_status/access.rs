@@ -1,4 +1,4 @@
-//! What the manifests let the controller do: all that it asks for, and nothing that it does not need.
+//! The rights that the manifests give the controller: all that it uses, and no others.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -11,21 +11,21 @@ use tokio::time::timeout;
 use tower::Service as _;
 use windtunnel_core::Identity;
 use windtunnel_openshift::manifests;
-use windtunnel_update_status::insights;
-use windtunnel_update_status::insights::{Election, Parts, Terms};
+use windtunnel_update_status::controller;
+use windtunnel_update_status::controller::{Election, Parts, Terms};
 
 use super::cluster::Cluster;
 
 const NAMESPACE: &str = "openshift-update-status-controller";
 
-/// One thing that may be done: `<verb> <resource> <name>`, without a name where it is not about one.
+/// A right: `<verb> <resource> <name>`, without a name if it is not about one object.
 type Permission = String;
 
-/// A request that was answered: what it needs, and the status code.
+/// A request: the right that it needs, and its status code.
 type Answered = (Permission, u16);
 
-/// The manifests with each rule divided into rules of one verb, resource and name, and these rules' permissions with where
-/// they stand: number of the object, number of the rule.
+/// The manifests with each rule split into rules of one verb, resource and name, and the rights of these
+/// rules with their place: number of the object, number of the rule.
 fn divided() -> (Vec<Value>, Vec<(Permission, usize, usize)>) {
     let mut objects = manifests::objects("update-status-controller").to_vec();
     objects.retain(|object| {
@@ -61,7 +61,7 @@ fn divided() -> (Vec<Value>, Vec<(Permission, usize, usize)>) {
     (objects, permissions)
 }
 
-/// What a request needs; nothing for a path that is no resource.
+/// The right that a request needs; `None` for a path that is not a resource.
 fn needed(request: &http::Request<kube::client::Body>) -> Option<Permission> {
     let mut parts = request.uri().path().split('/').skip(1);
     match parts.next()? {
@@ -89,8 +89,8 @@ fn needed(request: &http::Request<kube::client::Body>) -> Option<Permission> {
     Some(words.join(" ").trim_end().to_owned())
 }
 
-/// Runs the controller under its service account in a cluster that gives it something of everything to do, and tells what it
-/// asked for.
+/// Runs the controller with its service account in a cluster that makes it use all of its rights. Returns its
+/// requests.
 async fn audit(objects: &[Value]) -> Vec<Answered> {
     let cluster = Cluster::new(true).await;
     cluster.node("w0", "worker", true).await;
@@ -116,9 +116,9 @@ async fn audit(objects: &[Value]) -> Vec<Answered> {
     let mut election =
         Election::new(client.clone(), NAMESPACE, "a".to_owned(), terms, clock.clone(), observer.clone());
     let work = async {
-        election.won().await;
-        let run = insights::run(Parts { client, clock, alerts: None, observer });
-        select(std::pin::pin!(election.lost()), std::pin::pin!(run)).await;
+        election.wait_until_leading().await;
+        let run = controller::run(Parts { client, clock, alerts: None, observer });
+        select(std::pin::pin!(election.renew_until_lost()), std::pin::pin!(run)).await;
     };
     let _ = timeout(Duration::from_secs(60), work).await;
     election.release().await;
@@ -127,7 +127,7 @@ async fn audit(objects: &[Value]) -> Vec<Answered> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_manifests_allow_all_that_the_controller_asks_for() {
+async fn the_manifests_allow_every_request_of_the_controller() {
     let (objects, permissions) = divided();
     let log = audit(&objects).await;
     let refused: Vec<&Answered> = log.iter().filter(|(_, code)| matches!(code, 401 | 403)).collect();
@@ -138,7 +138,7 @@ async fn the_manifests_allow_all_that_the_controller_asks_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_permission_is_missed_where_it_is_not_given() {
+async fn the_controller_needs_each_permission() {
     let (objects, permissions) = divided();
     assert!(permissions.len() > 20, "{permissions:?}");
     for (permission, object, rule) in permissions {

@@ -1,4 +1,4 @@
-//! A cluster of an API server and objects, in virtual time, with the update status controller beside it.
+//! An API server with objects, in virtual time, and the update status controller beside it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use windtunnel_apiserver::service::Shared;
 use windtunnel_core::clock::{Time, VirtualClock};
 use windtunnel_core::{Identity, resources};
 use windtunnel_openshift::manifests;
-use windtunnel_update_status::insights;
+use windtunnel_update_status::controller;
 
 const PREFIX: &str = "machineconfiguration.openshift.io/";
 
-/// An API server with the kinds of OpenShift, and clients of it.
+/// An API server with OpenShift's kinds, and its clients.
 pub(crate) struct Cluster {
     pub(crate) server: Shared,
     pub(crate) client: Client,
@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// With a ClusterVersion that is at 4.18.3 and a pool of workers, and UpdateStatus only if asked for.
+    /// Creates a cluster with a ClusterVersion at 4.18.3 and a worker pool, and with UpdateStatus if wanted.
     pub(crate) async fn new(has_update_status: bool) -> Self {
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
         let clock = VirtualClock::starting_at(now);
@@ -69,11 +69,11 @@ impl Cluster {
         self.start_as(self.client.clone())
     }
 
-    /// Starts the controller as somebody who may not do everything.
+    /// Starts the controller with a client of limited rights.
     pub(crate) fn start_as(&self, client: Client) -> JoinHandle<()> {
         let clock = Arc::clone(&self.clock);
         tokio::spawn(async move {
-            insights::run(insights::Parts { client, clock, alerts: None, observer: Arc::new(()) })
+            controller::run(controller::Parts { client, clock, alerts: None, observer: Arc::new(()) })
                 .await
                 .unwrap();
         })
@@ -81,7 +81,7 @@ impl Cluster {
 
     pub(crate) fn api(&self, object: &Value) -> Api<DynamicObject> {
         let api_version = object["apiVersion"].as_str().unwrap();
-        let resource = resources::of_group(api_version, object["kind"].as_str().unwrap()).unwrap();
+        let resource = resources::find(api_version, object["kind"].as_str().unwrap()).unwrap();
         let api_resource = ApiResource {
             group: resource.group.to_string(),
             version: resource.version.to_string(),
@@ -164,7 +164,7 @@ impl Cluster {
     }
 }
 
-/// The definition of UpdateStatus, as the manifests have it.
+/// The CRD of UpdateStatus, from the manifests.
 pub(crate) fn definition() -> Value {
     let mut objects = manifests::objects("update-status-controller").iter();
     objects.find(|object| object["kind"] == "CustomResourceDefinition").unwrap().clone()

@@ -1,4 +1,4 @@
-//! One of several processes leads: the one that holds the Lease.
+//! Leader election: of several processes, the holder of the Lease is the leader.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tower::Service as _;
 use windtunnel_core::Identity;
-use windtunnel_update_status::insights::{Election, LEASE, Note, Observer, Terms};
+use windtunnel_update_status::controller::{Election, LEASE, Note, Observer, Terms};
 
 use super::cluster::{Cluster, pass};
 
 const NAMESPACE: &str = "openshift-update-status-controller";
 
-/// Remembers who leads, by all that candidates tell.
+/// Records the leadership notes of all candidates.
 #[derive(Default)]
 struct Leaders(Mutex<Vec<String>>);
 
-/// One candidate's way to tell.
+/// The observer of one candidate.
 struct Candidate(&'static str, Arc<Leaders>);
 
 impl Observer for Candidate {
@@ -44,19 +44,19 @@ fn candidate(cluster: &Cluster, client: Client, name: &'static str, leaders: &Ar
     Election::new(client, NAMESPACE, name.to_owned(), Terms::default(), cluster.clock.clone(), observer)
 }
 
-/// A process that leads when it can, and is killed with its task.
+/// A process that leads when it can, and is killed by aborting its task.
 fn start(cluster: &Cluster, name: &'static str, leaders: &Arc<Leaders>) -> JoinHandle<()> {
     play(candidate(cluster, cluster.client.clone(), name, leaders))
 }
 
 fn play(mut election: Election) -> JoinHandle<()> {
     tokio::spawn(async move {
-        election.won().await;
-        election.lost().await;
+        election.wait_until_leading().await;
+        election.renew_until_lost().await;
     })
 }
 
-/// A client whose requests are answered as long as the switch is on.
+/// A client whose requests are answered while the switch is on.
 fn switched(cluster: &Cluster, is_on: &Arc<AtomicBool>) -> Client {
     let (service, is_on) = (cluster.server.service(&Identity::admin()), Arc::clone(is_on));
     let switched = tower::service_fn(move |request| {
@@ -81,7 +81,7 @@ async fn lease(cluster: &Cluster) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_leads_and_another_follows_when_it_is_killed() {
+async fn another_process_leads_after_the_leader_is_killed() {
     let (cluster, leaders) = (Cluster::new(false).await, Arc::new(Leaders::default()));
     let first = start(&cluster, "a", &leaders);
     pass(1).await;
@@ -100,10 +100,10 @@ async fn one_leads_and_another_follows_when_it_is_killed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_ends_gives_the_lease_back() {
+async fn a_leader_that_ends_releases_the_lease() {
     let (cluster, leaders) = (Cluster::new(false).await, Arc::new(Leaders::default()));
     let mut first = candidate(&cluster, cluster.client.clone(), "a", &leaders);
-    first.won().await;
+    first.wait_until_leading().await;
     let _second = start(&cluster, "b", &leaders);
     pass(60).await;
     first.release().await;
@@ -116,7 +116,7 @@ async fn one_that_ends_gives_the_lease_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_cannot_renew_gives_up_before_others_may_lead() {
+async fn a_leader_that_cannot_renew_gives_up_before_others_may_lead() {
     let (cluster, leaders) = (Cluster::new(false).await, Arc::new(Leaders::default()));
     let first = start(&cluster, "a", &leaders);
     pass(30).await;

@@ -1,16 +1,15 @@
-//! A cluster that is larger than what either home of insights holds.
+//! A cluster with more insights than the ConfigMap or the UpdateStatus can hold.
 
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use windtunnel_update_status::insights;
-use windtunnel_update_status::insights::{Note, Observer, Parts, snapshot};
+use windtunnel_update_status::controller;
+use windtunnel_update_status::controller::{Note, Observer, Parts, snapshot};
 use windtunnel_update_status::status::Details;
 use windtunnel_update_status::status::published::sections_on_nodes;
 
 use super::cluster::{Cluster, pass};
 
-/// All that failed.
 #[derive(Default)]
 struct Failures(Mutex<Vec<String>>);
 
@@ -23,7 +22,7 @@ impl Observer for Failures {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pool_of_5000_nodes_is_counted_whole_and_no_write_fails() {
+async fn all_nodes_of_a_pool_of_5000_are_counted_and_no_write_fails() {
     let cluster = Cluster::new(true).await;
     cluster.create_config_map().await;
     for number in 0..5000 {
@@ -31,7 +30,7 @@ async fn a_pool_of_5000_nodes_is_counted_whole_and_no_write_fails() {
     }
     let failures = Arc::new(Failures::default());
     let (client, clock, observer) = (cluster.client.clone(), cluster.clock.clone(), failures.clone());
-    tokio::spawn(insights::run(Parts { client, clock, alerts: None, observer }));
+    tokio::spawn(controller::run(Parts { client, clock, alerts: None, observer }));
     pass(10).await;
     assert_eq!(failures.0.lock().unwrap()[..], [""; 0]);
     let status = cluster.status().await;
@@ -40,7 +39,7 @@ async fn a_pool_of_5000_nodes_is_counted_whole_and_no_write_fails() {
     let (config_map, update_status) =
         (json!({"data": cluster.config_map().await}), json!({"status": status}));
     for home in [[Some(&config_map), None], [None, Some(&update_status)]] {
-        let insights = snapshot::published(home[0], home[1]).unwrap();
+        let insights = snapshot::published_insights(home[0], home[1]).unwrap();
         assert!((300..5000).contains(&insights.len()), "{} insights", insights.len());
         let told = sections_on_nodes(insights.values(), Details::None);
         assert!(told.contains("\nworker        Pending      0% (0/5000)   5000 Available, "), "{told}");

@@ -1,4 +1,4 @@
-//! The UpdateStatus resource: the controller beside an API server that holds it to its definition.
+//! The UpdateStatus resource: the controller beside an API server that validates it by its CRD.
 
 mod access;
 mod cluster;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use cluster::{Cluster, definition, pass};
 
 /// The insights of all informers of a part of the cluster, as `<informer>: <uid> <uid> ...`.
-fn told(part: &Value) -> Vec<String> {
+fn insights_by_informer(part: &Value) -> Vec<String> {
     let informers = part["informers"].as_array().cloned().unwrap_or_default();
     let line = |informer: &Value| {
         let insights = informer["insights"].as_array().cloned().unwrap_or_default();
@@ -43,14 +43,14 @@ async fn insights_are_grouped_by_part_of_the_cluster_and_informer() {
     cluster.start();
     pass(10).await;
     let status = cluster.status().await;
-    assert_eq!(told(&status["controlPlane"]), ["cpi: cv-version", "ni: mcp-master node-m0"]);
+    assert_eq!(insights_by_informer(&status["controlPlane"]), ["cpi: cv-version", "ni: mcp-master node-m0"]);
     assert_eq!(status["controlPlane"]["resource"]["resource"], "clusterversions");
     assert_eq!(status["controlPlane"]["poolResource"]["name"], "master");
     let updating = &status["controlPlane"]["conditions"][0];
     assert_eq!([&updating["type"], &updating["reason"]], ["Updating", "ClusterVersionNotProgressing"]);
     let worker = &status["workerPools"][0];
     assert_eq!(
-        (worker["name"].as_str(), told(worker)),
+        (worker["name"].as_str(), insights_by_informer(worker)),
         (Some("worker"), vec!["ni: mcp-worker node-w0".to_owned()])
     );
     assert_eq!(worker["conditions"][0]["type"], "Updating");
@@ -86,7 +86,7 @@ async fn texts_that_the_api_would_refuse_are_made_to_fit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_object_comes_and_goes_with_its_definition_and_is_made_again() {
+async fn the_update_status_needs_its_crd_and_is_created_again() {
     let cluster = Cluster::new(false).await;
     cluster.start();
     cluster.create_config_map().await;
@@ -94,14 +94,14 @@ async fn the_object_comes_and_goes_with_its_definition_and_is_made_again() {
     assert!(cluster.config_map().await["usc.cpi.cv-version"].is_string(), "no definition, no matter");
     cluster.create(definition()).await;
     pass(10).await;
-    assert_eq!(told(&cluster.status().await["controlPlane"]), ["cpi: cv-version"]);
+    assert_eq!(insights_by_informer(&cluster.status().await["controlPlane"]), ["cpi: cv-version"]);
     cluster.update_statuses().delete("cluster", &DeleteParams::default()).await.unwrap();
     pass(10).await;
-    assert_eq!(told(&cluster.status().await["controlPlane"]), ["cpi: cv-version"]);
+    assert_eq!(insights_by_informer(&cluster.status().await["controlPlane"]), ["cpi: cv-version"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_others_wrote_stays_and_what_is_ours_is_put_right() {
+async fn foreign_insights_stay_and_own_insights_are_restored() {
     let cluster = Cluster::new(true).await;
     cluster.start();
     pass(10).await;
@@ -118,12 +118,12 @@ async fn what_others_wrote_stays_and_what_is_ours_is_put_right() {
     let label = Patch::Merge(json!({"metadata": {"labels": {"mine": "kept"}}}));
     api.patch("cluster", &PatchParams::default(), &label).await.unwrap();
     pass(10).await;
-    assert_eq!(told(&cluster.status().await["controlPlane"]), ["cpi: cv-version", "else: x"]);
+    assert_eq!(insights_by_informer(&cluster.status().await["controlPlane"]), ["cpi: cv-version", "else: x"]);
     assert_eq!(api.get("cluster").await.unwrap().metadata.labels.unwrap()["mine"], "kept");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_process_goes_on_with_the_times_that_it_finds_in_the_resource() {
+async fn a_new_process_keeps_the_transition_times_of_the_resource() {
     let cluster = Cluster::new(true).await;
     cluster.node("a.b", "worker", true).await;
     let process = cluster.start();
@@ -143,7 +143,7 @@ async fn a_new_process_goes_on_with_the_times_that_it_finds_in_the_resource() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pool_of_more_nodes_than_fit_is_told_in_short_with_its_troubles_first() {
+async fn a_pool_with_too_many_nodes_is_shortened_with_its_problems_first() {
     let cluster = Cluster::new(true).await;
     for number in 0..1200 {
         cluster.node(&format!("n{number:04}"), "worker", true).await;

@@ -1,4 +1,4 @@
-//! Writes that the API server does not take, and what becomes of all others.
+//! Writes that the API server rejects, and their effect on all others.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use windtunnel_core::Identity;
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_openshift::manifests;
-use windtunnel_update_status::insights;
-use windtunnel_update_status::insights::{Note, Observer, Parts};
+use windtunnel_update_status::controller;
+use windtunnel_update_status::controller::{Note, Observer, Parts};
 
 use super::cluster::{Cluster, definition, pass};
-use super::told;
+use super::insights_by_informer;
 
 const NAMESPACE: &str = "openshift-update-status-controller";
 
-/// Whether it works, by the last note that tells of that.
+/// Whether the controller works, according to its last note about that.
 #[derive(Default)]
 struct Log(Mutex<Option<Result<(), String>>>);
 
@@ -46,15 +46,15 @@ fn config_map(more: &Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_immutable_config_map_stops_nothing_else() {
+async fn an_immutable_config_map_blocks_no_other_write() {
     let cluster = Cluster::new(true).await;
     cluster.create(config_map(&json!({"immutable": true}))).await;
     cluster.start();
     pass(10).await;
-    assert_eq!(told(&cluster.status().await["controlPlane"]), ["cpi: cv-version"]);
+    assert_eq!(insights_by_informer(&cluster.status().await["controlPlane"]), ["cpi: cv-version"]);
     let requests = cluster.server.requests();
     pass(600).await;
-    // Watches begin anew now and then.
+    // Watches restart now and then.
     assert!(cluster.server.requests() - requests < 40, "{}", cluster.server.requests() - requests);
     let api = cluster.api(&config_map(&json!({})));
     api.delete("status-api-cm-prototype", &DeleteParams::default()).await.unwrap();
@@ -64,7 +64,7 @@ async fn an_immutable_config_map_stops_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_others_keep_in_the_config_map_as_bytes_takes_room_too() {
+async fn foreign_binary_data_counts_for_the_size_of_the_config_map() {
     let cluster = Cluster::new(false).await;
     let bytes = "A".repeat((1024 * 1024 - 3000) / 3 * 4);
     cluster.create(config_map(&json!({"binaryData": {"theirs": bytes}}))).await;
@@ -79,7 +79,7 @@ async fn what_others_keep_in_the_config_map_as_bytes_takes_room_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_right_that_comes_late_is_noticed() {
+async fn a_right_that_is_granted_later_is_noticed() {
     let cluster = Cluster::new(true).await;
     cluster.create_config_map().await;
     let mut late: Vec<Value> = Vec::new();
@@ -104,7 +104,7 @@ async fn a_right_that_comes_late_is_noticed() {
     let log = Arc::new(Log::default());
     let client = cluster.server.client(&Identity::service_account(NAMESPACE, "update-status-controller"));
     let (clock, observer) = (cluster.clock.clone(), log.clone());
-    tokio::spawn(insights::run(Parts { client, clock, alerts: None, observer }));
+    tokio::spawn(controller::run(Parts { client, clock, alerts: None, observer }));
     pass(100).await;
     assert_eq!(cluster.config_map().await, Value::Null);
     let failure = log.last().unwrap().unwrap_err();
@@ -116,12 +116,12 @@ async fn a_right_that_comes_late_is_noticed() {
     }
     pass(61).await;
     assert!(cluster.config_map().await["usc.cpi.cv-version"].is_string());
-    assert_eq!(told(&cluster.status().await["controlPlane"]), ["cpi: cv-version"]);
+    assert_eq!(insights_by_informer(&cluster.status().await["controlPlane"]), ["cpi: cv-version"]);
     assert_eq!(log.last(), Some(Ok(())));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pool_of_a_name_that_the_api_does_not_take_does_not_hide_the_others() {
+async fn a_pool_with_an_invalid_name_does_not_hide_the_others() {
     let cluster = Cluster::new(true).await;
     cluster.pool("infra.gpu").await;
     cluster.node("g0", "infra.gpu", true).await;
@@ -129,12 +129,12 @@ async fn a_pool_of_a_name_that_the_api_does_not_take_does_not_hide_the_others() 
     cluster.start();
     pass(10).await;
     let status = cluster.status().await;
-    assert_eq!(told(&status["workerPools"][0]), ["ni: mcp-worker node-w0"]);
+    assert_eq!(insights_by_informer(&status["workerPools"][0]), ["ni: mcp-worker node-w0"]);
     assert_eq!(status["conditions"][1]["reason"], "TooManyInsights");
 }
 
-/// One look at a cluster that updates, with these alerts.
-async fn look(alerts: Option<insights::Alerts>) -> insights::Look {
+/// A single pass over an updating cluster, with these alerts.
+async fn look(alerts: Option<controller::AlertStream>) -> controller::OnceResult {
     let cluster = Cluster::new(false).await;
     let version: Api<DynamicObject> = cluster
         .api(&json!({"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {}}));
@@ -144,11 +144,11 @@ async fn look(alerts: Option<insights::Alerts>) -> insights::Look {
     version.patch_status("version", &PatchParams::default(), &Patch::Merge(updating)).await.unwrap();
     cluster.create(definition()).await;
     let (client, clock, observer) = (cluster.client.clone(), cluster.clock.clone(), Arc::new(()));
-    insights::once(Parts { client, clock, alerts, observer }, false).await.unwrap()
+    controller::run_once(Parts { client, clock, alerts, observer }, false).await.unwrap()
 }
 
-/// What Prometheus answers after a while.
-fn late(answer: Result<Vec<ActiveAlert>, String>) -> insights::Alerts {
+/// Alerts that Prometheus returns after a while.
+fn late(answer: Result<Vec<ActiveAlert>, String>) -> controller::AlertStream {
     let answer = futures::stream::once(async move {
         pass(5).await;
         answer
@@ -157,10 +157,10 @@ fn late(answer: Result<Vec<ActiveAlert>, String>) -> insights::Alerts {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_look_waits_for_alerts_where_these_are_asked_for() {
+async fn a_single_pass_waits_for_requested_alerts() {
     let labels = json!({"alertname": "A", "severity": "warning"});
     let alert = json!({"labels": labels, "state": "firing", "activeAt": "2024-01-01T00:00:00Z"});
-    let seen = look(Some(late(Ok(vec![ActiveAlert::read(&alert)])))).await;
+    let seen = look(Some(late(Ok(vec![ActiveAlert::parse(&alert)])))).await;
     let told = serde_json::to_string(&seen.insights).unwrap();
     assert!(told.contains("Alert is firing: A"), "{told}");
     assert!(seen.missing.is_empty(), "{:?}", seen.missing);

@@ -36,7 +36,7 @@ impl ApiServer {
             // A server that was started again has them.
             if self.store.get(table, &key.namespace, &key.name).is_none() {
                 let mut object = template.object.clone();
-                object["metadata"]["uid"] = json!(self.uids.uuid());
+                object["metadata"]["uid"] = json!(self.draws.uid());
                 object["metadata"]["creationTimestamp"] = created.clone();
                 self.store.put(table, &key, 0, object, Owned::default());
             }

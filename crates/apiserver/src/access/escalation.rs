@@ -123,7 +123,7 @@ fn only_collects(object: &Value, old: &Value) -> bool {
     const COLLECTED: [&str; 4] = ["ownerReferences", "finalizers", "selfLink", "managedFields"];
     let rest = |object: &Value| {
         let mut object = object.clone();
-        let metadata = metadata::of(&mut object);
+        let metadata = metadata::metadata_mut(&mut object);
         for field in COLLECTED {
             metadata.remove(field);
         }

@@ -112,7 +112,7 @@ impl ApiServer {
         mut object: Option<&mut Value>,
     ) -> Outcome<()> {
         if let Some(object) = object.as_deref_mut().filter(|_| self.admission.limit_ranges.is_some())
-            && call.kind.is("", "pods")
+            && call.kind.is_resource("", "pods")
             && attributes.operation == Operation::Create
         {
             self.fill_in_limits(call, object);
@@ -183,9 +183,9 @@ impl ApiServer {
     /// Reads what is configured anew if an object of this kind has a say in it.
     pub(crate) fn admission_written(&mut self, kind: &Kind) {
         let any = (self.store.count(kind.table) > 0).then_some(kind.table);
-        if kind.is("", "limitranges") {
+        if kind.is_resource("", "limitranges") {
             self.admission.limit_ranges = any;
-        } else if kind.is("", "resourcequotas") {
+        } else if kind.is_resource("", "resourcequotas") {
             self.admission.quotas = any;
         }
         self.admission.plugins.iter_mut().for_each(|plugin| plugin.note_change(&kind.resource));

@@ -26,7 +26,7 @@ pub(super) fn is_key(element: &str) -> bool {
 /// The path element of an element of a set.
 ///
 /// # Errors The reason why the element is invalid.
-pub(super) fn of_set(item: &Value) -> Result<String, String> {
+pub(super) fn set_element(item: &Value) -> Result<String, String> {
     match item {
         Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
         Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
@@ -38,7 +38,7 @@ pub(super) fn of_set(item: &Value) -> Result<String, String> {
 /// The path element of an element in a list with keys. Keys with a default may be absent.
 ///
 /// # Errors The reason why the element is invalid.
-pub(super) fn of_map(item: &Value, keys: Keys<'_>) -> Result<String, String> {
+pub(super) fn keyed_element(item: &Value, keys: Keys<'_>) -> Result<String, String> {
     let map = match item {
         Value::Object(map) => map,
         Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
@@ -126,7 +126,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// A path element from a client.
-pub(super) enum Read {
+pub(super) enum ParsedElement {
     Known(String),
     /// Of a kind that this server does not know, and ignores.
     Unknown,
@@ -134,18 +134,18 @@ pub(super) enum Read {
 }
 
 /// Converts a client's path element to the form that this server writes.
-pub(super) fn canonical(element: &str) -> Read {
+pub(super) fn canonical(element: &str) -> ParsedElement {
     let Some((kind, rest)) = element.split_at_checked(2).filter(|(kind, _)| kind.ends_with(':')) else {
-        return Read::Wrong;
+        return ParsedElement::Wrong;
     };
     match kind {
-        "f:" => Read::Known(element.to_owned()),
+        "f:" => ParsedElement::Known(element.to_owned()),
         "v:" => {
-            serde_json::from_str::<Value>(rest).map_or(Read::Wrong, |value| Read::Known(format!("v:{value}")))
+            serde_json::from_str::<Value>(rest).map_or(ParsedElement::Wrong, |value| ParsedElement::Known(format!("v:{value}")))
         }
         "k:" => serde_json::from_str::<Map<String, Value>>(rest)
-            .map_or(Read::Wrong, |keys| Read::Known(format!("k:{}", Value::Object(keys)))),
-        "i:" => rest.parse::<i64>().map_or(Read::Wrong, |index| Read::Known(format!("i:{index}"))),
-        _ => Read::Unknown,
+            .map_or(ParsedElement::Wrong, |keys| ParsedElement::Known(format!("k:{}", Value::Object(keys)))),
+        "i:" => rest.parse::<i64>().map_or(ParsedElement::Wrong, |index| ParsedElement::Known(format!("i:{index}"))),
+        _ => ParsedElement::Unknown,
     }
 }

@@ -40,7 +40,6 @@ pub(crate) struct Entry {
     pub(crate) fields: FieldSet,
 }
 
-/// All entries of an object.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Managers(pub(super) Vec<Entry>);
 
@@ -125,7 +124,7 @@ impl Managers {
     }
 
     /// Merges the oldest updates until the limit is kept.
-    pub(super) fn cap(&mut self) {
+    pub(super) fn merge_oldest_updates(&mut self) {
         let is_update = |entry: &Entry| entry.manager.operation == Operation::Update;
         let mut length = self.0.iter().filter(|entry| is_update(entry)).count();
         if length <= UPDATES_MAX {
@@ -236,7 +235,7 @@ mod tests {
             update(&format!("m{number:02}"), &format!("2024-01-01T00:00:{number:02}Z"), &format!("x{number}"))
         };
         let mut managers = Managers((0..12).map(entry).collect());
-        managers.cap();
+        managers.merge_oldest_updates();
         assert_eq!(managers.0.len(), UPDATES_MAX);
         let ancient = managers.0.iter().find(|entry| entry.manager.name == ANCIENT).unwrap();
         assert_eq!(ancient.fields.paths(), [".x0", ".x1", ".x2"]);

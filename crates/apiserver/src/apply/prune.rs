@@ -66,7 +66,7 @@ impl Tracker<'_> {
 
     /// The conflicts that remain for `kubectl`, which owns the fields that it applied on the client side:
     /// those whose values equal the annotation.
-    pub(super) fn unsettled(&self, live: &Value, conflicts: Vec<Conflict>) -> Vec<Conflict> {
+    pub(super) fn remaining_conflicts(&self, live: &Value, conflicts: Vec<Conflict>) -> Vec<Conflict> {
         let Some(owned) = (self.name == KUBECTL).then(|| self.last_applied(live)).flatten() else {
             return conflicts;
         };

@@ -15,9 +15,9 @@ use crate::delta::Delta;
 
 /// The path from the root, or from an element of a list, to a value: field names, linked from the last one.
 #[derive(Debug, Clone, Copy)]
-struct Way<'a> {
+struct FieldPath<'a> {
     name: &'a str,
-    before: Option<&'a Way<'a>>,
+    before: Option<&'a FieldPath<'a>>,
 }
 
 /// Compares an object, or an element of a list, with its previous value.
@@ -25,7 +25,6 @@ struct Way<'a> {
 struct Walk<'a> {
     mine: Option<&'a Tree>,
     others: Vec<&'a Tree>,
-    /// Whether a value changed.
     changed: bool,
 }
 
@@ -39,13 +38,13 @@ struct Pair<'v, 's> {
 }
 
 /// The shortcut cannot determine the owners.
-struct Unclear;
+struct NeedsFullUpdate;
 
 impl Tracker<'_> {
     /// The entries after an update from `old`, whose entries are `stored`, to `new`; mostly they are the
     /// same. `None` if only [`Tracker::update`] can determine them. `reconciled` means that the entries are
     /// known to match the current schema.
-    pub(crate) fn renewed<'e>(
+    pub(crate) fn shortcut_update<'e>(
         &self,
         old: &Value,
         new: &Value,
@@ -93,7 +92,7 @@ fn order(one: &Value, other: &Value) -> Ordering {
 }
 
 impl<'a> Walk<'a> {
-    fn value(&mut self, pair: Pair<'_, '_>, way: &Way<'_>, skipped: &[&Tree]) -> Result<(), Unclear> {
+    fn value(&mut self, pair: Pair<'_, '_>, way: &FieldPath<'_>, skipped: &[&Tree]) -> Result<(), NeedsFullUpdate> {
         let Pair { old, new, shape, .. } = pair;
         match (shape.form(Some(old)), shape.form(Some(new)), old, new) {
             (
@@ -105,9 +104,9 @@ impl<'a> Walk<'a> {
             (Form::List(ListMerge::Map(keys), inner), _, Value::Array(old), Value::Array(new)) => {
                 self.items(old, new, pair.delta, keys, inner, way)
             }
-            (Form::List(ListMerge::Set, _), ..) => Err(Unclear),
+            (Form::List(ListMerge::Set, _), ..) => Err(NeedsFullUpdate),
             (was, is, ..) if is_leaf(was) && is_leaf(is) => self.leaf(way),
-            _ => Err(Unclear),
+            _ => Err(NeedsFullUpdate),
         }
     }
 
@@ -115,27 +114,27 @@ impl<'a> Walk<'a> {
     fn members(
         &mut self,
         pair: Pair<'_, '_>,
-        way: Option<&Way<'_>>,
+        way: Option<&FieldPath<'_>>,
         skipped: &[&Tree],
-    ) -> Result<(), Unclear> {
-        let (Value::Object(old), Value::Object(new)) = (pair.old, pair.new) else { return Err(Unclear) };
+    ) -> Result<(), NeedsFullUpdate> {
+        let (Value::Object(old), Value::Object(new)) = (pair.old, pair.new) else { return Err(NeedsFullUpdate) };
         let Delta::Within { same_names, inner } = pair.delta else {
-            return if pair.delta.is_same() { Ok(()) } else { Err(Unclear) };
+            return if pair.delta.is_same() { Ok(()) } else { Err(NeedsFullUpdate) };
         };
         if !same_names && !have_same_names(old, new, skipped) {
-            return Err(Unclear);
+            return Err(NeedsFullUpdate);
         }
         for ((name, new), delta) in new.iter().zip(inner).filter(|(_, delta)| !delta.is_same()) {
             let field = if skipped.is_empty() { String::new() } else { element::field(name) };
             if is_skipped(&field, skipped) {
                 continue;
             }
-            let old = old.get(name).ok_or(Unclear)?;
+            let old = old.get(name).ok_or(NeedsFullUpdate)?;
             let shape = match pair.shape.member(name) {
                 Member::Declared(inner) | Member::Key(inner) => inner,
                 Member::Unknown => Shape::Deduced,
             };
-            let way = Way { name, before: way };
+            let way = FieldPath { name, before: way };
             let below: Vec<&Tree> = skipped.iter().filter_map(|tree| child(tree, &field)).collect();
             self.value(Pair { old, new, delta, shape }, &way, &below)?;
         }
@@ -150,11 +149,11 @@ impl<'a> Walk<'a> {
         delta: &Delta,
         keys: Keys<'_>,
         shape: Shape<'_>,
-        way: &Way<'_>,
-    ) -> Result<(), Unclear> {
-        let Delta::Within { inner, .. } = delta else { return Err(Unclear) };
+        way: &FieldPath<'_>,
+    ) -> Result<(), NeedsFullUpdate> {
+        let Delta::Within { inner, .. } = delta else { return Err(NeedsFullUpdate) };
         if !are_distinct(old, keys) {
-            return Err(Unclear);
+            return Err(NeedsFullUpdate);
         }
         let list = self.at(|tree| way.node(tree));
         let pairs = old.iter().zip(new).zip(inner).filter(|(_, delta)| !delta.is_same());
@@ -162,9 +161,9 @@ impl<'a> Walk<'a> {
             let maps =
                 [old, new].iter().all(|item| matches!(shape.form(Some(item)), Form::Map { atomic: false }));
             if !maps || !keys.names().all(|key| old.get(key) == new.get(key)) {
-                return Err(Unclear);
+                return Err(NeedsFullUpdate);
             }
-            let element = element::of_map(new, keys).map_err(|_| Unclear)?;
+            let element = element::keyed_element(new, keys).map_err(|_| NeedsFullUpdate)?;
             let mut item = list.at(|tree| child(tree, &element));
             item.members(Pair { old, new, delta, shape }, None, &[])?;
             self.changed |= item.changed;
@@ -179,14 +178,14 @@ impl<'a> Walk<'a> {
     }
 
     /// A changed value must be owned by this manager, and by nobody else.
-    fn leaf(&mut self, way: &Way<'_>) -> Result<(), Unclear> {
+    fn leaf(&mut self, way: &FieldPath<'_>) -> Result<(), NeedsFullUpdate> {
         self.changed = true;
         let mine = self.mine.is_some_and(|tree| way.is_member(tree));
-        if mine && !self.others.iter().any(|tree| way.is_member(tree)) { Ok(()) } else { Err(Unclear) }
+        if mine && !self.others.iter().any(|tree| way.is_member(tree)) { Ok(()) } else { Err(NeedsFullUpdate) }
     }
 }
 
-impl Way<'_> {
+impl FieldPath<'_> {
     /// Whether a set contains the value at the end of the path.
     fn is_member(&self, tree: &Tree) -> bool {
         self.node(tree).is_some_and(is_member)
@@ -237,7 +236,7 @@ mod tests {
     #[test]
     fn only_changes_of_values_that_the_manager_alone_owns_take_the_shortcut() {
         let kinds = builtin::all(|| 0);
-        let kind = kinds.iter().find(|kind| kind.is("", "configmaps")).unwrap();
+        let kind = kinds.iter().find(|kind| kind.is_resource("", "configmaps")).unwrap();
         let tracker = Tracker {
             versions: Versions::new(&[], kind),
             name: Cow::Borrowed("me"),
@@ -255,7 +254,7 @@ mod tests {
         let old = map(json!({ "a": "1", "b": "2" }));
         let renewed = |data: Value| {
             let new = map(data);
-            tracker.renewed(&old, &new, &Delta::between(&old, &new), &stored, false)
+            tracker.shortcut_update(&old, &new, &Delta::between(&old, &new), &stored, false)
         };
         assert_eq!(renewed(json!({ "a": "1", "b": "2" })), Some(Cow::Borrowed(&stored[..])));
         let later = entry("me", "2024-01-02T00:00:00Z", "f:a");

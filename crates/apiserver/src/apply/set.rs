@@ -103,7 +103,6 @@ impl FieldSet {
     }
 }
 
-/// Whether a node is a member.
 pub(super) fn is_member(node: &Tree) -> bool {
     node.is_empty() || node.contains_key(SELF)
 }
@@ -115,7 +114,6 @@ pub(super) fn children(tree: &Tree) -> impl Iterator<Item = (&String, &Tree)> {
         .filter_map(|(element, node)| Some((element, node.as_object()?)))
 }
 
-/// The node of a path element.
 pub(super) fn child<'a>(tree: &'a Tree, element: &str) -> Option<&'a Tree> {
     tree.get(element)?.as_object()
 }
@@ -191,9 +189,9 @@ fn read(tree: Tree) -> Option<Node> {
             continue;
         }
         match element::canonical(&key) {
-            element::Read::Known(key) => read(below)?.attach(key, &mut node.below),
-            element::Read::Unknown => {}
-            element::Read::Wrong => return None,
+            element::ParsedElement::Known(key) => read(below)?.attach(key, &mut node.below),
+            element::ParsedElement::Unknown => {}
+            element::ParsedElement::Wrong => return None,
         }
     }
     Some(node)

@@ -45,9 +45,7 @@ pub(crate) enum Form<'a> {
 pub(crate) enum ListMerge<'a> {
     /// As a whole.
     Atomic,
-    /// As a set of scalars.
     Set,
-    /// By keys.
     Map(Keys<'a>),
 }
 
@@ -233,7 +231,6 @@ fn deduced<'a>(value: Option<&Value>) -> Form<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// The names of the keys.
     pub(crate) fn names(self) -> impl Iterator<Item = &'a str> {
         (0..self.count()).map(move |index| match self {
             Self::Static(keys) => keys[index],

@@ -72,14 +72,14 @@ impl Tracker<'_> {
         if !comparison.is_empty() {
             self.reconcile(&mut managers);
             // Updates are forced, so there are no conflicts.
-            let _ = self.settle(old, new, &comparison, &mut managers, None, true);
+            let _ = self.remove_from_others(old, new, &comparison, &mut managers, None, true);
             let mut changed = comparison.changed();
             changed.subtract(&UNOWNED);
             if !changed.is_empty() {
                 managers.add_update(self.manager(Operation::Update), changed, &self.now);
             }
         }
-        managers.cap();
+        managers.merge_oldest_updates();
         managers
     }
 
@@ -105,7 +105,7 @@ impl Tracker<'_> {
         };
         match self.try_apply(live, config, managers.clone(), force)? {
             Ok(applied) => Ok(applied),
-            Err(conflicts) => match self.unsettled(live, conflicts) {
+            Err(conflicts) => match self.remaining_conflicts(live, conflicts) {
                 conflicts if conflicts.is_empty() => {
                     self.try_apply(live, config, managers, true)?.map_err(conflict::refused)
                 }
@@ -134,7 +134,7 @@ impl Tracker<'_> {
         managers.0.push(Entry { manager: me.clone(), time, fields });
         let object = self.prune(merged, &managers, last.as_ref());
         let comparison = typed::compare(live, &object, shape).without(&self.reset);
-        if let Err(conflicts) = self.settle(live, &object, &comparison, &mut managers, Some(&me), force) {
+        if let Err(conflicts) = self.remove_from_others(live, &object, &comparison, &mut managers, Some(&me), force) {
             return Ok(Err(conflicts));
         }
         let changes = object != *live;
@@ -154,7 +154,7 @@ impl Tracker<'_> {
     /// Removes changed and removed fields from the entries of all managers except one.
     ///
     /// # Errors The changed fields of other managers, unless the write is forced.
-    fn settle(
+    fn remove_from_others(
         &self,
         old: &Value,
         new: &Value,

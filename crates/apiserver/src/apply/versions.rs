@@ -32,7 +32,7 @@ impl<'a> Versions<'a> {
 
     /// Whether an API version is that of the request.
     pub(crate) fn is_own(&self, api_version: &str) -> bool {
-        self.own.resource.is_of(api_version)
+        self.own.resource.has_api_version(api_version)
     }
 
     /// Converts an object to another version, and returns it with its shape; `None` if the version is not

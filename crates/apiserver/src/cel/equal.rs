@@ -4,12 +4,12 @@ use serde_json::Value as Json;
 
 use super::decl::{Decl, ListEquality, Shape};
 use super::escape::escape;
-use super::json::read;
-use super::value::{Fault, List, Map, Value};
+use super::json::from_json;
+use super::value::{EvalError, List, Map, Value};
 
 /// Whether two values are equal. Numbers compare across types; other values of different types are unequal.
 #[expect(clippy::float_cmp, reason = "equality of CEL is that of IEEE 754")]
-pub(crate) fn equal(a: &Value<'_>, b: &Value<'_>) -> Result<bool, Fault> {
+pub(crate) fn equal(a: &Value<'_>, b: &Value<'_>) -> Result<bool, EvalError> {
     Ok(match (a, b) {
         (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
@@ -22,8 +22,8 @@ pub(crate) fn equal(a: &Value<'_>, b: &Value<'_>) -> Result<bool, Fault> {
             Value::Int(_) | Value::Uint(_) | Value::Double(_),
             Value::Int(_) | Value::Uint(_) | Value::Double(_),
         ) => compare_numbers(a, b) == Some(std::cmp::Ordering::Equal),
-        (Value::List(a), Value::List(b)) => lists(a, b)?,
-        (Value::Map(a), Value::Map(b)) => maps(a, b)?,
+        (Value::List(a), Value::List(b)) => lists_equal(a, b)?,
+        (Value::Map(a), Value::Map(b)) => maps_equal(a, b)?,
         (Value::Optional(Some(a)), Value::Optional(Some(b))) => equal(a, b)?,
         (Value::Opaque(a), Value::Opaque(b)) => a == b,
         _ => false,
@@ -55,7 +55,7 @@ fn same_decl(a: Option<&Decl>, b: Option<&Decl>) -> bool {
     }
 }
 
-fn lists(a: &List<'_>, b: &List<'_>) -> Result<bool, Fault> {
+fn lists_equal(a: &List<'_>, b: &List<'_>) -> Result<bool, EvalError> {
     if a.len() != b.len() {
         return Ok(false);
     }
@@ -67,13 +67,13 @@ fn lists(a: &List<'_>, b: &List<'_>) -> Result<bool, Fault> {
         return Ok(true);
     }
     match a.decl().map(|decl| &decl.shape) {
-        Some(Shape::List { equality: ListEquality::Set, .. }) => same_set(a, b),
-        Some(Shape::List { equality: ListEquality::Map(keys), .. }) => same_by_keys(a, keys, b),
+        Some(Shape::List { equality: ListEquality::Set, .. }) => equal_as_sets(a, b),
+        Some(Shape::List { equality: ListEquality::Map(keys), .. }) => equal_by_keys(a, keys, b),
         _ => in_order(a, b),
     }
 }
 
-fn in_order(a: &List<'_>, b: &List<'_>) -> Result<bool, Fault> {
+fn in_order(a: &List<'_>, b: &List<'_>) -> Result<bool, EvalError> {
     for (a, b) in a.iter().zip(b.iter()) {
         if !equal(&a?, &b?)? {
             return Ok(false);
@@ -82,7 +82,7 @@ fn in_order(a: &List<'_>, b: &List<'_>) -> Result<bool, Fault> {
     Ok(true)
 }
 
-fn same_set(a: &List<'_>, b: &List<'_>) -> Result<bool, Fault> {
+fn equal_as_sets(a: &List<'_>, b: &List<'_>) -> Result<bool, EvalError> {
     for item in b.iter() {
         if !contains(a, &item?)? {
             return Ok(false);
@@ -91,13 +91,13 @@ fn same_set(a: &List<'_>, b: &List<'_>) -> Result<bool, Fault> {
     Ok(true)
 }
 
-fn same_by_keys(a: &List<'_>, keys: &[String], b: &List<'_>) -> Result<bool, Fault> {
+fn equal_by_keys(a: &List<'_>, keys: &[String], b: &List<'_>) -> Result<bool, EvalError> {
     for other in b.iter() {
         let other = other?;
         let mut found = false;
         for item in a.iter() {
             let item = item?;
-            if !has_keys(&item, keys, &other)? {
+            if !have_equal_keys(&item, keys, &other)? {
                 continue;
             }
             if !equal(&item, &other)? {
@@ -113,7 +113,7 @@ fn same_by_keys(a: &List<'_>, keys: &[String], b: &List<'_>) -> Result<bool, Fau
 }
 
 /// Whether two elements have equal values for all `keys`.
-pub(super) fn has_keys(item: &Value<'_>, keys: &[String], other: &Value<'_>) -> Result<bool, Fault> {
+pub(super) fn have_equal_keys(item: &Value<'_>, keys: &[String], other: &Value<'_>) -> Result<bool, EvalError> {
     let (Value::Map(mine), Value::Map(theirs)) = (item, other) else { return Ok(false) };
     for key in keys {
         let same = match escape(key) {
@@ -135,7 +135,7 @@ pub(super) fn has_keys(item: &Value<'_>, keys: &[String], other: &Value<'_>) -> 
 }
 
 /// Whether a list contains a value. An error in one element counts only if no other element is equal.
-pub(crate) fn contains(list: &List<'_>, value: &Value<'_>) -> Result<bool, Fault> {
+pub(crate) fn contains(list: &List<'_>, value: &Value<'_>) -> Result<bool, EvalError> {
     let mut error = None;
     for item in list.iter() {
         match item.and_then(|item| equal(&item, value)) {
@@ -147,7 +147,7 @@ pub(crate) fn contains(list: &List<'_>, value: &Value<'_>) -> Result<bool, Fault
     error.map_or(Ok(false), Err)
 }
 
-fn maps(a: &Map<'_>, b: &Map<'_>) -> Result<bool, Fault> {
+fn maps_equal(a: &Map<'_>, b: &Map<'_>) -> Result<bool, EvalError> {
     if a.len() != b.len() {
         return Ok(false);
     }
@@ -160,7 +160,7 @@ fn maps(a: &Map<'_>, b: &Map<'_>) -> Result<bool, Fault> {
     if let (Map::Json(mine, Some(decl)), Map::Json(theirs, _)) = (a, b)
         && let Shape::Object(fields) = &decl.shape
     {
-        return objects(mine, theirs, fields, b);
+        return objects_equal(mine, theirs, fields, b);
     }
     for key in a.keys() {
         let same = match (a.get(&key).transpose()?, b.get(&key).transpose()?) {
@@ -177,18 +177,18 @@ fn maps(a: &Map<'_>, b: &Map<'_>) -> Result<bool, Fault> {
 type Fields = std::collections::BTreeMap<String, std::sync::Arc<Decl>>;
 
 /// Compares objects: declared fields by their types, others as JSON.
-fn objects(
+fn objects_equal(
     mine: &serde_json::Map<String, Json>,
     theirs: &serde_json::Map<String, Json>,
     fields: &Fields,
     other: &Map<'_>,
-) -> Result<bool, Fault> {
+) -> Result<bool, EvalError> {
     for (name, value) in mine {
         let declared = escape(name).and_then(|escaped| fields.get(&*escaped).map(|decl| (escaped, decl)));
         let same = match declared {
             Some(_) if value.is_null() => theirs.get(name).is_some_and(Json::is_null),
             Some((escaped, decl)) => match other.field(&escaped).transpose()? {
-                Some(found) => equal(&read(value, Some(decl))?, &found)?,
+                Some(found) => equal(&from_json(value, Some(decl))?, &found)?,
                 None => false,
             },
             None => theirs.get(name).is_none_or(|found| found == value),

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-/// One mistake in an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Issue {
     /// Position, as the number of characters before it.

@@ -8,15 +8,15 @@ use serde_json::Value as Json;
 use super::decl::{Decl, Shape};
 use super::escape::{escape, unescape};
 use super::library::{bytes, time};
-use super::value::{Fault, Key, List, Map, Outcome, Value};
+use super::value::{EvalError, Key, List, Map, Outcome, Value};
 use crate::gotext;
 
 /// Converts JSON by its declaration; without one, by the type of the JSON.
-pub(crate) fn read<'a>(json: &'a Json, decl: Option<&'a Decl>) -> Outcome<'a> {
+pub(crate) fn from_json<'a>(json: &'a Json, decl: Option<&'a Decl>) -> Outcome<'a> {
     let Some(decl) = decl else { return Ok(untyped(json)) };
     match (&decl.shape, json) {
         (_, Json::Null) if decl.nullable => Ok(Value::Null),
-        (_, Json::Null) => Err(Fault::new("invalid data, got null for schema with nullable=false")),
+        (_, Json::Null) => Err(EvalError::new("invalid data, got null for schema with nullable=false")),
         (Shape::IntOrString, Json::String(text)) => Ok(Value::String(Cow::Borrowed(text))),
         (Shape::Object(_) | Shape::Map(_), Json::Object(map)) => Ok(Value::Map(Map::Json(map, Some(decl)))),
         (Shape::List { .. }, Json::Array(items)) => Ok(Value::List(List::Json(items, Some(decl)))),
@@ -35,21 +35,21 @@ fn read_text<'a>(text: &'a str, shape: &Shape) -> Outcome<'a> {
         Shape::String => Ok(Value::String(Cow::Borrowed(text))),
         Shape::Bytes => bytes::from_base64(text)
             .map(|bytes| Value::Bytes(bytes.into()))
-            .ok_or_else(|| Fault::new(format!("Invalid byte formatted string {text}"))),
+            .ok_or_else(|| EvalError::new(format!("Invalid byte formatted string {text}"))),
         Shape::Duration => time::parse_duration(text)
             .map(Value::Duration)
-            .ok_or_else(|| Fault::new(format!("Invalid duration {text}"))),
+            .ok_or_else(|| EvalError::new(format!("Invalid duration {text}"))),
         Shape::Date => time::parse_date(text)
             .map(Value::Timestamp)
-            .ok_or_else(|| Fault::new(format!("Invalid date formatted string {text}"))),
+            .ok_or_else(|| EvalError::new(format!("Invalid date formatted string {text}"))),
         Shape::DateTime => time::parse_timestamp(text)
             .map(Value::Timestamp)
-            .ok_or_else(|| Fault::new(format!("Invalid date-time formatted string {text}"))),
+            .ok_or_else(|| EvalError::new(format!("Invalid date-time formatted string {text}"))),
         other => Err(wrong(other, &Json::String(String::new()))),
     }
 }
 
-fn wrong(shape: &Shape, found: &Json) -> Fault {
+fn wrong(shape: &Shape, found: &Json) -> EvalError {
     let go = match found {
         Json::Number(number) if number.is_f64() => "float64",
         Json::Number(_) => "int64",
@@ -57,7 +57,7 @@ fn wrong(shape: &Shape, found: &Json) -> Fault {
         Json::Array(_) => "[]interface {}",
         other => gotext::json_type(other),
     };
-    Fault::new(match shape {
+    EvalError::new(match shape {
         Shape::IntOrString => {
             "invalid data, expected XIntOrString value to be either a string or integer".to_owned()
         }
@@ -89,7 +89,7 @@ fn untyped(json: &Json) -> Value<'_> {
 }
 
 /// Converts a value to JSON.
-pub(crate) fn write(value: &Value<'_>) -> Result<Json, Fault> {
+pub(crate) fn to_json(value: &Value<'_>) -> Result<Json, EvalError> {
     Ok(match value {
         Value::Null | Value::Optional(None) => Json::Null,
         Value::Bool(flag) => Json::Bool(*flag),
@@ -102,21 +102,21 @@ pub(crate) fn write(value: &Value<'_>) -> Result<Json, Fault> {
         Value::Duration(found) => Json::String(time::show_duration(*found)),
         Value::List(List::Json(items, _)) => Json::Array(items.to_vec()),
         Value::List(List::Made(items, _)) => {
-            Json::Array(items.iter().map(write).collect::<Result<Vec<_>, _>>()?)
+            Json::Array(items.iter().map(to_json).collect::<Result<Vec<_>, _>>()?)
         }
         Value::Map(Map::Json(map, _)) => Json::Object((*map).clone()),
         Value::Map(Map::Made(map)) => {
             let mut object = serde_json::Map::new();
             for (key, value) in map.iter() {
                 let Key::String(key) = key else {
-                    return Err(Fault::new("unsupported key type: must be a string"));
+                    return Err(EvalError::new("unsupported key type: must be a string"));
                 };
-                object.insert(key.clone(), write(value)?);
+                object.insert(key.clone(), to_json(value)?);
             }
             Json::Object(object)
         }
-        Value::Optional(Some(inner)) => write(inner)?,
-        other => return Err(Fault::new(format!("type '{}' has no JSON form", other.type_name()))),
+        Value::Optional(Some(inner)) => to_json(inner)?,
+        other => return Err(EvalError::new(format!("type '{}' has no JSON form", other.type_name()))),
     })
 }
 
@@ -140,7 +140,7 @@ impl<'a> List<'a> {
         match self {
             Self::Json(items, decl) => {
                 let element = decl.and_then(Decl::element).map(AsRef::as_ref);
-                items.get(index).map(|item| read(item, element))
+                items.get(index).map(|item| from_json(item, element))
             }
             Self::Made(items, _) => items.get(index).cloned().map(Ok),
         }
@@ -150,8 +150,7 @@ impl<'a> List<'a> {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// All elements as values.
-    pub(crate) fn values(&self) -> Result<Rc<Vec<Value<'a>>>, Fault> {
+    pub(crate) fn values(&self) -> Result<Rc<Vec<Value<'a>>>, EvalError> {
         match self {
             Self::Made(items, _) => Ok(Rc::clone(items)),
             Self::Json(..) => Ok(Rc::new(self.iter().collect::<Result<_, _>>()?)),
@@ -174,11 +173,11 @@ impl<'a> Map<'a> {
                 Shape::Object(fields) => {
                     // A null field of an object counts as absent.
                     let found = map.get(&*unescape(name)?).filter(|found| !found.is_null())?;
-                    Some(read(found, Some(fields.get(name)?)))
+                    Some(from_json(found, Some(fields.get(name)?)))
                 }
-                _ => map.get(name).map(|found| read(found, decl.element().map(AsRef::as_ref))),
+                _ => map.get(name).map(|found| from_json(found, decl.element().map(AsRef::as_ref))),
             },
-            Self::Json(map, None) => map.get(name).map(|found| read(found, None)),
+            Self::Json(map, None) => map.get(name).map(|found| from_json(found, None)),
             Self::Made(map) => map.get(&Key::String(name.to_owned())).cloned().map(Ok),
         }
     }

@@ -1,11 +1,11 @@
-//! A compiled expression.
+//! Compiled expressions.
 
 use super::check::{self, Environment};
 use super::eval::{self, Evaluated};
 use super::issue;
 use super::syntax::{Kind, Node, parse};
 use super::types::Type;
-use super::value::{Fault, Value};
+use super::value::{EvalError, Value};
 
 /// A parsed and checked expression.
 #[derive(Debug, Clone)]
@@ -31,8 +31,8 @@ impl Program {
 
     /// Finds a constructed object whose type name does not match its field path. Returns its name and the
     /// expected one.
-    pub(crate) fn misnamed(&self) -> Option<(String, String)> {
-        misnamed(&self.root, None)
+    pub(crate) fn find_misnamed_object(&self) -> Option<(String, String)> {
+        misnamed_below(&self.root, None)
     }
 
     /// Whether the expression uses the variable with this index.
@@ -41,14 +41,14 @@ impl Program {
     }
 
     /// Evaluates the expression and counts the cost. Fails if the cost exceeds `limit`.
-    pub(crate) fn run<'a>(&'a self, variables: &[Result<Value<'a>, Fault>], limit: u64) -> Evaluated<'a> {
+    pub(crate) fn run<'a>(&'a self, variables: &[Result<Value<'a>, EvalError>], limit: u64) -> Evaluated<'a> {
         eval::run(&self.root, variables, limit)
     }
 }
 
 /// Finds such an object below a node (`CheckTypeNamesMatchFieldPathNames`). `expected` is the name that the
 /// node must have, if any.
-fn misnamed(node: &Node, expected: Option<&str>) -> Option<(String, String)> {
+fn misnamed_below(node: &Node, expected: Option<&str>) -> Option<(String, String)> {
     match &node.kind {
         Kind::Message(name, fields) => {
             if let Some(expected) = expected.filter(|expected| expected != name) {
@@ -57,12 +57,12 @@ fn misnamed(node: &Node, expected: Option<&str>) -> Option<(String, String)> {
             let of_object = name == "Object" || name.starts_with("Object.");
             fields.iter().find_map(|(field, element)| {
                 let expected = of_object.then(|| format!("{name}.{field}"));
-                misnamed(&element.value, expected.as_deref())
+                misnamed_below(&element.value, expected.as_deref())
             })
         }
         // Elements of a list have the type name of its field.
-        Kind::List(items) => items.iter().find_map(|item| misnamed(&item.value, expected)),
-        _ => node.children().into_iter().find_map(|child| misnamed(child, None)),
+        Kind::List(items) => items.iter().find_map(|item| misnamed_below(&item.value, expected)),
+        _ => node.children().into_iter().find_map(|child| misnamed_below(child, None)),
     }
 }
 

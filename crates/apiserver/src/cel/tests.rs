@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::types::Type;
-use super::value::{Fault, Value};
+use super::value::{EvalError, Value};
 use super::{Environment, Program, json};
 
 fn environment(minor: u32) -> Environment {
@@ -14,9 +14,9 @@ fn environment(minor: u32) -> Environment {
 /// Evaluates an expression over an untyped `self`. Returns the value as JSON, or the error message.
 fn evaluate(source: &str, input: &Json) -> Result<Json, String> {
     let program = Program::compile(source, &environment(36))?;
-    let variables = [json::read(input, None)];
+    let variables = [json::from_json(input, None)];
     let outcome = program.run(&variables, 1_000_000).outcome;
-    outcome.and_then(|value| json::write(&value)).map_err(|fault| fault.text().to_owned())
+    outcome.and_then(|value| json::to_json(&value)).map_err(|fault| fault.text().to_owned())
 }
 
 fn check(cases: &[(&str, Json)]) {
@@ -231,7 +231,7 @@ fn malformed_expressions_never_panic() {
     let deep = "(".repeat(10_000);
     assert!(Program::compile(&deep, &environment(36)).is_err());
     assert_eq!(Value::Null.size(), None);
-    assert_eq!(Fault::Cost.text(), "operation cancelled: actual cost limit exceeded");
+    assert_eq!(EvalError::Cost.text(), "operation cancelled: actual cost limit exceeded");
 }
 
 /// Fragments of random expressions.
@@ -290,7 +290,7 @@ proptest! {
         let source: String = words.iter().map(|index| WORDS[*index]).collect();
         let input = json!({"n": 3, "l": [1, "a", null, {"k": [2]}], "m": {"a": 1.5}});
         if let Ok(program) = Program::compile(&source, &environment(36)) {
-            let evaluated = program.run(&[json::read(&input, None)], 1000);
+            let evaluated = program.run(&[json::from_json(&input, None)], 1000);
             prop_assert!(evaluated.outcome.is_err() || evaluated.cost <= 1000);
         }
     }

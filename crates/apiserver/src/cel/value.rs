@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Map as JsonMap, Value as Json};
 
 use super::decl::Decl;
-use super::library::authorizer::Inquiry;
+use super::library::authorizer::AuthorizationCheck;
 use super::library::opaque::Opaque;
 
 #[derive(Debug, Clone)]
@@ -30,10 +30,9 @@ pub(crate) enum Value<'a> {
     Optional(Option<Rc<Value<'a>>>),
     Opaque(Rc<Opaque>),
     /// An authorization check that the expression builds.
-    Inquiry(Rc<Inquiry<'a>>),
+    AuthorizationCheck(Rc<AuthorizationCheck<'a>>),
 }
 
-/// A list.
 #[derive(Debug, Clone)]
 pub(crate) enum List<'a> {
     Json(&'a [Json], Option<&'a Decl>),
@@ -41,14 +40,12 @@ pub(crate) enum List<'a> {
     Made(Rc<Vec<Value<'a>>>, Option<&'a Decl>),
 }
 
-/// A map or an object.
 #[derive(Debug, Clone)]
 pub(crate) enum Map<'a> {
     Json(&'a JsonMap<String, Json>, Option<&'a Decl>),
     Made(Rc<BTreeMap<Key, Value<'a>>>),
 }
 
-/// A key of a map.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
     Bool(bool),
@@ -59,7 +56,7 @@ pub(crate) enum Key {
 
 /// The reason why an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum EvalError {
     /// An error, which `&&` and `||` may override.
     Error(String),
     /// The expression exceeded its cost limit.
@@ -67,9 +64,9 @@ pub(crate) enum Fault {
 }
 
 /// The value of an expression, or the reason why it has none.
-pub(crate) type Outcome<'a> = Result<Value<'a>, Fault>;
+pub(crate) type Outcome<'a> = Result<Value<'a>, EvalError>;
 
-impl Fault {
+impl EvalError {
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self::Error(text.into())
     }
@@ -123,7 +120,7 @@ impl Value<'_> {
             Self::Type(_) => "type",
             Self::Optional(_) => super::types::OPTIONAL,
             Self::Opaque(opaque) => opaque.type_name(),
-            Self::Inquiry(inquiry) => inquiry.type_name(),
+            Self::AuthorizationCheck(inquiry) => inquiry.type_name(),
         }
     }
 
@@ -140,7 +137,6 @@ impl Value<'_> {
         }
     }
 
-    /// The value as a key of a map.
     pub(crate) fn as_key(&self) -> Option<Key> {
         Some(match self {
             Self::Bool(flag) => Key::Bool(*flag),

@@ -90,7 +90,7 @@ impl Conversion {
     }
 
     /// The next call to the webhook, which converts all wanted objects of one version.
-    pub(crate) fn wanted(&self, now: Time) -> Option<Wanted> {
+    pub(crate) fn next_call(&self, now: Time) -> Option<ConversionCall> {
         let mut memory = self.memory();
         let version = memory.wanted.first()?.0.clone();
         let (these, rest) =
@@ -106,18 +106,18 @@ impl Conversion {
         });
         review["request"]["uid"] = json!(hooks::uid(&review, now));
         let call = HookCall { target: self.target.clone(), review, timeout: TIMEOUT };
-        Some(Wanted { version, objects, call })
+        Some(ConversionCall { version, objects, call })
     }
 
     /// Drops the wanted conversions, because the request that needs them is over.
-    pub(crate) fn want_nothing(&self) {
+    pub(crate) fn clear_wanted(&self) {
         self.memory().wanted.clear();
     }
 
     /// Caches the answer to a call.
     ///
     /// # Errors The server's message for an invalid answer.
-    pub(crate) fn learn(&self, wanted: &Wanted, answer: &Result<Value, HookError>) -> Result<(), String> {
+    pub(crate) fn cache_answer(&self, wanted: &ConversionCall, answer: &Result<Value, HookError>) -> Result<(), String> {
         let of = wanted.objects.first().map(|object| described(object)).unwrap_or_default();
         let failed = |why: String| format!("conversion webhook for {of} failed: {why}");
         let answer = answer
@@ -146,7 +146,7 @@ impl Conversion {
 
 /// A call to a conversion webhook.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct ConversionCall {
     version: String,
     objects: Vec<Arc<Value>>,
     pub(crate) call: HookCall,
@@ -156,12 +156,12 @@ impl ApiServer {
     /// Requests the conversions that the request needs so far, and reruns the request.
     ///
     /// # Errors The request stops here: it waits for the webhook, is rerun, or the webhook failed.
-    pub(crate) fn settle(&self, call: &mut Call<'_>) -> Outcome<()> {
+    pub(crate) fn run_wanted_conversions(&self, call: &mut Call<'_>) -> Outcome<()> {
         let Some(conversion) = call.kind.conversion().cloned() else { return Ok(()) };
-        let Some(wanted) = conversion.wanted(call.now) else { return Ok(()) };
-        conversion.want_nothing();
+        let Some(wanted) = conversion.next_call(call.now) else { return Ok(()) };
+        conversion.clear_wanted();
         let answer = call.attempt.ask(self.routed(wanted.call.clone()))?;
-        conversion.learn(&wanted, &answer).map_err(Refused::internal)?;
+        conversion.cache_answer(&wanted, &answer).map_err(Refused::internal)?;
         call.attempt.run_again();
         Err(Refused::internal("converted"))
     }

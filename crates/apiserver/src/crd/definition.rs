@@ -40,7 +40,6 @@ pub(crate) struct Family {
     pub(crate) conversion: Option<Arc<Conversion>>,
 }
 
-/// One version of a definition.
 #[derive(Debug)]
 pub(crate) struct Version {
     pub(crate) name: String,
@@ -121,7 +120,6 @@ impl Version {
         }
     }
 
-    /// The compiled rules of the schema.
     pub(crate) fn rules(&self) -> &Rules {
         self.rules.get_or_init(|| Rules::compile(&self.schema))
     }

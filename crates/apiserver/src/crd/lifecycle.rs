@@ -107,7 +107,7 @@ fn fill_in(crd: &mut Value) {
 impl ApiServer {
     /// Puts a written definition into force. `old` is the previous one.
     pub(crate) fn definition_written(&mut self, key: &Key, old: Option<&Value>, now: Time) {
-        let Some(entry) = self.store.get(self.crd_table, "", &key.name) else { return };
+        let Some(entry) = self.store.get(self.tables.definitions, "", &key.name) else { return };
         let crd = entry.served();
         if metadata::is_terminating(&crd) {
             self.finish_definition(key, &crd, now);
@@ -116,39 +116,34 @@ impl ApiServer {
         let changed = old.is_none_or(|old| old["spec"] != crd["spec"]);
         self.accept_names(key, &crd, now);
         if changed {
-            self.epoch += 1;
-            self.serve_definition(&crd, self.epoch, false);
-            if !self.pace.storage.is_zero() {
-                let spec = &crd["spec"];
-                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-                let table = self.custom_table(&text(&spec["group"]), &text(&spec["names"]["plural"]));
-                self.storage_changed.insert(table, now);
-            }
+            let epoch = self.definitions.next_epoch();
+            self.serve_definition(&crd, epoch, false);
+            let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            let table = self.custom_table(text("/spec/group"), text("/spec/names/plural"));
+            self.definitions.note_storage_change(table, now);
         }
     }
 
     /// Puts a definition into force that was in force before the server started.
     pub(crate) fn definition_restored(&mut self, name: &str) {
-        let Some(entry) = self.store.get(self.crd_table, "", name) else { return };
+        let Some(entry) = self.store.get(self.tables.definitions, "", name) else { return };
         let crd = entry.served();
-        self.epoch += 1;
-        self.serve_definition(&crd, self.epoch, metadata::is_terminating(&crd));
+        let epoch = self.definitions.next_epoch();
+        self.serve_definition(&crd, epoch, metadata::is_terminating(&crd));
     }
 
     /// Reverts to the definition before a write that is undone, or removes it if there was none.
-    pub(crate) fn definition_rewound(&mut self, name: &str) {
+    pub(crate) fn revert_definition(&mut self, name: &str) {
         if let Some((plural, group)) = name.split_once('.') {
-            self.catalog.set(group, plural, Vec::new());
+            self.catalog.replace_versions(group, plural, Vec::new());
         }
-        self.epoch += 1;
+        self.definitions.next_epoch();
         self.definition_restored(name);
     }
 
     /// The table of custom resources of a kind.
     pub(crate) fn custom_table(&mut self, group: &str, plural: &str) -> TableId {
-        let key = (group.to_owned(), plural.to_owned());
-        let store = &mut self.store;
-        *self.custom_tables.entry(key).or_insert_with(|| store.add_table())
+        self.definitions.table(group, plural, &mut self.store)
     }
 
     /// Adds the versions of a definition to the catalog, and reads its objects again.
@@ -156,7 +151,7 @@ impl ApiServer {
         let definition = Definition::read(crd);
         let Some(storage) = definition.storage().map(Arc::clone) else { return };
         let table = self.custom_table(&definition.group, &definition.plural);
-        let stored = self.store.get(self.crd_table, "", metadata::text(crd, "name"));
+        let stored = self.store.get(self.tables.definitions, "", metadata::text(crd, "name"));
         let stored = stored.map(Entry::served).unwrap_or_default();
         let accepted = condition::find(
             stored["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default(),
@@ -171,7 +166,7 @@ impl ApiServer {
             Arc::new(Family { epoch, storage: storage_of_all, has_one_version, terminating, conversion });
         let mut kinds: Vec<Kind> = if accepted { kinds(&definition, &family, table) } else { Vec::new() };
         kinds.sort_by_key(|kind| version_order(&kind.resource.version));
-        self.catalog.set(&definition.group, &definition.plural, kinds);
+        self.catalog.replace_versions(&definition.group, &definition.plural, kinds);
         let resource = resource(&definition, &storage.name);
         let key = |namespace: &str, name: &str| resource.key(namespace, name);
         self.store.reread(table, epoch, key, |stored| {
@@ -190,7 +185,7 @@ impl ApiServer {
         let message = "CustomResource deletion is in progress";
         set_terminating(&mut next, "InstanceDeletionInProgress", message, now);
         if next != *crd {
-            self.store.rewrite(self.crd_table, key, 0, next);
+            self.store.rewrite(self.tables.definitions, key, 0, next);
         }
         let definition = Definition::read(crd);
         // The schema is the same, so watches continue until the last object is deleted.
@@ -222,27 +217,27 @@ impl ApiServer {
         }
         let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
         let key = resources::CUSTOM_RESOURCE_DEFINITIONS.key("", &name);
-        if let Some(entry) = self.store.get(self.crd_table, "", &name) {
+        if let Some(entry) = self.store.get(self.tables.definitions, "", &name) {
             let definition = Definition::read(&entry.served());
             self.drop_definition(&key, &definition, now);
         }
     }
 
     fn drop_definition(&mut self, key: &Key, definition: &Definition, now: Time) {
-        self.catalog.set(&definition.group, &definition.plural, Vec::new());
-        self.epoch += 1;
-        let Some(entry) = self.store.get(self.crd_table, "", &key.name) else { return };
+        self.catalog.replace_versions(&definition.group, &definition.plural, Vec::new());
+        self.definitions.next_epoch();
+        let Some(entry) = self.store.get(self.tables.definitions, "", &key.name) else { return };
         let stored = entry.served();
         let others = metadata::finalizers(&stored).into_iter().filter(|name| *name != FINALIZER);
         let others: Vec<String> = others.map(str::to_owned).collect();
         if others.is_empty() {
-            self.store.remove(self.crd_table, key, 0);
+            self.store.remove(self.tables.definitions, key, 0);
             self.accept_waiting(&definition.group, now);
             return;
         }
         let mut next = (*stored).clone();
         next["metadata"]["finalizers"] = json!(others);
-        self.store.rewrite(self.crd_table, key, 0, next);
+        self.store.rewrite(self.tables.definitions, key, 0, next);
     }
 }
 

@@ -11,7 +11,8 @@ mod rules;
 mod structure;
 pub(crate) mod validation;
 
-pub(crate) use conversion::{Conversion, Wanted};
+pub(crate) use conversion::{Conversion, ConversionCall};
 pub(crate) use definition::{Definition, Family, Version};
 pub(crate) use formats::warnings as format_warnings;
 pub use pace::DefinitionPace;
+pub(crate) use pace::Definitions;

@@ -13,7 +13,7 @@ use crate::server::ApiServer;
 
 /// The accepted names of the other definitions in the group.
 #[derive(Debug, Default)]
-struct Claimed {
+struct ClaimedNames {
     resources: BTreeSet<String>,
     kinds: BTreeSet<String>,
 }
@@ -47,13 +47,13 @@ impl ApiServer {
         }
         next["status"]["conditions"] = json!(conditions);
         if next != *crd {
-            self.store.rewrite(self.crd_table, key, 0, next.clone());
+            self.store.rewrite(self.tables.definitions, key, 0, next.clone());
         }
         if conflict.is_none() && !established {
             let done = ("True", "InitialNamesAccepted", "the initial names have been accepted");
             set_condition(&mut conditions, "Established", done, now);
             next["status"]["conditions"] = json!(conditions);
-            self.store.rewrite(self.crd_table, key, 0, next.clone());
+            self.store.rewrite(self.tables.definitions, key, 0, next.clone());
         }
         if let Some(approval) = Approval::of(crd) {
             let (status, reason, message) = approval.condition(crd);
@@ -61,7 +61,7 @@ impl ApiServer {
             set_condition(&mut conditions, kind, (status, reason, &message), now);
             let before = std::mem::replace(&mut next["status"]["conditions"], json!(conditions));
             if before != next["status"]["conditions"] {
-                self.store.rewrite(self.crd_table, key, 0, next);
+                self.store.rewrite(self.tables.definitions, key, 0, next);
             }
         }
     }
@@ -70,11 +70,11 @@ impl ApiServer {
     pub(super) fn accept_waiting(&mut self, group: &str, now: Time) {
         let waiting: Vec<String> = self
             .store
-            .list(self.crd_table, "")
+            .list(self.tables.definitions, "")
             .filter(|(_, _, entry)| {
                 let crd = entry.served();
                 crd["spec"]["group"] == group
-                    && condition::of(&crd, "NamesAccepted").is_some_and(|found| found["status"] == "False")
+                    && condition::find_in_status(&crd, "NamesAccepted").is_some_and(|found| found["status"] == "False")
             })
             .map(|(_, name, _)| name.to_owned())
             .collect();
@@ -84,10 +84,10 @@ impl ApiServer {
     }
 
     /// The names of the other definitions in the group.
-    fn claimed(&self, crd: &Value) -> Claimed {
+    fn claimed(&self, crd: &Value) -> ClaimedNames {
         let (group, own) = (&crd["spec"]["group"], metadata::text(crd, "name"));
-        let mut claimed = Claimed::default();
-        for (_, name, entry) in self.store.list(self.crd_table, "") {
+        let mut claimed = ClaimedNames::default();
+        for (_, name, entry) in self.store.list(self.tables.definitions, "") {
             let other = entry.served();
             if name == own || other["spec"]["group"] != *group {
                 continue;
@@ -103,7 +103,7 @@ impl ApiServer {
     }
 }
 
-impl Claimed {
+impl ClaimedNames {
     /// The names that a definition gets, and the last conflict if it does not get all requested names.
     fn accept(&self, crd: &Value) -> (Value, Conflict) {
         let (asked, had) = (&crd["spec"]["names"], &crd["status"]["acceptedNames"]);
@@ -116,7 +116,7 @@ impl Claimed {
             ("kind", &self.kinds, "KindConflict"),
             ("listKind", &self.kinds, "ListKindConflict"),
         ] {
-            match taken(&asked[field], &had[field], used) {
+            match name_conflict(&asked[field], &had[field], used) {
                 Some(message) => conflict = Some((reason, message)),
                 None => copy(&mut names, asked, field),
             }
@@ -136,7 +136,7 @@ fn copy(names: &mut Value, from: &Value, field: &str) {
 }
 
 /// The message if other definitions use the requested names. Names that were accepted before stay.
-fn taken(asked: &Value, had: &Value, used: &BTreeSet<String>) -> Option<String> {
+fn name_conflict(asked: &Value, had: &Value, used: &BTreeSet<String>) -> Option<String> {
     let in_use = |name: &str| used.contains(name).then(|| format!("{} is already in use", quote(name)));
     match asked {
         Value::String(name) if asked != had => in_use(name),

@@ -2,6 +2,7 @@
 //! retries reaches the same end with more requests in the log, which say nothing about an update. Tests of
 //! clients can switch the delays on.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -13,10 +14,11 @@ use crate::kinds::Kind;
 use crate::request::{Method, Request, ResourcePath, Target};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
+use crate::store::{Store, TableId};
 
 /// How long the creation of objects is delayed after the kind was established, and the length of the delay
 /// (`justCreated` in the handler of custom resources): other servers may not know the kind yet.
-const YOUNG: Duration = Duration::from_secs(2);
+const FIRST_CREATE_DELAY: Duration = Duration::from_secs(2);
 
 /// How long a changed definition takes to take effect everywhere; by default it takes effect at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,8 +32,51 @@ pub struct DefinitionPace {
 
 impl DefinitionPace {
     /// Whether requests may be delayed.
-    pub(crate) fn is_felt(self) -> bool {
+    pub(crate) fn has_delays(self) -> bool {
         self != Self::default()
+    }
+}
+
+/// What the server knows of all definitions together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Definitions {
+    /// Counts replacements of definitions.
+    epoch: u64,
+    pace: DefinitionPace,
+    /// When the storage of kinds changed, where that takes time.
+    storage_changed: BTreeMap<TableId, Time>,
+    /// Tables of custom resources by group and plural. They outlive their definitions.
+    tables: BTreeMap<(String, String), TableId>,
+}
+
+impl Definitions {
+    pub(crate) fn new(pace: DefinitionPace) -> Self {
+        Self { pace, ..Self::default() }
+    }
+
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    pub(crate) fn pace(&self) -> DefinitionPace {
+        self.pace
+    }
+
+    /// Starts the next epoch.
+    pub(super) fn next_epoch(&mut self) -> u64 {
+        self.epoch += 1;
+        self.epoch
+    }
+
+    pub(super) fn note_storage_change(&mut self, table: TableId, now: Time) {
+        if !self.pace.storage.is_zero() {
+            self.storage_changed.insert(table, now);
+        }
+    }
+
+    /// The table of custom resources of a kind.
+    pub(super) fn table(&mut self, group: &str, plural: &str, store: &mut Store) -> TableId {
+        *self.tables.entry((group.to_owned(), plural.to_owned())).or_insert_with(|| store.add_table())
     }
 }
 
@@ -76,15 +121,15 @@ impl ApiServer {
             Method::Get if path.name.is_empty() && !self.profile.refuses_while_initialising => {
                 self.until_ready(&kind, now)
             }
-            Method::Post if self.pace.first_creates_wait && self.is_young(&kind, path, now) => YOUNG,
+            Method::Post if self.definitions.pace.first_creates_wait && self.is_young(&kind, path, now) => FIRST_CREATE_DELAY,
             _ => Duration::ZERO,
         }
     }
 
     fn until_ready(&self, kind: &Kind, now: Time) -> Duration {
-        let Some(changed) = self.storage_changed.get(&kind.table) else { return Duration::ZERO };
+        let Some(changed) = self.definitions.storage_changed.get(&kind.table) else { return Duration::ZERO };
         let passed = Duration::try_from(now.duration_since(*changed)).unwrap_or_default();
-        self.pace.storage.saturating_sub(passed)
+        self.definitions.pace.storage.saturating_sub(passed)
     }
 
     fn is_young(&self, kind: &Kind, path: &ResourcePath<'_>, now: Time) -> bool {
@@ -98,7 +143,7 @@ impl ApiServer {
             .and_then(|found| found["lastTransitionTime"].as_str())
             .and_then(parse_rfc3339);
         since.is_some_and(|since| {
-            now.duration_since(since) < SignedDuration::try_from(YOUNG).unwrap_or_default()
+            now.duration_since(since) < SignedDuration::try_from(FIRST_CREATE_DELAY).unwrap_or_default()
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Aggregated discovery: all groups with all that they serve in one document (`apidiscovery.k8s.io`).
+//! Aggregated discovery: all groups with their resources in one document (`apidiscovery.k8s.io`).
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,8 @@ use super::resources::Entry;
 use super::{Group, entries, groups, kinds};
 use crate::kinds::catalog::Catalog;
 
-/// The document of `/api` (the core group) or `/apis` (all others) in a version of `apidiscovery.k8s.io`.
+/// The document of `/api` (the core group) or `/apis` (all other groups), in a version of
+/// `apidiscovery.k8s.io`.
 pub(crate) fn document(catalog: &Catalog, core: bool, version: &str) -> Value {
     let groups = groups(catalog).into_iter().filter(|group| group.name.is_empty() == core);
     let items: Vec<Value> = groups.map(|group| item(catalog, &group)).collect();
@@ -54,11 +55,11 @@ fn resource(entries: &[Entry<'_>]) -> Option<Value> {
     Some(shown)
 }
 
-/// What an endpoint speaks. The built-in groups leave out their own group and version.
+/// The kind that an endpoint returns. Built-in groups omit their own group and version.
 fn response_kind(entry: &Entry<'_>) -> Value {
     let resource = &entry.kind.resource;
     let own = (&*resource.group, &*resource.version);
-    let (group, version, kind) = entry.speaks.unwrap_or((own.0, own.1, &*resource.kind));
+    let (group, version, kind) = entry.own_kind.unwrap_or((own.0, own.1, &*resource.kind));
     let (group, version) =
         if entry.kind.custom.is_none() && (group, version) == own { ("", "") } else { (group, version) };
     json!({ "group": group, "version": version, "kind": kind })

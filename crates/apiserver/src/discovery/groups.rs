@@ -1,11 +1,11 @@
-//! Groups in the order in which discovery tells of them.
+//! API groups, in the order of discovery.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::kinds::catalog::Catalog;
 
-/// A group and its versions, best first.
+/// A group and its versions, in order of preference.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     /// Empty for the core group.
@@ -13,7 +13,7 @@ pub(crate) struct Group {
     pub(crate) versions: Vec<String>,
 }
 
-/// The built-in groups in order (`apiVersionPriorities` of the aggregator). All others follow by name.
+/// The built-in groups in order (`apiVersionPriorities` of the aggregator). Other groups follow by name.
 const ORDER: [&str; 24] = [
     "",
     "apiregistration.k8s.io",
@@ -41,10 +41,10 @@ const ORDER: [&str; 24] = [
     "storagemigration.k8s.io",
 ];
 
-/// All groups that have something to serve, the core group first.
+/// All groups with served kinds, the core group first.
 pub(crate) fn groups(catalog: &Catalog) -> Vec<Group> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for kind in catalog.all() {
+    for kind in catalog.served() {
         let versions = found.entry(kind.resource.group.to_string()).or_default();
         if !versions.iter().any(|version| *version == kind.resource.version) {
             versions.push(kind.resource.version.to_string());
@@ -57,7 +57,7 @@ pub(crate) fn groups(catalog: &Catalog) -> Vec<Group> {
     groups
 }
 
-/// Stable before beta before alpha, higher before lower, other names last
+/// Sorts versions: stable before beta before alpha, higher before lower, other names last
 /// (`version.CompareKubeAwareVersionStrings`).
 fn sorted(mut versions: Vec<String>) -> Vec<String> {
     versions.sort_by_cached_key(|version| {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_version_comes_first() {
+    fn versions_are_sorted_by_preference() {
         let versions =
             ["v1alpha1", "foo", "v10", "v1beta2", "v2", "v1beta10", "v1", "bar"].map(str::to_owned);
         let order = ["v10", "v2", "v1", "v1beta10", "v1beta2", "v1alpha1", "bar", "foo"];

@@ -1,4 +1,4 @@
-//! Discovery: which groups, versions and resources there are, one document each (`/apis/GROUP/VERSION`) or all in one.
+//! Discovery of groups, versions and resources: one document each (`/apis/GROUP/VERSION`) or all in one.
 
 mod aggregated;
 mod groups;
@@ -14,21 +14,21 @@ use super::kinds::Kind;
 use super::kinds::catalog::Catalog;
 use super::status::{Outcome, Refused};
 
-/// `/api`.
+/// The document of `/api`.
 pub(crate) fn versions() -> Value {
     json!({ "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [
         { "clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:443" },
     ] })
 }
 
-/// `/apis`.
+/// The document of `/apis`.
 pub(crate) fn group_list(catalog: &Catalog) -> Value {
     let groups: Vec<Value> =
         groups(catalog).iter().filter(|group| !group.name.is_empty()).map(group_entry).collect();
     json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
 }
 
-/// `/apis/GROUP`.
+/// The document of `/apis/GROUP`.
 pub(crate) fn group(catalog: &Catalog, name: &str) -> Outcome<Value> {
     let found = groups(catalog).into_iter().find(|group| group.name == name && !name.is_empty());
     let mut entry = group_entry(&found.ok_or_else(Refused::unknown_path)?);
@@ -44,11 +44,11 @@ fn group_entry(group: &Group) -> Value {
     json!({ "name": group.name, "preferredVersion": versions.first(), "versions": versions })
 }
 
-/// `/api/v1` and `/apis/GROUP/VERSION`.
+/// The document of `/api/v1` and `/apis/GROUP/VERSION`.
 pub(crate) fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Outcome<Value> {
     let mut found = kinds(catalog, group, version).peekable();
     if found.peek().is_none() {
-        // The built-in groups know that they are asked; others do not exist.
+        // The path of a built-in group exists even without this version; that of another group does not.
         return Err(if catalog.is_builtin(group) {
             Refused::unknown_resource()
         } else {
@@ -68,6 +68,6 @@ pub(crate) fn kinds<'a>(
     group: &'a str,
     version: &'a str,
 ) -> impl Iterator<Item = &'a Kind> {
-    let all = catalog.all().map(AsRef::as_ref);
+    let all = catalog.served().map(AsRef::as_ref);
     all.filter(move |kind: &&Kind| kind.resource.group == group && kind.resource.version == version)
 }

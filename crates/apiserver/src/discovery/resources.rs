@@ -1,4 +1,4 @@
-//! The entries of a kind: the resource itself, and its subresources.
+//! Discovery entries of a kind: the resource itself and its subresources.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,32 +9,32 @@ use crate::kinds::Kind;
 
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
-/// An entry of discovery.
+/// A discovery entry.
 #[derive(Debug)]
 pub(crate) struct Entry<'a> {
     pub(crate) kind: &'a Kind,
     /// Empty for the resource itself.
     pub(crate) subresource: &'a str,
     pub(crate) verbs: Vec<&'a str>,
-    /// The group, version and kind that a subresource speaks, if it is not that of the resource.
-    pub(crate) speaks: Option<(&'a str, &'a str, &'a str)>,
+    /// Group, version and kind of a subresource, if they are not those of the resource.
+    pub(crate) own_kind: Option<(&'a str, &'a str, &'a str)>,
 }
 
-/// The resource of a kind, then its subresources.
+/// The entry of a kind, followed by those of its subresources.
 pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
-    let mut entries = vec![Entry { kind, subresource: "", verbs: kind.rules.verbs.into(), speaks: None }];
+    let mut entries = vec![Entry { kind, subresource: "", verbs: kind.rules.verbs.into(), own_kind: None }];
     if kind.rules.status {
         let verbs = SUBRESOURCE_VERBS.into();
-        entries.push(Entry { kind, subresource: "status", verbs, speaks: None });
+        entries.push(Entry { kind, subresource: "status", verbs, own_kind: None });
     }
     for one in kind.subresources {
-        entries.push(Entry { kind, subresource: one.name, verbs: one.verbs.into(), speaks: Some(one.kind) });
+        entries.push(Entry { kind, subresource: one.name, verbs: one.verbs.into(), own_kind: Some(one.kind) });
     }
     if kind.custom.as_ref().is_some_and(|custom| custom.version.scale.is_some()) {
         let speaks = Some(("autoscaling", "v1", "Scale"));
-        entries.push(Entry { kind, subresource: "scale", verbs: SUBRESOURCE_VERBS.into(), speaks });
+        entries.push(Entry { kind, subresource: "scale", verbs: SUBRESOURCE_VERBS.into(), own_kind: speaks });
     }
-    // Those of custom resources stand in the order in which the server adds them.
+    // Subresources of custom resources keep the order in which the server adds them.
     if kind.custom.is_none() {
         entries[1..].sort_by_key(|entry| entry.subresource);
     }
@@ -42,7 +42,7 @@ pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
 }
 
 impl Entry<'_> {
-    /// As an `APIResource`.
+    /// Converts the entry to an `APIResource`.
     pub(crate) fn into_legacy(self) -> Value {
         let resource = &self.kind.resource;
         let main = self.subresource.is_empty();
@@ -55,18 +55,18 @@ impl Entry<'_> {
             "name": name,
             "singularName": if main { self.kind.singular.as_str() } else { "" },
             "namespaced": resource.namespaced,
-            "kind": self.speaks.map_or(&*resource.kind, |(.., kind)| kind),
+            "kind": self.own_kind.map_or(&*resource.kind, |(.., kind)| kind),
             "verbs": self.verbs,
         });
         let own = (&*resource.group, &*resource.version);
-        if let Some((group, version, _)) = self.speaks.filter(|(group, version, _)| (*group, *version) != own)
+        if let Some((group, version, _)) = self.own_kind.filter(|(group, version, _)| (*group, *version) != own)
         {
             entry["group"] = json!(group);
             entry["version"] = json!(version);
         }
         if main {
             self.add_names(&mut entry);
-            // What is never stored has no version that it is stored in.
+            // Kinds that are not stored have no storage version.
             if self.verbs.contains(&"get") && self.verbs.contains(&"create") {
                 entry["storageVersionHash"] = json!(storage_version_hash(self.kind));
             }
@@ -83,7 +83,7 @@ impl Entry<'_> {
     }
 }
 
-/// By which clients see that a kind is stored in another version (`discovery.StorageVersionHash`).
+/// The hash by which clients notice a change of the storage version (`discovery.StorageVersionHash`).
 fn storage_version_hash(kind: &Kind) -> String {
     let resource = &kind.resource;
     let version = kind.custom.as_ref().map_or(&*resource.version, |custom| &*custom.family.storage.name);

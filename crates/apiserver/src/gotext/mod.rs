@@ -5,7 +5,7 @@ pub(crate) mod regexp;
 pub(crate) mod url;
 
 use serde_json::{Map, Number, Value};
-pub(crate) use windtunnel_core::text::go_float::plain as float;
+pub(crate) use windtunnel_core::text::go_float::format_v as float;
 pub(crate) use windtunnel_core::text::go_quote::quote;
 
 /// Formats a number like Go's `%v` of an `int64` or a `float64`.

@@ -1,4 +1,4 @@
-//! Certificates: an authority of our own, and what it signs.
+//! Certificates: a certificate authority, and what it signs.
 
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
@@ -7,27 +7,27 @@ use rcgen::{
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// No certificate can be made or read.
+/// An error while creating or parsing certificates.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// None can be made.
+    /// A certificate cannot be created.
     #[error("no certificate can be made: {0}")]
     Made(#[from] rcgen::Error),
-    /// What was given is none, or no key.
+    /// The given text is not a certificate or key.
     #[error("no certificate and key can be read: {0}")]
     Read(#[from] pem::Error),
 }
 
-/// A certificate that a server shows, with those that it was signed by, and its key, all as PEM.
+/// A server certificate with its chain and its key, as PEM.
 #[derive(Debug, Clone)]
 pub struct ServerCertificate {
-    /// The certificate, and whoever signed it.
+    /// The certificate, followed by the certificates of its issuers.
     pub chain_pem: String,
     /// The private key.
     pub key_pem: String,
 }
 
-/// A chain, and the key of its first certificate.
+/// A certificate chain, and the key of its first certificate.
 type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl ServerCertificate {
@@ -36,7 +36,7 @@ impl ServerCertificate {
     }
 }
 
-/// All certificates of a text.
+/// Parses all certificates in a text.
 pub(super) fn read_all(pem: &str) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
     Ok(CertificateDer::pem_slice_iter(pem.as_bytes()).collect::<Result<_, _>>()?)
 }
@@ -45,7 +45,7 @@ pub(super) fn read_all(pem: &str) -> Result<Vec<CertificateDer<'static>>, Certif
 #[derive(Debug)]
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
-/// A certificate that a client shows, and its key, both as PEM.
+/// A client certificate and its key, as PEM.
 #[derive(Debug, Clone)]
 pub struct ClientCertificate {
     /// The certificate.
@@ -55,18 +55,16 @@ pub struct ClientCertificate {
 }
 
 impl Authority {
-    /// An authority with a new key.
+    /// Creates an authority with a new key.
     ///
-    /// # Errors
-    /// The machine has no randomness.
+    /// # Errors The machine has no source of randomness.
     pub fn generate() -> Result<Self, CertificateError> {
         Self::of(KeyPair::generate()?)
     }
 
-    /// The authority of a key that [`Authority::key_pem`] gave. Certificates of either are good for the other.
+    /// Restores the authority of a key from [`Authority::key_pem`]. Both accept each other's certificates.
     ///
-    /// # Errors
-    /// The text is no key.
+    /// # Errors The text is not a key.
     pub fn from_key_pem(pem: &str) -> Result<Self, CertificateError> {
         Self::of(KeyPair::from_pem(pem)?)
     }
@@ -80,12 +78,12 @@ impl Authority {
         Ok(Self(CertifiedIssuer::self_signed(params, key)?))
     }
 
-    /// Its key as PEM.
+    /// The key as PEM.
     pub fn key_pem(&self) -> String {
         self.0.key().serialize_pem()
     }
 
-    /// Its own certificate as PEM: what clients trust.
+    /// The CA certificate as PEM, which clients need to trust.
     pub fn certificate_pem(&self) -> String {
         self.0.pem()
     }
@@ -94,17 +92,16 @@ impl Authority {
         self.0.der()
     }
 
-    /// A certificate of a server that is called by these names and addresses.
+    /// Creates a server certificate for these names and addresses.
     pub(super) fn server(&self, names: &[String]) -> Result<Shown, CertificateError> {
         let (certificate, key) = self.server_pair(names)?;
         let chain = vec![certificate.der().clone(), self.certificate().clone()];
         Ok((chain, PrivateKeyDer::Pkcs8(key.serialize_der().into())))
     }
 
-    /// The same as PEM.
+    /// Creates a server certificate for these names and addresses, as PEM.
     ///
-    /// # Errors
-    /// The machine has no randomness.
+    /// # Errors The machine has no source of randomness.
     pub fn server_certificate(&self, names: &[String]) -> Result<ServerCertificate, CertificateError> {
         let (certificate, key) = self.server_pair(names)?;
         Ok(ServerCertificate {
@@ -123,10 +120,9 @@ impl Authority {
         Ok((params.signed_by(&key, &self.0)?, key))
     }
 
-    /// A certificate of a user, of a member of a group if one is given (`CN` and `O` of its subject).
+    /// Creates a client certificate for a user and, if given, a group (`CN` and `O` of the subject).
     ///
-    /// # Errors
-    /// The machine has no randomness.
+    /// # Errors The machine has no source of randomness.
     pub fn client(&self, user: &str, group: Option<&str>) -> Result<ClientCertificate, CertificateError> {
         let mut params = CertificateParams::default();
         params.distinguished_name = name(user, group);

@@ -1,4 +1,4 @@
-//! One request of a connection: limits, who asks, the server's answer.
+//! Serves the requests of a connection: limits, authentication and the server's response.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -25,23 +25,23 @@ use crate::reply::Reply;
 use crate::service::{ReplyStream, Shared, http as convert};
 use crate::status::{Outcome, Refused};
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct ConnectionState {
     pub(super) server: Shared,
-    /// Whom everybody knows: nobody has to look for the administrator.
+    /// The token and identity of the administrator, who needs no lookup.
     admin: (String, Identity),
     in_flight: InFlight,
 }
 
-impl Door {
+impl ConnectionState {
     pub(super) fn new(server: Shared, token: &str) -> Self {
         let admin = (token.to_owned(), Identity::admin());
         server.with(|server| server.accept_token(token, admin.1.clone()));
         Self { server, admin, in_flight: InFlight::new() }
     }
 
-    /// Answers a request. A watch ends when `stopping` becomes true.
+    /// Serves a request. A watch ends when `stopping` becomes true.
     pub(super) async fn answer(
         self: Arc<Self>,
         peer: Arc<Peer>,
@@ -61,8 +61,8 @@ impl Door {
         Ok(if gzip::is_accepted(&head) { gzip::compressed(response).await } else { response })
     }
 
-    /// Who asks.
-    fn who(&self, head: &Parts, peer: &Peer) -> Outcome<Cow<'_, Identity>> {
+    /// Authenticates a request.
+    fn authenticate(&self, head: &Parts, peer: &Peer) -> Outcome<Cow<'_, Identity>> {
         let certificate = peer.as_ref().map(Option::as_ref).map_err(|&()| ());
         let (token, admin) = &self.admin;
         if !matches!(certificate, Ok(Some(_))) && bearer_token(&head.headers) == Some(token) {
@@ -76,10 +76,10 @@ impl Door {
     async fn reply(&self, head: &Parts, peer: &Peer, body: Incoming) -> Outcome<Reply> {
         let deadline = limits::deadline(head)?;
         let _turn = self.in_flight.turn(head).await?;
-        let who = self.who(head, peer)?;
+        let who = self.authenticate(head, peer)?;
         let body = match tokio::time::timeout(deadline, limits::read(body)).await {
             Ok(Ok(body)) => body,
-            // Nobody is there to read this.
+            // The client is gone and will not read this.
             Ok(Err(_)) => return Err(Refused::bad_request("unexpected EOF")),
             Err(_) => return Err(Refused::timed_out()),
         };
@@ -87,7 +87,7 @@ impl Door {
     }
 }
 
-/// A body without end that ends when the server stops.
+/// An endless body that ends when the server stops.
 struct Stoppable {
     body: ReplyStream,
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -96,7 +96,7 @@ struct Stoppable {
 impl Stoppable {
     fn new(body: ReplyStream, mut stopping: watch::Receiver<bool>) -> Self {
         let stopped = async move {
-            // A sender that is gone has stopped as well.
+            // A dropped sender counts as stopped too.
             let _ = stopping.wait_for(|stopping| *stopping).await;
         };
         Self { body, stopped: Box::pin(stopped) }

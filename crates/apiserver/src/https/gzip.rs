@@ -1,4 +1,4 @@
-//! Answers that are worth it, compressed for clients that take it so (`APIResponseCompression`).
+//! Compresses large responses for clients that accept it (`APIResponseCompression`).
 
 use std::io::Write as _;
 
@@ -14,10 +14,10 @@ use http_body_util::BodyExt as _;
 use crate::service::ReplyStream;
 use crate::service::body::full;
 
-/// Shorter answers are sent as they are.
+/// Minimum length of compressed responses, in bytes.
 const WORTH_IT: u64 = 128 * 1024;
 
-/// Whether a client takes gzip.
+/// Whether a client accepts gzip.
 pub(super) fn is_accepted(head: &Parts) -> bool {
     let values = head.headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut codings = values.flat_map(|value| value.split(','));
@@ -28,7 +28,8 @@ pub(super) fn is_accepted(head: &Parts) -> bool {
     })
 }
 
-/// Compresses an answer whose length is known and great. A watch has no length: its events go out as they come.
+/// Compresses a response if its length is known and large. Watches have no length, so their events are sent
+/// at once.
 pub(super) async fn compressed(response: Response<ReplyStream>) -> Response<ReplyStream> {
     if response.body().size_hint().exact().is_none_or(|length| length < WORTH_IT) {
         return response;
@@ -36,7 +37,8 @@ pub(super) async fn compressed(response: Response<ReplyStream>) -> Response<Repl
     let (mut head, body) = response.into_parts();
     let Ok(bytes) = body.collect().await.map(http_body_util::Collected::to_bytes);
     let whole = bytes.clone();
-    // Some tens of milliseconds of work for each megabyte: not on a thread that serves others.
+    // Compression takes some tens of milliseconds per megabyte, so it must not block a thread that serves
+    // others.
     match tokio::task::spawn_blocking(move || compress(&bytes)).await {
         Ok(Some(small)) => {
             head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
@@ -66,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_accepted_by_name_unless_its_quality_is_nothing() {
+    fn gzip_is_accepted_by_name_unless_its_quality_is_zero() {
         assert!(accepts("gzip") && accepts("deflate, gzip;q=0.5") && accepts("*"));
         assert!(!accepts("identity") && !accepts("gzip;q=0") && !accepts(""));
     }

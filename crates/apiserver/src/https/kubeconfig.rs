@@ -1,4 +1,4 @@
-//! A kubeconfig file that leads to the server.
+//! A kubeconfig file for the server.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use serde_json::json;
 /// A kubeconfig with one cluster, one user and one context, all named `windtunnel`.
 pub(super) fn text(url: &str, authority_pem: &str, token: &str) -> String {
     let authority = STANDARD.encode(authority_pem);
-    // A JSON text is a YAML text: whatever stands in the token, it ends where it should.
+    // JSON strings are YAML strings, so quoting is correct whatever the token contains.
     let (url, token) = (json!(url), json!(token));
     format!(
         "apiVersion: v1

@@ -1,4 +1,4 @@
-//! What a client may ask of the server. Each limit says what goes wrong without it.
+//! Limits for clients. The comments say what goes wrong without them.
 
 use std::time::Duration;
 
@@ -13,36 +13,36 @@ use crate::gotext::duration;
 use crate::status::{Outcome, Refused};
 use crate::url::Query;
 
-/// Bytes of headers. Without it a client that never ends its headers takes all memory.
+/// Maximum size of headers, in bytes. A client could otherwise send headers until the memory is full.
 pub(super) const HEADERS: u32 = 64 * 1024;
-/// Requests of one connection at the same time (Go's default for HTTP/2).
+/// Maximum number of concurrent requests on a connection (Go's default for HTTP/2).
 pub(super) const STREAMS: u32 = 250;
-/// Bytes of an answer that wait for a slow HTTP/2 stream.
+/// Maximum number of response bytes buffered for a slow HTTP/2 stream.
 pub(super) const SEND: usize = 64 * 1024;
-/// Bytes of a body that is too long which are taken all the same: a client that still writes when the connection ends
-/// may never read why.
+/// Number of bytes that are still read from a body that is too long. A client that is writing when the
+/// connection closes may never read the error.
 const LINGER: usize = 16 * 1024 * 1024;
-/// How long the TLS handshake and the headers of a request may take.
+/// Timeouts of the TLS handshake, and of the headers of a request.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 pub(super) const READ_HEADERS: Duration = Duration::from_secs(90);
-/// How often a silent HTTP/2 connection is asked whether it lives, and how long it has for its answer.
+/// Interval of pings on a silent HTTP/2 connection, and timeout of their response.
 pub(super) const PING: Duration = Duration::from_secs(30);
 pub(super) const PONG: Duration = Duration::from_secs(15);
-/// How long a client may take nothing of what is sent to it.
+/// How long a client may accept no data.
 pub(super) const STALL: Duration = Duration::from_secs(60);
-/// How long requests may go on after the server was told to stop.
+/// How long requests may continue after the server begins to stop.
 pub(super) const STOPPING: Duration = Duration::from_secs(5);
 
-/// Reading and writing requests that are answered at the same time (`--max-requests-inflight` and
-/// `--max-mutating-requests-inflight`). Without them, bodies on their way in take all memory.
+/// Maximum numbers of concurrent reading and mutating requests (`--max-requests-inflight` and
+/// `--max-mutating-requests-inflight`). Incoming bodies could otherwise fill the memory.
 const READING: usize = 400;
 const MUTATING: usize = 200;
 /// How long a request waits for its turn.
 const TURN: Duration = Duration::from_secs(1);
-/// How long a request may take that does not say (`--request-timeout`), and at most.
+/// Default and maximum timeout of a request (`--request-timeout`).
 const REQUEST: Duration = Duration::from_secs(60);
 
-/// The requests that are being answered.
+/// Limits the number of concurrent requests.
 #[derive(Debug)]
 pub(super) struct InFlight {
     reading: Semaphore,
@@ -54,7 +54,7 @@ impl InFlight {
         Self { reading: Semaphore::new(READING), mutating: Semaphore::new(MUTATING) }
     }
 
-    /// A turn for a request; 429 where there is none for too long.
+    /// Waits for the turn of a request; 429 after too long a wait.
     pub(super) async fn turn(&self, head: &Parts) -> Outcome<SemaphorePermit<'_>> {
         let reads = matches!(head.method, http::Method::GET | http::Method::HEAD | http::Method::OPTIONS);
         let turns = if reads { &self.reading } else { &self.mutating };
@@ -66,7 +66,7 @@ impl InFlight {
     }
 }
 
-/// How long a request may take, by its parameter `timeout`.
+/// The timeout of a request, by its parameter `timeout`.
 pub(super) fn deadline(head: &Parts) -> Outcome<Duration> {
     let query = Query::parse(head.uri.query().unwrap_or_default());
     let text = query.get("timeout");
@@ -80,7 +80,7 @@ pub(super) fn deadline(head: &Parts) -> Outcome<Duration> {
     Ok(if asked.is_zero() { REQUEST } else { asked.min(REQUEST) })
 }
 
-/// Reads a body, at most a byte more than one may be long: the server refuses that by its length.
+/// Reads a body, up to one byte more than the maximum; the server rejects it by that length.
 pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(mut body: B) -> Result<Bytes, B::Error> {
     let (mut all, mut thrown_away) = (BytesMut::new(), 0);
     while let Some(frame) = body.frame().await {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_may_take_a_minute_or_less_if_it_says_so() {
+    fn a_request_may_take_a_minute_or_less_if_it_has_a_timeout() {
         let check = |uri, seconds| assert_eq!(deadline(&head("GET", uri)), Ok(Duration::from_secs(seconds)));
         check("/api/v1/pods", 60);
         check("/api/v1/pods?timeout=5s", 5);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn requests_wait_for_their_turn_but_not_for_ever() {
+    async fn requests_wait_for_their_turn_for_a_limited_time() {
         let in_flight = InFlight::new();
         let (get, post) = (head("GET", "/api"), head("POST", "/api"));
         let mut turns = Vec::new();
@@ -134,9 +134,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_is_kept_until_it_is_too_long() {
+    async fn a_body_is_read_up_to_one_byte_beyond_the_limit() {
         let body = http_body_util::Full::new(Bytes::from(vec![b'x'; body::LIMIT + 1000]));
-        // As a body that does not come in one piece.
+        // A body in several chunks.
         let chunks = http_body_util::StreamBody::new(futures_util::stream::iter((0..5).map(|_| {
             Ok::<_, std::convert::Infallible>(http_body::Frame::data(Bytes::from(vec![b'x'; 1 << 20])))
         })));

@@ -1,10 +1,9 @@
-//! The socket: takes connections, one task for each, until it is told to stop.
+//! The socket: accepts connections, with one task for each, until it is stopped.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -14,15 +13,16 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use windtunnel_core::clock::{Clock as _, WallClock};
 
-use super::connection::Door;
+use super::connection::ConnectionState;
 use super::limits;
 use super::stall::Unstalled;
 use super::tls::Tls;
+use futures_util::future::{Either, select};
 
-/// How long to wait when no connection can be taken: the process has too many files open.
+/// Delay after a failure to accept a connection, for instance because too many files are open.
 const EXHAUSTED: Duration = Duration::from_millis(50);
 
-/// A socket that takes connections. It stops when it is dropped.
+/// A socket that accepts connections. It stops when it is dropped.
 #[derive(Debug)]
 pub(super) struct Listener {
     stopping: watch::Sender<bool>,
@@ -30,7 +30,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn start(socket: TcpListener, tls: Tls, door: Arc<Door>) -> Self {
+    pub(super) fn start(socket: TcpListener, tls: Tls, door: Arc<ConnectionState>) -> Self {
         let (stopping, stopped) = watch::channel(false);
         Self { stopping, accepting: tokio::spawn(accept(socket, tls, door, stopped)) }
     }
@@ -39,7 +39,7 @@ impl Listener {
     pub(super) async fn stop(self) {
         self.stopping.send_replace(true);
         if let Ok(connections) = self.accepting.await {
-            // Whoever has not ended by then is cut off.
+            // Remaining connections are closed after the timeout.
             let _ = tokio::time::timeout(limits::STOPPING, connections.shutdown()).await;
         }
     }
@@ -48,7 +48,7 @@ impl Listener {
 async fn accept(
     socket: TcpListener,
     tls: Tls,
-    door: Arc<Door>,
+    door: Arc<ConnectionState>,
     stopping: watch::Receiver<bool>,
 ) -> GracefulShutdown {
     let connections = GracefulShutdown::new();
@@ -75,7 +75,7 @@ async fn accept(
     }
 }
 
-/// HTTP/1.1 and HTTP/2 with our limits.
+/// HTTP/1.1 and HTTP/2 with the configured limits.
 fn server() -> auto::Builder<TokioExecutor> {
     let mut server = auto::Builder::new(TokioExecutor::new());
     server
@@ -94,20 +94,20 @@ fn server() -> auto::Builder<TokioExecutor> {
     server
 }
 
-/// One connection to be.
+/// The settings of a connection.
 struct Connection {
     tls: Tls,
     server: auto::Builder<TokioExecutor>,
-    door: Arc<Door>,
+    door: Arc<ConnectionState>,
     stopping: watch::Receiver<bool>,
     watcher: Watcher,
 }
 
 impl Connection {
-    /// Serves a connection until it ends; how is nobody's concern but its client's.
+    /// Serves a connection until it ends. Errors concern only its client.
     async fn serve(self, stream: TcpStream) {
         let Self { tls, server, door, stopping, watcher } = self;
-        // Without it, small answers wait for the acknowledgement of the ones before.
+        // Otherwise small responses wait for the acknowledgement of earlier ones.
         let _ = stream.set_nodelay(true);
         let stream = Unstalled::new(stream, limits::STALL);
         let mut stopped = stopping.clone();
@@ -115,7 +115,7 @@ impl Connection {
         let stopped = pin!(stopped.wait_for(|stopping| *stopping));
         let Either::Right((Ok(Ok(stream)), _)) = select(stopped, pin!(handshake)).await else { return };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        // Certificates are valid by the clocks of machines, whatever time it is in the cluster.
+        // The validity of certificates depends on the real time, not on that of the cluster.
         let peer = Arc::new(tls.identify(chain, WallClock.now()));
         let service =
             service_fn(move |request| Arc::clone(&door).answer(Arc::clone(&peer), request, stopping.clone()));

@@ -1,4 +1,4 @@
-//! The server over HTTPS: a socket, TLS, HTTP/1.1 and HTTP/2, who asks, and the limits that keep it alive.
+//! The server over HTTPS: a socket, TLS, HTTP/1.1 and HTTP/2, authentication, and limits that protect it.
 //!
 //! ```no_run
 //! # use windtunnel_apiserver::{ApiServer, https, service::Shared};
@@ -14,8 +14,9 @@
 //! # }
 //! ```
 //!
-//! Unlike the door in process, a request takes as long as it takes. One task serves a connection, a watch is a cursor
-//! into history that is read when its connection can take more: slow readers cost neither memory nor anyone's time.
+//! Unlike with the in-process connection, requests take real time. Each connection has one task, and a watch
+//! is a cursor into history that is read when its connection accepts more data. So slow readers cost neither
+//! memory nor the time of others.
 
 mod certificates;
 mod connection;
@@ -40,28 +41,29 @@ pub use webhooks::Webhooks;
 
 use super::control_plane::Endpoint;
 use super::service::Shared;
-use connection::Door;
+use connection::ConnectionState;
 use listener::Listener;
 
-/// How a server is served.
+/// Settings of the HTTPS server.
 #[derive(Debug)]
 pub struct Settings {
-    /// Where to listen; port 0 is any that is free.
+    /// The address to listen on; port 0 selects a free port.
     pub address: SocketAddr,
     /// The bearer token of the administrator (`system:admin` of `system:masters`).
     pub token: String,
-    /// Who signs the server's certificate and those of clients.
+    /// The authority that signs server and client certificates; without one, a new authority.
     pub authority: Option<Authority>,
-    /// The server's certificate; without one, a new one of the authority.
+    /// The server certificate; without one, the authority signs a new one.
     pub certificate: Option<ServerCertificate>,
-    /// Certificates of those who sign client certificates, as PEM (`--client-ca-file`); without them, the authority.
+    /// Certificates of the authorities of client certificates, as PEM (`--client-ca-file`); by default,
+    /// `authority`.
     pub client_authorities: Option<String>,
-    /// Names and addresses in the server's certificate beside those of the loopback and of `address`.
+    /// Further names and addresses in the server certificate, besides those of the loopback and of `address`.
     pub names: Vec<String>,
 }
 
 impl Default for Settings {
-    /// Any free port of the loopback, a random token, a certificate authority of its own.
+    /// A free port of the loopback, a random token, and a new certificate authority.
     fn default() -> Self {
         Self {
             address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
@@ -74,18 +76,18 @@ impl Default for Settings {
     }
 }
 
-/// Why a server cannot be served.
+/// The reason why a server cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address cannot be listened on.
+    /// The address cannot be bound.
     #[error("{address}: cannot listen: {error}")]
     Listen {
-        /// Which address.
+        /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The OS error.
         error: std::io::Error,
     },
-    /// No certificate can be made.
+    /// A certificate cannot be created or parsed.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
     /// TLS cannot be set up.
@@ -93,7 +95,7 @@ pub enum ServeError {
     Tls(#[from] tokio_rustls::rustls::Error),
 }
 
-/// A server that is being served. Dropping it closes the socket at once; [`Serving::stop`] lets requests end.
+/// A running HTTPS server. Dropping it closes the socket at once; [`Serving::stop`] lets requests finish.
 #[derive(Debug)]
 pub struct Serving {
     address: SocketAddr,
@@ -102,10 +104,9 @@ pub struct Serving {
     listener: Listener,
 }
 
-/// Serves `shared` until [`Serving::stop`]; requests are answered from now on.
+/// Serves `shared` until [`Serving::stop`]. Requests are accepted from now on.
 ///
-/// # Errors
-/// [`ServeError`]
+/// # Errors [`ServeError`]
 pub async fn serve(shared: Shared, settings: Settings) -> Result<Serving, ServeError> {
     let Settings { address, token, authority, certificate, client_authorities, names } = settings;
     let authority = match authority {
@@ -124,11 +125,11 @@ pub async fn serve(shared: Shared, settings: Settings) -> Result<Serving, ServeE
     let address = socket.local_addr().map_err(failed)?;
     let now = shared.now();
     shared.with(|server| server.publish_client_authorities(&clients_pem, now));
-    let door = Arc::new(Door::new(shared, &token));
+    let door = Arc::new(ConnectionState::new(shared, &token));
     Ok(Serving { address, token, authority, listener: Listener::start(socket, tls, door) })
 }
 
-/// What clients may call the server.
+/// The names and addresses by which clients may address the server.
 fn server_names(listening: IpAddr, more: Vec<String>) -> Vec<String> {
     let usual =
         ["127.0.0.1", "::1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
@@ -144,12 +145,12 @@ fn server_names(listening: IpAddr, more: Vec<String>) -> Vec<String> {
 }
 
 impl Serving {
-    /// Where it listens, with the port that it got.
+    /// The address that it listens on, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its URL; where it listens on all addresses, that of the loopback.
+    /// The URL of the server; that of the loopback if it listens on all addresses.
     pub fn url(&self) -> String {
         let mut address = self.address;
         match address.ip() {
@@ -165,12 +166,13 @@ impl Serving {
         &self.token
     }
 
-    /// Who signs certificates here.
+    /// The certificate authority of the server.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
 
-    /// Where pods reach it: where it listens, or at a machine of the cluster if that is the loopback.
+    /// The address for pods: the one it listens on or, if that is the loopback, one of a machine of the
+    /// cluster.
     pub fn endpoint(&self) -> Endpoint {
         let port = self.address.port();
         match self.address.ip() {
@@ -186,7 +188,7 @@ impl Serving {
         kubeconfig::text(&self.url(), &self.authority.certificate_pem(), &self.token)
     }
 
-    /// Takes no more connections, ends watches, and waits for running requests, for some seconds at most.
+    /// Accepts no more connections, ends watches, and waits some seconds at most for running requests.
     pub async fn stop(self) {
         self.listener.stop().await;
     }

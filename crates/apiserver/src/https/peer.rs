@@ -1,7 +1,7 @@
-//! Who is at the other end of a connection.
+//! The client of a connection.
 
 use windtunnel_core::Identity;
 
-/// What a connection knows of its client: the identity of its certificate if it showed one; the error is one that
-/// cannot be trusted.
+/// The identity in the client certificate, `None` without certificate, or an error if the certificate is not
+/// trusted.
 pub(super) type Peer = Result<Option<Identity>, ()>;

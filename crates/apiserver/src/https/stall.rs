@@ -1,6 +1,6 @@
-//! A connection whose other end must take what is sent to it: one that takes nothing for too long is dead.
+//! Closes connections to clients that accept no data for too long.
 //!
-//! Without it, a client that stops reading keeps its watch and the buffers of its connection for ever.
+//! A client that stops reading would otherwise keep its watch and the buffers of its connection forever.
 
 use std::future::Future as _;
 use std::io;
@@ -11,12 +11,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// A stream that fails when it could not write for `patience`.
+/// A stream that fails when it cannot write for `patience`.
 #[derive(Debug)]
 pub(super) struct Unstalled<S> {
     stream: S,
     patience: Duration,
-    /// Runs while a write waits.
+    /// Runs while a write is pending.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -25,8 +25,8 @@ impl<S> Unstalled<S> {
         Self { stream, patience, stalled: None }
     }
 
-    /// What came of a write: while it waits, the time for it runs.
-    fn judge<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    /// Returns the result of a write; while it is pending, the timeout runs.
+    fn check_progress<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stalled = None;
             return written;
@@ -52,7 +52,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Unstalled<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Unstalled<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.judge(cx, written)
+        self.check_progress(cx, written)
     }
 
     fn poll_write_vectored(
@@ -61,7 +61,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Unstalled<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.judge(cx, written)
+        self.check_progress(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -70,12 +70,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Unstalled<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
-        self.judge(cx, flushed)
+        self.check_progress(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ended = Pin::new(&mut self.stream).poll_shutdown(cx);
-        self.judge(cx, ended)
+        self.check_progress(cx, ended)
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(60);
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_is_slow_is_waited_for_and_one_that_stopped_is_not() {
+    async fn slow_readers_are_waited_for_and_stalled_ones_are_not() {
         let (near, mut far) = tokio::io::duplex(8);
         let mut near = Unstalled::new(near, PATIENCE);
         let slow = tokio::spawn(async move {

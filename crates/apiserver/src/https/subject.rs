@@ -1,26 +1,27 @@
-//! Who an X.509 certificate is for: of its subject, the common name is the user and the organizations are the groups.
+//! The identity in an X.509 certificate: the common name of its subject is the user, the organizations are
+//! the groups.
 //!
-//! The certificate has been verified before; all that is read here is the way to the subject (RFC 5280, section 4.1).
+//! The certificate was verified before, so only the path to the subject is parsed (RFC 5280, section 4.1).
 
 use windtunnel_core::Identity;
 
 const SEQUENCE: u8 = 0x30;
 const OID: u8 = 0x06;
-/// `[0]`: the version, which stands first if it stands at all.
+/// `[0]`: the version, which is first if it is present.
 const VERSION: u8 = 0xa0;
-/// 2.5.4.3
+/// OID 2.5.4.3.
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-/// 2.5.4.10
+/// OID 2.5.4.10.
 const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
 
-/// The identity of a certificate in DER; `None` if it has no common name, or is no certificate.
+/// The identity in a DER certificate; `None` if it has no common name or is malformed.
 pub(super) fn identity(certificate: &[u8]) -> Option<Identity> {
     let (_, certificate, _) = element(certificate)?;
     let (_, mut fields, _) = element(certificate)?;
     if fields.first() == Some(&VERSION) {
         fields = element(fields)?.2;
     }
-    // Serial number, signature algorithm, issuer, validity.
+    // Skips serial number, signature algorithm, issuer and validity.
     for _ in 0..4 {
         fields = element(fields)?.2;
     }
@@ -45,7 +46,7 @@ pub(super) fn identity(certificate: &[u8]) -> Option<Identity> {
     (!identity.user.is_empty()).then_some(identity)
 }
 
-/// The tag and the content of the first element, and what follows it.
+/// The tag and content of the first element, and the rest.
 fn element(input: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, input) = input.split_first()?;
     let (length, input) = input.split_first()?;
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_without_a_name_and_one_cut_off_anywhere_are_nobodys() {
+    fn certificates_without_a_name_or_truncated_have_no_identity() {
         assert_eq!(identity(&certificate("", Some("devs"))), None);
         let whole = certificate("jane", Some("devs"));
         for end in 0..whole.len() {

@@ -1,7 +1,7 @@
-//! TLS: the server's certificate, and client certificates, which are asked for but not demanded.
+//! TLS: the server certificate, and client certificates, which are optional.
 //!
-//! As with a kube-apiserver, a handshake takes any client certificate whose key the client has; whether the authority
-//! signed it is a question of authentication, and no answers it by 401.
+//! Like in a kube-apiserver, the handshake accepts any client certificate whose key the client has.
+//! Authentication checks later whether the authority signed it, and rejects others with 401.
 
 use std::sync::Arc;
 
@@ -20,15 +20,15 @@ use windtunnel_core::text::hex;
 
 use super::{ServeError, subject};
 
-/// A token that nobody can guess, of 128 random bits.
+/// A random token of 128 bits.
 pub fn random_token() -> String {
     let mut bits = [0; 16];
-    // Where the machine has no randomness there is no TLS either: serving fails with its reason.
+    // Without randomness there is no TLS either, so serving fails with this error.
     let _ = ring::default_provider().secure_random.fill(&mut bits);
     hex(&bits)
 }
 
-/// What a listener needs for TLS.
+/// The TLS settings of a listener.
 #[derive(Clone)]
 pub(super) struct Tls {
     pub(super) acceptor: TlsAcceptor,
@@ -36,7 +36,7 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// TLS with the server's chain and key, for clients of these authorities. HTTP/2 is preferred.
+    /// TLS with the server's chain and key, and these client authorities. HTTP/2 is preferred.
     pub(super) fn new(
         (chain, key): (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>),
         client_authorities: Vec<CertificateDer<'static>>,
@@ -58,7 +58,7 @@ impl Tls {
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), clients })
     }
 
-    /// Who a certificate chain says that the client is; the error is a chain that our authority did not begin.
+    /// The identity in a client's certificate chain; an error if no client authority issued it.
     pub(super) fn identify(&self, chain: &[CertificateDer<'_>], now: Time) -> Result<Option<Identity>, ()> {
         let Some((certificate, intermediates)) = chain.split_first() else { return Ok(None) };
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
@@ -68,7 +68,7 @@ impl Tls {
     }
 }
 
-/// Takes every certificate in the handshake.
+/// Accepts every certificate in the handshake.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

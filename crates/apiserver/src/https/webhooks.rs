@@ -1,9 +1,9 @@
-//! Calls of admission and conversion webhooks over HTTPS, for a served cluster.
+//! Calls admission and conversion webhooks over HTTPS, for a served cluster.
 //!
-//! Where a webhook is a service, the call goes to the address of its Service: nothing here stands in for a cluster's
-//! network, so that one by an external name is the one that is reached.
+//! A webhook with a service reference is called at the address of its Service. There is no cluster network
+//! here, so only services with an external name can be reached.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, mpsc};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -15,39 +15,45 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{CertificateError, ClientConfig, Error, RootCertStore};
 
-use crate::hooks::{HookCall, HookError, Hooks};
+use crate::hooks::{HookCall, HookError, HookResponse, Hooks};
 
-/// Bytes of an answer; longer ones are no reviews.
+/// Maximum size of a response, in bytes; longer ones are not reviews.
 const ANSWER_MAX: usize = 8 * 1024 * 1024;
 
-/// Calls webhooks at their URLs. Their certificates must be signed by what is configured for them.
+/// Calls webhooks at their URLs. Their configured CA bundle must have signed their certificates.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Webhooks;
 
+/// Where calls run whose caller waits for them: one thread for all of them.
+static BACKGROUND: LazyLock<Option<Runtime>> =
+    LazyLock::new(|| Builder::new_multi_thread().worker_threads(1).enable_all().build().ok());
+
 impl Hooks for Webhooks {
-    /// Waits on a thread of its own: whoever calls may be on a runtime, where nothing may wait.
+    /// Waits for the response on the caller's thread, which may belong to an async runtime; the call itself runs on another one.
     fn call(&self, call: &HookCall) -> Result<Value, HookError> {
-        let run = || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .map_err(|error| HookError(error.to_string()))?;
-            runtime.block_on(async {
-                let late = |_| HookError("context deadline exceeded".to_owned());
-                tokio::time::timeout(call.timeout.max(Duration::from_secs(1)), post(call))
-                    .await
-                    .map_err(late)?
-            })
-        };
-        let gone = |_| Err(HookError("the call was given up".to_owned()));
-        std::thread::scope(|scope| scope.spawn(run).join()).unwrap_or_else(gone)
+        let runtime = BACKGROUND.as_ref().ok_or_else(|| HookError("no thread for the call".to_owned()))?;
+        let (sender, response) = mpsc::channel();
+        let call = call.clone();
+        runtime.spawn(async move { sender.send(post_in_time(&call).await) });
+        response.recv().unwrap_or_else(|_| Err(HookError("the call was given up".to_owned())))
     }
+
+    fn start(self: Arc<Self>, call: HookCall) -> HookResponse {
+        Box::pin(async move { post_in_time(&call).await })
+    }
+}
+
+/// Posts a review; fails when the webhook's timeout is over.
+async fn post_in_time(call: &HookCall) -> Result<Value, HookError> {
+    let response = tokio::time::timeout(call.timeout.max(Duration::from_secs(1)), post(call)).await;
+    response.map_err(|_| HookError("context deadline exceeded".to_owned()))?
 }
 
 async fn post(call: &HookCall) -> Result<Value, HookError> {
@@ -109,7 +115,7 @@ async fn connect(host: &str, port: u16) -> Result<TcpStream, HookError> {
     Err(HookError(why))
 }
 
-/// Trust in the certificates of a bundle: PEM in base64, as configurations have it.
+/// A TLS configuration that trusts the certificates of a bundle: PEM in base64, as in webhook configurations.
 fn trust(bundle: &str) -> Result<ClientConfig, HookError> {
     let pem = STANDARD.decode(bundle).map_err(|error| HookError(format!("caBundle: {error}")))?;
     let mut roots = RootCertStore::empty();
@@ -122,11 +128,11 @@ fn trust(bundle: &str) -> Result<ClientConfig, HookError> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// What Go says of a handshake that failed.
+/// Go's message about a failed handshake.
 fn handshake(error: &std::io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {
-        // An authority of the same name with another key is another authority.
+        // An authority with the same name and another key is another authority.
         Some(Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
             "tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned()
         }
@@ -143,9 +149,9 @@ fn handshake(error: &std::io::Error) -> String {
     }
 }
 
-/// What Go says of a certificate for other names (`x509.HostnameError`).
+/// Go's message about a certificate for other names (`x509.HostnameError`).
 fn other_name(wanted: &str, presented: &[String]) -> String {
-    // Names come as `DnsName("a.b")` and `IpAddress(127.0.0.1)`.
+    // Names have the forms `DnsName("a.b")` and `IpAddress(127.0.0.1)`.
     let of = |kind: &str| -> Vec<&str> {
         let inner = presented.iter().filter_map(|name| name.strip_prefix(kind)?.strip_prefix('('));
         inner.map(|name| name.trim_end_matches(')').trim_matches('"')).collect()

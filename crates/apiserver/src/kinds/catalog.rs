@@ -30,14 +30,13 @@ impl Catalog {
         self.minor = minor;
     }
 
-    /// Adds a built-in kind.
     pub(crate) fn add_builtin(&mut self, kind: Kind) {
         let versions = self.versions_mut(kind.resource.group.clone(), kind.resource.plural.clone());
         versions.push(Arc::new(kind));
     }
 
     /// Replaces the versions of a kind. An empty list removes the kind.
-    pub(crate) fn set(&mut self, group: &str, plural: &str, kinds: Vec<Kind>) {
+    pub(crate) fn replace_versions(&mut self, group: &str, plural: &str, kinds: Vec<Kind>) {
         if kinds.is_empty() {
             if let Some(plurals) = self.groups.get_mut(group) {
                 plurals.remove(plural);
@@ -73,7 +72,7 @@ impl Catalog {
     }
 
     /// All served kinds, by group and plural.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Kind>> {
+    pub(crate) fn served(&self) -> impl Iterator<Item = &Arc<Kind>> {
         self.stored().filter(|kind| kind.is_served(self.minor))
     }
 

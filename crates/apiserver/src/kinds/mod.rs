@@ -54,7 +54,6 @@ pub(crate) struct Kind {
 pub(crate) struct Custom {
     /// Shared by all versions.
     pub(crate) family: Arc<Family>,
-    /// This version.
     pub(crate) version: Arc<Version>,
 }
 
@@ -62,7 +61,7 @@ impl Custom {
     /// Converts an object of any version to `version`.
     pub(crate) fn convert(&self, object: &Value, version: &Version, group: &str) -> Value {
         match &self.family.conversion {
-            Some(_) if is_of(object, group, &version.name) => object.clone(),
+            Some(_) if has_api_version(object, group, &version.name) => object.clone(),
             Some(conversion) => conversion.convert(object, version),
             None => version.convert(object, group),
         }
@@ -70,7 +69,7 @@ impl Custom {
 }
 
 /// Whether an object has that group and version.
-fn is_of(object: &Value, group: &str, version: &str) -> bool {
+fn has_api_version(object: &Value, group: &str, version: &str) -> bool {
     let given = object["apiVersion"].as_str().and_then(|text| text.split_once('/'));
     given == Some((group, version))
 }
@@ -152,7 +151,7 @@ impl Kind {
     }
 
     /// Whether the kind has that group and plural.
-    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
+    pub(crate) fn is_resource(&self, group: &str, plural: &str) -> bool {
         self.resource.group == group && self.resource.plural == plural
     }
 }

@@ -74,7 +74,7 @@ impl Kind {
     }
 
     /// Converts a decoded object of a built-in kind to its stored form.
-    pub(crate) fn store_form(&self, object: &mut Value) {
+    pub(crate) fn convert_to_stored(&self, object: &mut Value) {
         let Some(storage) = self.view.storage() else { return };
         match &self.view {
             View::Event(_) => rename(object, |(core, new)| (new, core)),
@@ -89,7 +89,7 @@ impl Kind {
     }
 
     /// Converts a stored object of a built-in kind to this version.
-    pub(crate) fn shown(&self, stored: &Stored) -> Stored {
+    pub(crate) fn from_stored(&self, stored: &Stored) -> Stored {
         if self.is_storage() {
             return stored.clone();
         }

@@ -1,4 +1,4 @@
-//! What must hold of names, labels, annotations, owners and finalizers (`ValidateObjectMeta`).
+//! Validation of names, labels, annotations, owners and finalizers (`ValidateObjectMeta`).
 
 use serde_json::Value;
 
@@ -9,14 +9,14 @@ use crate::names;
 use crate::names::NameRule;
 use crate::profile::Profile;
 
-/// The most bytes that all annotations of an object may have (`TotalAnnotationSizeLimitB`).
+/// Maximum size of all annotations of an object, in bytes (`TotalAnnotationSizeLimitB`).
 const ANNOTATIONS_MAX: u64 = 256 << 10;
-/// The finalizer of deletions that leave dependents alone (`FinalizerOrphanDependents`).
+/// The finalizer of deletions that orphan dependents (`FinalizerOrphanDependents`).
 const ORPHAN: &str = "orphan";
 /// The finalizer of deletions that wait for dependents (`FinalizerDeleteDependents`).
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// Checks name, labels, annotations, owners and finalizers of a new object.
+/// Validates name, labels, annotations, owners and finalizers of a new object.
 pub(crate) fn check(object: &Value, rule: NameRule, profile: &Profile) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = text(object, "name");
@@ -31,7 +31,7 @@ pub(crate) fn check(object: &Value, rule: NameRule, profile: &Profile) -> Vec<Fi
     errors
 }
 
-/// Whether all that is checked of an update is as it was.
+/// Whether the metadata that [`check_maps`] validates is unchanged.
 pub(crate) fn has_same_maps(object: &Value, old: &Value) -> bool {
     let (new, old) = (&object["metadata"], &old["metadata"]);
     ["labels", "annotations", "ownerReferences", "finalizers"]
@@ -39,7 +39,7 @@ pub(crate) fn has_same_maps(object: &Value, old: &Value) -> bool {
         .all(|name| new.get(name) == old.get(name))
 }
 
-/// Checks what may be wrong in updates as well.
+/// Validates the metadata that can also be wrong in updates.
 pub(crate) fn check_maps(object: &Value, profile: &Profile) -> Vec<FieldError> {
     let metadata = &object["metadata"];
     let mut errors = Vec::new();
@@ -72,7 +72,7 @@ fn check_annotations(annotations: &Value, profile: &Profile) -> Vec<FieldError> 
     errors
 }
 
-/// Owners are named in full, and one of them at most is the controller.
+/// Owners need all their fields, and at most one of them may be the controller.
 fn check_owners(metadata: &Value) -> Vec<FieldError> {
     const AT: &str = "metadata.ownerReferences";
     let mut errors = Vec::new();
@@ -132,7 +132,8 @@ fn owner_json(owner: &Value) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-/// An owner in Go syntax, where flags are pointers: their addresses say nothing, and differ from server to server.
+/// An owner in Go syntax, in which flags are pointers. Their addresses are meaningless and differ between
+/// servers.
 fn owner_syntax(owner: &Value) -> String {
     let text = |field: &str| gotext::quote(owner[field].as_str().unwrap_or_default());
     let flag = |field: &str| if owner[field].is_boolean() { "(*bool)(0xc000000000)" } else { "(*bool)(nil)" };

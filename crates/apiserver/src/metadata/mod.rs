@@ -1,4 +1,4 @@
-//! Object metadata: its types, what the server sets, and what may change.
+//! Object metadata: its types, the fields that the server sets, and those that may change.
 
 mod check;
 
@@ -8,7 +8,7 @@ use windtunnel_core::{member, text_of};
 use super::gotext::json_type;
 pub(crate) use check::{check, check_maps, finalizer_warnings, has_same_maps};
 
-/// How each field of `metadata` is encoded in Go, in the order of their names.
+/// Go types of the fields of `metadata`, ordered by name.
 const FIELDS: [(&str, Type); 15] = [
     ("annotations", Type::Strings),
     ("creationTimestamp", Type::Text),
@@ -38,8 +38,7 @@ enum Type {
 
 /// Checks the types of metadata fields.
 ///
-/// # Errors
-/// The words of Go's JSON decoder; `at` is how it names the struct that holds the fields.
+/// # Errors The message of Go's JSON decoder; `at` is its name for the struct with the fields.
 pub(crate) fn check_types(metadata: &Value, at: &str) -> Result<(), String> {
     let wrong = |found: &Value, field: &str, expected: &str| {
         let (is, field) = (json_type(found), format!("{at}.{field}"));
@@ -80,13 +79,14 @@ pub(crate) fn check_types(metadata: &Value, at: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The type of a field that metadata has.
+/// The type of a field of metadata.
 fn type_of(name: &str) -> Option<Type> {
     let place = FIELDS.binary_search_by(|(field, _)| (*field).cmp(name)).ok()?;
     Some(FIELDS[place].1)
 }
 
-/// Makes metadata as Go would encode it again: unknown fields, nulls and empty values go. Gives the unknown fields.
+/// Changes metadata to what Go would encode again, without unknown fields, nulls and empty values. Returns
+/// the unknown fields.
 pub(crate) fn normalise(metadata: &mut Value) -> Vec<String> {
     let mut unknown = Vec::new();
     let Some(map) = metadata.as_object_mut() else { return unknown };
@@ -112,8 +112,8 @@ pub(crate) fn normalise(metadata: &mut Value) -> Vec<String> {
     unknown
 }
 
-/// The metadata of an object; makes it where there is none.
-pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
+/// The metadata of an object, created if absent.
+pub(crate) fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     if !object.get("metadata").is_some_and(Value::is_object) {
         object["metadata"] = json!({});
     }
@@ -123,19 +123,18 @@ pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
     }
 }
 
-/// A text of the metadata; empty where there is none.
+/// A string in the metadata; empty if absent.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     let metadata = object.as_object().and_then(|fields| member(fields, "metadata"));
     metadata.map_or("", |metadata| text_of(metadata, field))
 }
 
-/// The finalizers.
 pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
     let list = object["metadata"]["finalizers"].as_array().map(Vec::as_slice).unwrap_or_default();
     list.iter().filter_map(Value::as_str).collect()
 }
 
-/// Whether deletion was asked for.
+/// Whether the object is marked for deletion.
 pub(crate) fn is_terminating(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }

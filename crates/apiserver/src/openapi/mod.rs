@@ -118,7 +118,7 @@ fn versioned(server: &mut ApiServer, request: &Request<'_>, group: &str, version
 
 /// Serves `/openapi/v2` as JSON, or as protobuf to clients that prefer it.
 fn everything(server: &mut ApiServer, request: &Request<'_>) -> Reply {
-    let stamp = (server.epoch, server.profile.minor);
+    let stamp = (server.definitions.epoch(), server.profile.minor);
     let wanted = request.accept.split(',').map(str::trim);
     let protobuf = wanted
         .take_while(|clause| !clause.starts_with(JSON))
@@ -152,7 +152,7 @@ impl ApiServer {
     }
 
     fn openapi_v2(&self) -> Value {
-        let kinds: Vec<&Kind> = self.catalog.all().map(AsRef::as_ref).collect();
+        let kinds: Vec<&Kind> = self.catalog.served().map(AsRef::as_ref).collect();
         self.document(&kinds, Form::V2)
     }
 
@@ -184,7 +184,7 @@ impl ApiServer {
     /// The schema of a custom resource, from its definition.
     fn raw_schema(&self, kind: &Kind) -> Option<Value> {
         let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
-        let definition = self.store.get(self.crd_table, "", &name)?.served();
+        let definition = self.store.get(self.tables.definitions, "", &name)?.served();
         let versions = definition["spec"]["versions"].as_array()?;
         let version = versions.iter().find(|version| version["name"] == *kind.resource.version)?;
         Some(version["schema"]["openAPIV3Schema"].clone())

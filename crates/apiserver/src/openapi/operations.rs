@@ -62,7 +62,6 @@ struct Operation<'a> {
     suffix: &'static str,
 }
 
-/// Adds the paths of a kind.
 pub(super) fn add(paths: &mut Map<String, Value>, kind: &Kind, form: Form) {
     let resource = &kind.resource;
     let root = match &*resource.group {
@@ -89,7 +88,7 @@ pub(super) fn add(paths: &mut Map<String, Value>, kind: &Kind, form: Form) {
 }
 
 fn own_schema(entry: &Entry<'_>) -> String {
-    match entry.speaks {
+    match entry.own_kind {
         Some((group, version, kind)) => names::of_builtin(group, version, kind),
         None => names::of_kind(entry.kind, &entry.kind.resource.kind),
     }
@@ -204,7 +203,7 @@ fn insert(
     shared.push(parameter(PRETTY.0, "query", PRETTY.1, PRETTY.2, form));
     item.insert("parameters".to_owned(), Value::Array(shared));
     for (method, operation) in operations {
-        item.insert(method.to_owned(), operation.written(form));
+        item.insert(method.to_owned(), operation.to_openapi(form));
     }
     paths.insert(path, Value::Object(item));
 }
@@ -230,10 +229,10 @@ fn parameter(name: &str, place: &str, kind: &str, description: &str, form: Form)
 }
 
 impl Operation<'_> {
-    fn written(&self, form: Form) -> Value {
+    fn to_openapi(&self, form: Form) -> Value {
         let resource = &self.entry.kind.resource;
         let own = (&*resource.group, &*resource.version, &*resource.kind);
-        let (group, version, kind) = self.entry.speaks.unwrap_or(own);
+        let (group, version, kind) = self.entry.own_kind.unwrap_or(own);
         let query = |(name, kind, what): &Parameter| parameter(name, "query", kind, what, form);
         let mut parameters: Vec<Value> = self.parameters.iter().map(query).collect();
         let description = "OK";

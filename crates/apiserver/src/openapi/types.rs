@@ -22,7 +22,7 @@ pub(super) fn add_kind(schemas: &mut Schemas, kind: &Kind, form: Form) {
         add_named(schemas, &resource.group, &resource.version, name, form);
     }
     for entry in entries(kind) {
-        if let Some((group, version, name)) = entry.speaks {
+        if let Some((group, version, name)) = entry.own_kind {
             add_named(schemas, group, version, name, form);
         }
     }

@@ -1,4 +1,4 @@
-//! Options of lists and watches that exclude each other (`ValidateListOptions`).
+//! Validation of the options of lists and watches (`ValidateListOptions`).
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::status::{Outcome, Refused};
 const MATCH: &str = "resourceVersionMatch";
 const SEND: &str = "sendInitialEvents";
 
-/// Checks the options of a list, or of a watch.
+/// Validates the options of a list or of a watch.
 pub(crate) fn check(query: &Query, watch: bool, profile: &Profile) -> Outcome<()> {
     let errors = if watch { of_watch(query, profile) } else { of_list(query) };
     if errors.is_empty() {

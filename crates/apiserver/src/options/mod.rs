@@ -1,4 +1,4 @@
-//! Options of requests (`CreateOptions`, `DeleteOptions`, `ListOptions` ...) and their refusals.
+//! Options of requests (`CreateOptions`, `DeleteOptions`, `ListOptions` ...) and their errors.
 
 pub(crate) mod list;
 mod write;
@@ -12,8 +12,8 @@ use super::request::{Body, Method, Query, Request};
 use super::status::{Outcome, Refused};
 pub(crate) use write::{FieldValidation, MANAGER_MAX, PatchType, WriteOptions, is_printable};
 
-/// The options of a method by name.
-pub(crate) fn kind_of(method: Method) -> &'static str {
+/// The kind of the options of a method.
+pub(crate) fn options_kind(method: Method) -> &'static str {
     match method {
         Method::Post => "CreateOptions",
         Method::Put => "UpdateOptions",
@@ -27,7 +27,7 @@ fn invalid(kind: &str, error: FieldError, profile: &Profile) -> Refused {
     Refused::invalid("meta.k8s.io", kind, "", &[error], profile)
 }
 
-/// `dryRun`.
+/// Parses `dryRun`.
 pub(crate) fn dry_run(query: &Query, kind: &str, profile: &Profile) -> Outcome<bool> {
     let given: Vec<String> =
         query.all("dryRun").filter(|value| !value.is_empty()).map(str::to_owned).collect();
@@ -42,19 +42,20 @@ fn check_dry_run(given: Vec<String>, kind: &str, profile: &Profile) -> Outcome<b
     Ok(!given.is_empty())
 }
 
-/// How an object is to be deleted.
+/// The options of a deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Deletion {
     pub(crate) grace: Option<i64>,
     pub(crate) uid: Option<String>,
     pub(crate) resource_version: Option<String>,
-    /// The finalizer of the propagation policy: `None` keeps what is there, an empty one takes both away.
+    /// The finalizer of the propagation policy: `None` keeps the existing finalizers, an empty one removes
+    /// both.
     pub(crate) propagation: Option<&'static str>,
     pub(crate) dry_run: bool,
 }
 
 impl Deletion {
-    /// Reads delete options from body and query.
+    /// Parses delete options from body and query.
     pub(crate) fn read(request: &Request<'_>, profile: &Profile) -> Outcome<Self> {
         let body = match &request.body {
             Body::Empty => Value::Null,
@@ -70,15 +71,15 @@ impl Deletion {
             Body::Bytes(bytes) if bytes.is_empty() => Value::Null,
             Body::Bytes(bytes) => super::body::parse(bytes, &request.content_type, "DeleteOptions")?,
         };
-        Self::of(&body, &request.query, profile)
+        Self::from_body_and_query(&body, &request.query, profile)
     }
 
-    /// Delete options that stand in another body, such as an eviction's.
+    /// Parses delete options in another body, such as that of an eviction.
     pub(crate) fn of_body(body: &Value, profile: &Profile) -> Outcome<Self> {
-        Self::of(body, &Query::default(), profile)
+        Self::from_body_and_query(body, &Query::default(), profile)
     }
 
-    fn of(body: &Value, query: &Query, profile: &Profile) -> Outcome<Self> {
+    fn from_body_and_query(body: &Value, query: &Query, profile: &Profile) -> Outcome<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let from_query = |name: &str| Some(query.get(name)).filter(|text| !text.is_empty());
         let policy = from_query("propagationPolicy").or(body["propagationPolicy"].as_str());
@@ -97,7 +98,7 @@ impl Deletion {
     }
 }
 
-/// The finalizer that holds an object until a policy is carried out; empty for the one that needs none.
+/// The finalizer that holds an object until a policy is carried out; empty if the policy needs none.
 fn finalizer(policy: Propagation) -> &'static str {
     match policy {
         Propagation::Background => "",
@@ -129,7 +130,7 @@ fn propagation(
     }
 }
 
-/// A number in the query; 0 where none is given.
+/// A number in the query; 0 if absent.
 pub(crate) fn integer(query: &Query, name: &str) -> Outcome<i64> {
     let text = query.get(name);
     if text.is_empty() {
@@ -143,7 +144,7 @@ pub(crate) fn integer(query: &Query, name: &str) -> Outcome<i64> {
     })
 }
 
-/// A resource version; `None` where none is given.
+/// Parses a resource version; `None` if empty.
 pub(crate) fn version(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);

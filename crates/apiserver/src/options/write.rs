@@ -1,4 +1,4 @@
-//! The options that creates, updates and patches share (`CreateOptions`, `UpdateOptions`, `PatchOptions`).
+//! The common options of creates, updates and patches (`CreateOptions`, `UpdateOptions`, `PatchOptions`).
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::profile::{Profile, since};
 use crate::request::{JSON_PATCH, MERGE_PATCH, Method, Request};
 use crate::status::{Outcome, Refused};
 
-/// What happens to unknown and repeated fields.
+/// The handling of unknown and duplicate fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -24,17 +24,16 @@ pub(crate) enum PatchType {
     Apply,
 }
 
-/// Options of a write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
     pub(crate) field_validation: FieldValidation,
-    /// Whether an apply takes fields from other managers.
+    /// Whether an apply takes over fields of other managers.
     pub(crate) force: bool,
 }
 
 impl PatchType {
-    /// The type that a request names, if a patch can have it.
+    /// The patch type of a request; `None` if its media type is not a patch.
     pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
         match request.content_type.split(';').next().unwrap_or("").trim() {
             JSON_PATCH => Some(Self::Json),
@@ -52,11 +51,11 @@ impl Default for WriteOptions {
     }
 }
 
-/// How long the name of a field manager may be, in bytes (`FieldManagerMaxLength`).
+/// Maximum length of the name of a field manager, in bytes (`FieldManagerMaxLength`).
 pub(crate) const MANAGER_MAX: usize = 128;
 
 impl WriteOptions {
-    /// Reads the options of a create, an update or a patch, and checks them all.
+    /// Parses and validates the options of a create, an update or a patch.
     pub(crate) fn read(request: &Request<'_>, profile: &Profile) -> Outcome<Self> {
         let query = &request.query;
         let mut errors = Vec::new();
@@ -86,10 +85,10 @@ impl WriteOptions {
             }
         };
         if !errors.is_empty() {
-            let kind = super::kind_of(request.method);
+            let kind = super::options_kind(request.method);
             return Err(Refused::invalid("meta.k8s.io", kind, "", &errors, profile));
         }
-        // Before, whatever is asked for is let pass.
+        // Earlier minors accept unknown and duplicate fields whatever the client requests.
         let field_validation = match profile.minor {
             since::FIELD_VALIDATION.. => field_validation,
             _ => FieldValidation::Ignore,
@@ -112,7 +111,7 @@ fn check_manager(name: &str, profile: &Profile) -> Vec<FieldError> {
     errors
 }
 
-/// Letters, marks, numbers, punctuation, symbols and the plain space (`unicode.IsPrint`).
+/// Whether a character is a letter, mark, number, punctuation, symbol or the plain space (`unicode.IsPrint`).
 pub(crate) fn is_printable(letter: char) -> bool {
     letter == ' ' || !(letter.is_control() || letter.is_whitespace())
 }

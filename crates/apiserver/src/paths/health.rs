@@ -1,16 +1,16 @@
-//! `/healthz`, `/livez`, `/readyz`, and each of their checks under a path of its own.
+//! `/healthz`, `/livez`, `/readyz`, and each of their checks at a path of its own.
 //!
-//! A server that answers is healthy, unless its storage takes no writes: then the checks of etcd fail.
+//! A server that responds is healthy, unless its storage rejects writes: then the etcd checks fail.
 
 use crate::gotext::quote;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::Query;
 use crate::status::{Outcome, Refused};
 
-/// The paths of all checks together.
+/// The paths that run all checks.
 const PROBES: [&str; 3] = ["healthz", "livez", "readyz"];
 
-/// The checks by name; those that end with `!` belong to readiness alone.
+/// The checks by name; those ending with `!` belong only to readiness.
 const CHECKS: [&str; 31] = [
     "ping",
     "log",
@@ -53,20 +53,20 @@ fn checks(probe: &str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Whether a path is one of those answered here.
+/// Whether a path belongs to a health probe.
 pub(crate) fn is_probe(path: &str) -> bool {
     let first = path.split('/').find(|part| !part.is_empty());
     first.is_some_and(|first| PROBES.contains(&first))
 }
 
-/// Answers a probe, or one of its checks. `stalled` says why the storage takes no writes, if it takes none: what etcd is to
-/// a real server.
+/// Serves a probe, or one of its checks. `stalled` is the reason why the storage, which corresponds to etcd,
+/// rejects writes.
 pub(super) fn answer(probe: &str, check: &str, query: &Query, stalled: Option<&str>) -> Outcome<Reply> {
     if !check.is_empty() && !checks(probe).any(|name| name == check) {
         return Err(Refused::unknown_path());
     }
     let reason = stalled.filter(|_| is_of_storage(check));
-    let (failed, lines) = told(probe, query, stalled.is_some());
+    let (failed, lines) = report_checks(probe, query, stalled.is_some());
     let (code, text) = match reason {
         Some(why) => (500, format!("internal server error: {why}\n")),
         None if !check.is_empty() => (200, "ok".to_owned()),
@@ -79,13 +79,14 @@ pub(super) fn answer(probe: &str, check: &str, query: &Query, stalled: Option<&s
     Ok(reply)
 }
 
-/// Whether a check asks for the storage.
+/// Whether a check depends on the storage.
 fn is_of_storage(check: &str) -> bool {
     check.starts_with("etcd")
 }
 
-/// All checks, a line each, and whether one of them fails. The reason is not for everybody; a check alone gives it.
-fn told(probe: &str, query: &Query, stalled: bool) -> (bool, String) {
+/// Reports all checks, one per line, and whether one fails. The reason is withheld; only the single check
+/// shows it.
+fn report_checks(probe: &str, query: &Query, stalled: bool) -> (bool, String) {
     let mut excluded: Vec<&str> = query.all("exclude").flat_map(|names| names.split(',')).collect();
     let (mut failed, mut text) = (false, String::new());
     for check in checks(probe) {
@@ -109,7 +110,7 @@ fn told(probe: &str, query: &Query, stalled: bool) -> (bool, String) {
     (failed, text)
 }
 
-/// The paths of all probes and checks.
+/// The paths of all probes and their checks.
 pub(super) fn paths() -> impl Iterator<Item = String> {
     PROBES.into_iter().flat_map(|probe| {
         let own = checks(probe).map(move |check| format!("/{probe}/{check}"));
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storage_that_takes_no_writes_fails_the_checks_of_etcd() {
+    fn the_etcd_checks_fail_if_the_storage_rejects_writes() {
         let full = |probe, check, query| stalled(probe, check, query, Some("disk full")).unwrap();
         let (code, text) = full("livez", "", "");
         assert_eq!(code, 500);
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_say_ok_and_more_when_they_are_asked() {
+    fn probes_respond_ok_or_verbosely_on_request() {
         assert_eq!(text("livez", "", "").as_deref(), Ok("ok"));
         assert_eq!(text("readyz", "ping", "").as_deref(), Ok("ok"));
         assert_eq!(text("readyz", "nope", ""), Err(404));

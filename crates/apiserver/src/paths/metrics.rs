@@ -1,4 +1,4 @@
-//! `/metrics`: what the server counts, in the text format of Prometheus.
+//! `/metrics`: counters of the server, in the text format of Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,12 +17,12 @@ const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Counters of requests and watches.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metrics {
-    /// By the table of the kind, verb and code.
+    /// By table of the kind, verb and status code.
     requests: BTreeMap<(TableId, &'static str, u16), (u64, Arc<Kind>)>,
     watchers: Arc<AtomicU64>,
 }
 
-/// Counts as long as it lives.
+/// Counts a watch while it lives.
 #[derive(Debug)]
 pub(crate) struct Watching(Arc<AtomicU64>);
 
@@ -33,10 +33,10 @@ impl Drop for Watching {
 }
 
 impl Metrics {
-    /// Counts a request that was answered.
+    /// Counts a request with its status code.
     pub(crate) fn count(&mut self, call: &Call<'_>, code: u16) {
         let key = (call.kind.table, verb(call), code);
-        // The kind is shared, and only cloned for what was never counted before.
+        // The kind is cloned only for the first request of its key.
         if let Some((count, _)) = self.requests.get_mut(&key) {
             *count += 1;
         } else {
@@ -44,14 +44,14 @@ impl Metrics {
         }
     }
 
-    /// Counts a watch as long as what is returned lives.
+    /// Counts a watch until the returned value is dropped.
     pub(crate) fn watching(&self) -> Watching {
         self.watchers.fetch_add(1, Ordering::Relaxed);
         Watching(Arc::clone(&self.watchers))
     }
 }
 
-/// The verb as the real server's metrics have it.
+/// The verb in the metrics of a real server.
 fn verb(call: &Call<'_>) -> &'static str {
     let named = !call.path.name.is_empty();
     match call.request.method {
@@ -69,11 +69,11 @@ fn verb(call: &Call<'_>) -> &'static str {
 }
 
 impl ApiServer {
-    /// `/metrics`.
+    /// Serves `/metrics`.
     pub(super) fn metrics_text(&self) -> Reply {
         let mut text = String::new();
         head(&mut text, "apiserver_request_total", "counter", "Requests by verb, resource and code.");
-        for ((_, verb, code), (count, kind)) in &self.metrics.requests {
+        for ((_, verb, code), (count, kind)) in &self.paths.metrics.requests {
             let resource = &kind.resource;
             let _ = writeln!(
                 text,
@@ -84,7 +84,7 @@ impl ApiServer {
         }
         head(&mut text, "apiserver_resource_objects", "gauge", "Stored objects by resource.");
         let mut seen = None;
-        for kind in self.catalog.all() {
+        for kind in self.catalog.served() {
             if seen.replace(kind.table) == Some(kind.table) {
                 continue;
             }
@@ -94,7 +94,7 @@ impl ApiServer {
             let _ = writeln!(text, "apiserver_resource_objects{{{labels}}} {count}");
         }
         head(&mut text, "apiserver_longrunning_requests", "gauge", "Watches that are open.");
-        let watchers = self.metrics.watchers.load(Ordering::Relaxed);
+        let watchers = self.paths.metrics.watchers.load(Ordering::Relaxed);
         let _ = writeln!(
             text,
             "apiserver_longrunning_requests{{component=\"apiserver\",verb=\"WATCH\"}} {watchers}"

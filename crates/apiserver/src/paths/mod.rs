@@ -1,8 +1,10 @@
-//! Paths that are no resources: discovery, OpenAPI, version, health, metrics.
+//! Paths other than resources: discovery, OpenAPI, version, health, metrics.
 
 pub(super) mod health;
 mod metrics;
 mod version;
+
+use std::collections::BTreeMap;
 
 use serde_json::json;
 use windtunnel_core::clock::Time;
@@ -15,6 +17,26 @@ use super::status::{Outcome, Refused};
 use super::{discovery, openapi};
 pub(crate) use metrics::{Metrics, Watching};
 
+/// What is served at other paths than those of resources.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Paths {
+    metrics: Metrics,
+    /// The full version, if it is not derived from the minor.
+    git_version: Option<String>,
+    /// Documents of servers behind this one, by path.
+    documents: BTreeMap<String, String>,
+}
+
+impl Paths {
+    pub(crate) fn new(git_version: Option<String>, documents: BTreeMap<String, String>) -> Self {
+        Self { metrics: Metrics::default(), git_version, documents }
+    }
+
+    pub(crate) fn metrics(&mut self) -> &mut Metrics {
+        &mut self.metrics
+    }
+}
+
 /// Content types of aggregated discovery by version.
 const AGGREGATED: [(&str, &str); 2] = [
     ("v2", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
@@ -22,7 +44,7 @@ const AGGREGATED: [(&str, &str); 2] = [
 ];
 
 impl ApiServer {
-    /// Answers a path that is no resource. Some of the handlers of a real server look at no method.
+    /// Serves a path that is not a resource. Some handlers of a real server ignore the method.
     pub(crate) fn path(&mut self, request: &Request<'_>, path: &str, now: Time) -> Outcome<Reply> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         if let ["openapi", rest @ ..] = parts.as_slice() {
@@ -33,7 +55,7 @@ impl ApiServer {
         }
         let body = match parts.as_slice() {
             [] => json!({ "paths": self.index() }),
-            ["version"] => version::answer(self.profile.minor, self.git_version.as_deref()),
+            ["version"] => version::answer(self.profile.minor, self.paths.git_version.as_deref()),
             ["metrics"] => return Ok(self.metrics_text()),
             ["openid", "v1", "jwks"] => {
                 only_get(request)?;
@@ -55,21 +77,22 @@ impl ApiServer {
         written(request, Reply::value(200, body))
     }
 
-    /// Answers `GET path` with this JSON from now on, as [`Builder::document`](super::Builder::document) does.
+    /// Serves `GET path` with this JSON from now on, like [`Builder::document`](super::Builder::document).
     pub fn set_document(&mut self, path: impl Into<String>, json: impl Into<String>) {
-        self.answers.insert(path.into(), json.into());
+        self.paths.documents.insert(path.into(), json.into());
     }
 
-    /// The document at a path, for those who read.
+    /// The document at a path, for GET requests.
     fn answer_of(&self, request: &Request<'_>, path: &str) -> Option<Reply> {
         only_get(request).ok()?;
-        let bytes = self.answers.get(path)?.clone().into();
+        let bytes = self.paths.documents.get(path)?.clone().into();
         let body = ReplyBody::Bytes { content_type: "application/json", bytes };
         Some(Reply { body, ..Reply::value(200, json!({})) })
     }
 
-    /// The answer where there is no such kind: a document, for paths of others may look like ours, or why not.
-    pub(crate) fn beside(&self, request: &Request<'_>, path: &ResourcePath<'_>, missing: &Refused) -> Reply {
+    /// The response if a resource path has no kind: a document whose path looks like that of a resource, or
+    /// the error.
+    pub(crate) fn document_or_error(&self, request: &Request<'_>, path: &ResourcePath<'_>, missing: &Refused) -> Reply {
         let found = match (missing.code, &*path.group, &*path.name) {
             (404, "", "") => self.answer_of(request, &format!("/api/{}/{}", path.version, path.resource)),
             _ => None,
@@ -77,7 +100,7 @@ impl ApiServer {
         found.unwrap_or_else(|| Reply::refused(missing))
     }
 
-    /// `/api` and `/apis`: everything at once for those who ask for it, else the groups alone.
+    /// Serves `/api` and `/apis`: aggregated discovery if the client requests it, otherwise only the groups.
     fn discovery_root(&mut self, request: &Request<'_>, root: &str) -> Outcome<Reply> {
         if root == "api" {
             only_get(request)?;
@@ -93,7 +116,7 @@ impl ApiServer {
             reply.headers.push(("vary", "Accept".to_owned()));
             return Ok(reply);
         };
-        let stamp = (self.epoch, self.profile.minor);
+        let stamp = (self.definitions.epoch(), self.profile.minor);
         let catalog = &self.catalog;
         let document = self.documents.get(stamp, &format!("{root} {version}"), || {
             Media::Json.encode(&discovery::aggregated(catalog, core, version))
@@ -103,7 +126,7 @@ impl ApiServer {
         Ok(reply)
     }
 
-    /// All paths that there are (`/`).
+    /// All paths (`/`).
     fn index(&self) -> Vec<String> {
         let mut paths: Vec<String> = [
             "/.well-known/openid-configuration",
@@ -136,7 +159,7 @@ fn only_get(request: &Request<'_>) -> Outcome<()> {
     if request.method == Method::Get { Ok(()) } else { Err(Refused::method_not_allowed()) }
 }
 
-/// Writes an answer in what the client accepts.
+/// Encodes a response in a format that the client accepts.
 fn written(request: &Request<'_>, mut reply: Reply) -> Outcome<Reply> {
     let offer = Offer { custom: false, list: false, watch: false };
     let (media, _) = accept::negotiate(&request.accept, offer)?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// What a kube-apiserver 1.`minor` says of itself. `git_version` is its version in full, such as `v1.31.4`.
+/// The version info of a kube-apiserver 1.`minor`. `git_version` is its full version, such as `v1.31.4`.
 pub(super) fn answer(minor: u32, git_version: Option<&str>) -> Value {
     json!({
         "major": "1", "minor": minor.to_string(),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::scalar;
 use super::wire::{Raw, Reader, varint};
-use crate::kinds::facts::{Field, FieldKind, LENT, Scalar, TypeId, Types};
+use crate::kinds::facts::{Field, FieldKind, EMBEDDED, Scalar, TypeId, Types};
 
 /// Maximum nesting depth of messages. Recursive schemas could otherwise overflow the stack.
 const DEPTH_MAX: usize = 100;
@@ -46,7 +46,7 @@ impl<'t> Decoder<'t> {
 
     fn field(self, field: &Field, raw: Raw<'_>, object: &mut Map<String, Value>) -> Result<(), String> {
         match &field.kind {
-            FieldKind::Struct(id) if field.name == LENT => {
+            FieldKind::Struct(id) if field.name == EMBEDDED => {
                 let Raw::Bytes(bytes) = raw else { return Err(raw.unexpected(self.types.get(*id).name)) };
                 self.deeper()?.message(*id, bytes, object)
             }

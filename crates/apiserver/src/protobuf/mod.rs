@@ -17,7 +17,7 @@ use self::message::Decoder;
 use self::wire::{Raw, Reader};
 use super::kinds::facts::{self, TypeId};
 
-/// The media type.
+/// The media type of protobuf bodies.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
 /// The prefix of every body.

@@ -5,7 +5,7 @@ use prost::encoding;
 use serde_json::json;
 
 use super::*;
-use crate::kinds::facts::{FieldKind, LENT, Scalar};
+use crate::kinds::facts::{FieldKind, EMBEDDED, Scalar};
 
 /// A message under construction.
 #[derive(Default, Clone)]
@@ -47,7 +47,7 @@ impl Message {
 
     fn body(self, api_version: &str, kind: &str) -> Vec<u8> {
         let meta = Message::default().text(1, api_version).text(2, kind);
-        // The encoding and the type of the content are there, and empty.
+        // Go writes the empty content encoding and content type as well.
         let unknown = Message::default().message(1, meta).message(2, self).text(3, "").text(4, "");
         [MAGIC, &unknown.0].concat()
     }
@@ -274,7 +274,7 @@ fn example(id: TypeId, depth: usize) -> (Message, Map<String, Value>) {
         if field.number == 0 {
             continue;
         }
-        if let (FieldKind::Struct(lender), LENT) = (&field.kind, field.name) {
+        if let (FieldKind::Struct(lender), EMBEDDED) = (&field.kind, field.name) {
             let (inner, fields) = example(*lender, depth);
             out = out.message(field.number, inner);
             object.extend(fields);

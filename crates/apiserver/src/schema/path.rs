@@ -7,7 +7,6 @@ use std::fmt;
 pub(crate) enum Path<'a> {
     /// The value at which the walk begins.
     Root,
-    /// A property.
     Key(&'a Path<'a>, &'a str),
     /// An entry of a map.
     Entry(&'a Path<'a>, &'a str),

@@ -43,7 +43,7 @@ impl Properties {
 
     /// The entries of a map, each with the schema of its property. Both are sorted, so that a single walk
     /// replaces a search for each entry.
-    pub(super) fn along<'s, 'n, V>(
+    pub(super) fn zip_with_entries<'s, 'n, V>(
         &'s self,
         entries: impl Iterator<Item = (&'n String, V)>,
     ) -> impl Iterator<Item = (&'n String, V, Option<&'s Structural>)> {

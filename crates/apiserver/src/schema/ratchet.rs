@@ -12,7 +12,7 @@ use crate::delta::Delta;
 
 /// The counterpart of a value in the stored object.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Before<'a> {
+pub(crate) struct StoredCounterpart<'a> {
     pub(crate) value: &'a Value,
     /// The difference between the two, if known.
     delta: Option<&'a Delta>,
@@ -20,13 +20,13 @@ pub(crate) struct Before<'a> {
     is_checked: bool,
 }
 
-impl<'a> From<&'a Value> for Before<'a> {
+impl<'a> From<&'a Value> for StoredCounterpart<'a> {
     fn from(value: &'a Value) -> Self {
         Self { value, delta: None, is_checked: false }
     }
 }
 
-impl<'a> Before<'a> {
+impl<'a> StoredCounterpart<'a> {
     /// A counterpart with a known difference.
     pub(crate) fn new(value: &'a Value, delta: &'a Delta) -> Self {
         Self { value, delta: Some(delta), is_checked: false }
@@ -63,18 +63,18 @@ pub(crate) fn property<'a>(old: Option<&'a Value>, name: &str) -> Option<&'a Val
 /// Finds the counterparts of properties, which must be requested in the order of their names, in a single
 /// walk.
 pub(crate) struct Counterparts<'a> {
-    old: Option<Before<'a>>,
+    old: Option<StoredCounterpart<'a>>,
     rest: Option<Peekable<Iter<'a>>>,
 }
 
 impl<'a> Counterparts<'a> {
-    pub(crate) fn of(old: Option<Before<'a>>) -> Self {
+    pub(crate) fn of(old: Option<StoredCounterpart<'a>>) -> Self {
         let map = old.and_then(|old| old.value.as_object());
         Self { old, rest: map.map(|map| map.iter().peekable()) }
     }
 
     /// Finds the counterpart of the property at a place of the new map. Names must ascend.
-    pub(crate) fn find(&mut self, place: usize, name: &str) -> Option<Before<'a>> {
+    pub(crate) fn find(&mut self, place: usize, name: &str) -> Option<StoredCounterpart<'a>> {
         let rest = self.rest.as_mut()?;
         while let Some((found, value)) = rest.peek().copied() {
             if found == name {
@@ -92,11 +92,11 @@ impl<'a> Counterparts<'a> {
 
 /// The counterpart of the element at `index` of a list with this schema. Mostly it has the same index.
 pub(crate) fn element<'a>(
-    old: Option<Before<'a>>,
+    old: Option<StoredCounterpart<'a>>,
     schema: &Structural,
     index: usize,
     item: &Value,
-) -> Option<Before<'a>> {
+) -> Option<StoredCounterpart<'a>> {
     if schema.list_type != ListType::Map {
         return None;
     }
@@ -107,11 +107,11 @@ pub(crate) fn element<'a>(
     let here = items.get(index).map(|value| old.inner(index, value));
     // An unchanged element has the same keys.
     here.filter(|here| here.is_known_same() || same(here.value))
-        .or_else(|| items.iter().find(|item| same(item)).map(Before::from))
+        .or_else(|| items.iter().find(|item| same(item)).map(StoredCounterpart::from))
 }
 
 /// Whether a value is an unchanged scalar.
-pub(crate) fn is_same_scalar(new: &Value, old: Before<'_>) -> bool {
+pub(crate) fn is_same_scalar(new: &Value, old: StoredCounterpart<'_>) -> bool {
     match (new, old.value) {
         (Value::Object(_) | Value::Array(_), _) => false,
         _ if old.delta.is_some() => old.is_known_same(),
@@ -122,7 +122,7 @@ pub(crate) fn is_same_scalar(new: &Value, old: Before<'_>) -> bool {
 
 /// Whether a value counts as unchanged (`CachedDeepEqual`). Elements of `map` lists may move. An object with
 /// fields that the schema does not know never counts as unchanged.
-pub(crate) fn is_same(new: &Value, old: Before<'_>, schema: &Structural) -> bool {
+pub(crate) fn is_same(new: &Value, old: StoredCounterpart<'_>, schema: &Structural) -> bool {
     if old.is_checked && old.is_known_same() {
         return true;
     }
@@ -162,7 +162,7 @@ mod tests {
         let schema = Structural::read(schema);
         assert_eq!(is_same(new, old.into(), &schema), same, "{new} {old}");
         let delta = Delta::between(old, new);
-        assert_eq!(is_same(new, Before::new(old, &delta), &schema), same, "{new} {old}");
+        assert_eq!(is_same(new, StoredCounterpart::new(old, &delta), &schema), same, "{new} {old}");
     }
 
     #[test]

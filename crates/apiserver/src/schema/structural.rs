@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::default;
-use super::format::Named;
+use super::format::NamedFormat;
 use super::properties::Properties;
 use crate::gotext::regexp;
 
@@ -65,7 +65,7 @@ pub(crate) enum ListType {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Checks {
     pub(crate) enumeration: Vec<Value>,
-    pub(crate) format: Option<Named>,
+    pub(crate) format: Option<NamedFormat>,
     pub(crate) pattern: Option<(String, Regex)>,
     pub(crate) minimum: Option<(f64, bool)>,
     pub(crate) maximum: Option<(f64, bool)>,
@@ -142,7 +142,7 @@ impl Structural {
         &'s self,
         entries: impl Iterator<Item = (&'n String, V)>,
     ) -> impl Iterator<Item = (&'n String, V, Option<&'s Self>)> {
-        self.properties.along(entries)
+        self.properties.zip_with_entries(entries)
     }
 
     /// The schema of additional properties, if there is one.
@@ -176,7 +176,7 @@ impl Checks {
             if int_or_string && is_int_or_string(map.get("anyOf")) { Vec::new() } else { list("anyOf") };
         Self {
             enumeration: map.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
-            format: text("format").and_then(Named::find),
+            format: text("format").and_then(NamedFormat::find),
             pattern: text("pattern").and_then(|text| Some((text.to_owned(), regexp::compile(text).ok()?))),
             minimum: number("minimum").map(|bound| (bound, flag("exclusiveMinimum"))),
             maximum: number("maximum").map(|bound| (bound, flag("exclusiveMaximum"))),

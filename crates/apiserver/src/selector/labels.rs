@@ -64,7 +64,7 @@ impl LabelSelector {
     }
 
     /// Converts a valid `LabelSelector` object; null and `{}` select everything.
-    pub(crate) fn read(selector: &Value) -> Self {
+    pub(crate) fn from_object(selector: &Value) -> Self {
         let equal =
             selector["matchLabels"].as_object().into_iter().flatten().map(|(key, value)| Requirement {
                 key: key.clone(),

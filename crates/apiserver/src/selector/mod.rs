@@ -6,7 +6,7 @@ mod page;
 mod text;
 
 use serde_json::Value;
-pub(crate) use windtunnel_core::selector::chooses;
+pub(crate) use windtunnel_core::selector::selector_matches;
 
 use super::kinds::Kind;
 use super::request::Query;
@@ -25,7 +25,7 @@ pub(crate) struct Selector {
 
 impl Selector {
     /// Parses `labelSelector` and `fieldSelector`.
-    pub(crate) fn read(kind: &Kind, query: &Query) -> Outcome<Self> {
+    pub(crate) fn parse(kind: &Kind, query: &Query) -> Outcome<Self> {
         let labels = LabelSelector::parse(query.get("labelSelector")).map_err(Refused::bad_request)?;
         let fields = FieldSelector::parse(query.get("fieldSelector"), kind).map_err(Refused::bad_request)?;
         Ok(Self { labels, fields })

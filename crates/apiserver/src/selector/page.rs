@@ -28,7 +28,7 @@ impl Continue {
     }
 
     /// Parses a token; `None` if the text is empty.
-    pub(crate) fn read(token: &str) -> Outcome<Option<Self>> {
+    pub(crate) fn parse(token: &str) -> Outcome<Option<Self>> {
         if token.is_empty() {
             return Ok(None);
         }
@@ -77,7 +77,7 @@ mod tests {
     fn a_token_round_trips() {
         for revision in [Some(356), None] {
             let page = Continue { revision, start: "ns/name".into() };
-            assert_eq!(Continue::read(&page.token()).unwrap(), Some(page));
+            assert_eq!(Continue::parse(&page.token()).unwrap(), Some(page));
         }
     }
 
@@ -96,7 +96,7 @@ mod tests {
             ),
             (encoded(r#"{"v":"meta.k8s.io/v1","rv":1}"#), "encoded start key empty (version meta.k8s.io/v1)"),
         ] {
-            let refused = Continue::read(&token).unwrap_err();
+            let refused = Continue::parse(&token).unwrap_err();
             assert_eq!(refused.message, format!("invalid continue token: continue key is not valid: {why}"));
         }
     }

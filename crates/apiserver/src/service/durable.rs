@@ -13,7 +13,7 @@ use crate::request::{Method, Request, Target};
 use crate::server::ApiServer;
 use crate::status::Refused;
 use crate::storage::writer;
-use crate::storage::writer::{Memory, Writer, Written};
+use crate::storage::writer::{CommitObserver, Writer, Written};
 use crate::storage::{Change, Health, Report, Storage, StorageError};
 
 /// The answer to a write that the storage did not take.
@@ -24,7 +24,7 @@ pub(super) fn refused(error: &StorageError) -> Refused {
 /// Whether the answer to a request may contain writes that are not durable yet.
 pub(super) fn saw_pending(server: &ApiServer, request: &Request<'_>) -> bool {
     let store = &server.store;
-    let definitions = || store.is_pending_in(server.crd_table);
+    let definitions = || store.is_pending_in(server.tables.definitions);
     match &request.target {
         _ if !store.is_pending() => false,
         Target::Path(path) => !paths::health::is_probe(path) && definitions(),
@@ -115,8 +115,8 @@ struct InMemory {
     report: Report,
 }
 
-impl Memory for InMemory {
-    fn made_durable(&self, revision: u64, moved: Vec<writer::Moved>) {
+impl CommitObserver for InMemory {
+    fn made_durable(&self, revision: u64, moved: Vec<writer::ChangedTables>) {
         let recovered = lock(&self.server).store.made_durable(revision);
         for tables in moved {
             self.moved.tell(tables);

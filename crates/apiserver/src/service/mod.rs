@@ -80,7 +80,7 @@ impl Shared {
     /// Shares a server whose clients live by `clock`.
     pub fn new(server: ApiServer, clock: Arc<dyn Clock>) -> Self {
         let moved = Moved::new(server.revision());
-        let paced = server.pace.is_felt();
+        let paced = server.definitions.pace().has_delays();
         let server = Arc::new(Mutex::new(server));
         Self {
             server,
@@ -116,9 +116,9 @@ impl Shared {
         submit: impl FnOnce(&Writer, Written) -> W,
     ) -> (T, Option<W>) {
         let mut server = self.lock();
-        let before = (server.revision(), server.epoch);
+        let before = (server.revision(), server.definitions.epoch());
         let result = call(&mut server);
-        let after = (server.revision(), server.epoch);
+        let after = (server.revision(), server.definitions.epoch());
         // Where a definition was replaced, or more was written than is remembered, everybody looks.
         let tables: Option<BTreeSet<TableId>> = if before.1 == after.1 {
             server.events_since(before.0).ok().map(|events| events.map(|event| event.table).collect())
@@ -130,7 +130,7 @@ impl Shared {
         let waits = wrote || self.writer.is_some() && saw(&server);
         let submitted = self.writer.as_ref().filter(|_| waits).map(|writer| {
             // Those who follow these tables are woken once they may see it.
-            submit(writer, Written { changes, moved: tables.clone() })
+            submit(writer, Written { changes, changed_tables: tables.clone() })
         });
         drop(server);
         if before != after && !(wrote && submitted.is_some()) {
@@ -195,11 +195,10 @@ impl Shared {
         }
     }
 
-    /// Calls a webhook, on a thread that may block.
+    /// Calls a webhook.
     pub(super) async fn call(&self, call: HookCall) -> Result<serde_json::Value, HookError> {
         let hooks = self.lock().hooks.clone();
-        let answer = tokio::task::spawn_blocking(move || hooks.call(&call)).await;
-        answer.unwrap_or_else(|_| Err(HookError("the call was given up".to_owned())))
+        hooks.start(call).await
     }
 
     /// The moment on the clock of its clients.

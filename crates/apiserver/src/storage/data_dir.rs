@@ -116,7 +116,7 @@ impl DataDir {
             Some(database) => database,
             None => opening::open(&self.disk).map_err(|why| self.unopened(why))?,
         };
-        let why = match panics::contained(|| work(&database)) {
+        let why = match panics::catch_panic(|| work(&database)) {
             Ok(Ok(result)) => {
                 self.database = Some(database);
                 return Ok(result);
@@ -125,7 +125,7 @@ impl DataDir {
             Err(panic) => Unopened::panicked(&panic),
         };
         // Closing may fail in the same way. The next transaction opens it and recovers the rest.
-        let _ = panics::contained(|| drop(database));
+        let _ = panics::catch_panic(|| drop(database));
         Err(self.unopened(why))
     }
 
@@ -248,7 +248,7 @@ impl Drop for DataDir {
     fn drop(&mut self) {
         // redb writes once more when it closes.
         let database = self.database.take();
-        let _ = panics::contained(|| drop(database));
+        let _ = panics::catch_panic(|| drop(database));
     }
 }
 

@@ -26,12 +26,12 @@ pub struct Imported {
     /// Namespaces that were created for imported objects.
     pub namespaces: Vec<String>,
     /// Problems of objects, each with the index of its object.
-    pub told: Vec<(usize, Verdict)>,
+    pub problems: Vec<(usize, ImportProblem)>,
 }
 
 /// A problem of an imported object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ImportProblem {
     /// The object is not stored, for this reason of the server.
     Refused(String),
     /// The object is stored without these fields, which its schema does not have.
@@ -60,7 +60,7 @@ impl ApiServer {
             let outcome = self.import_object(object, now);
             imported.add(number, outcome);
         }
-        let kinds: Vec<_> = self.catalog.all().map(Arc::clone).collect();
+        let kinds: Vec<_> = self.catalog.served().map(Arc::clone).collect();
         for kind in &kinds {
             self.derive(kind);
         }
@@ -70,7 +70,7 @@ impl ApiServer {
     }
 
     /// Imports an established definition unchanged; creates any other definition.
-    fn import_definition(&mut self, definition: Value, now: Time) -> Outcome<Option<Verdict>> {
+    fn import_definition(&mut self, definition: Value, now: Time) -> Outcome<Option<ImportProblem>> {
         let conditions = definition["status"]["conditions"].as_array().map_or(&[][..], Vec::as_slice);
         let established = condition::find(conditions, "Established").is_some_and(|is| is["status"] == "True");
         let name = metadata::text(&definition, "name").to_owned();
@@ -79,12 +79,12 @@ impl ApiServer {
             self.definition_restored(&name);
             return Ok(verdict);
         }
-        Ok(self.create_here(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition), now))
+        Ok(self.create_imported(&Write::create(&CUSTOM_RESOURCE_DEFINITIONS, definition), now))
     }
 
-    fn create_here(&mut self, write: &Write, now: Time) -> Option<Verdict> {
+    fn create_imported(&mut self, write: &Write, now: Time) -> Option<ImportProblem> {
         let answer = self.handle(&Request::from_write(write, &Identity::admin()), now).into_object();
-        answer.err().map(|refusal| Verdict::Refused(refusal.message))
+        answer.err().map(|refusal| ImportProblem::Refused(refusal.message))
     }
 
     /// Creates the missing namespaces of the objects.
@@ -95,17 +95,17 @@ impl ApiServer {
             objects().filter(given).map(|object| metadata::text(object, "name")).collect();
         let wanted: BTreeSet<&str> = objects().map(|object| metadata::text(object, "namespace")).collect();
         for name in wanted.difference(&known).filter(|name| !name.is_empty()) {
-            if self.store.get(self.namespace_table, "", name).is_some() {
+            if self.store.get(self.tables.namespaces, "", name).is_some() {
                 continue;
             }
             let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
-            if self.create_here(&Write::create(&NAMESPACES, namespace), now).is_none() {
+            if self.create_imported(&Write::create(&NAMESPACES, namespace), now).is_none() {
                 imported.namespaces.push((*name).to_owned());
             }
         }
     }
 
-    fn import_object(&mut self, object: Value, now: Time) -> Outcome<Option<Verdict>> {
+    fn import_object(&mut self, object: Value, now: Time) -> Outcome<Option<ImportProblem>> {
         let (kind, key, object, verdict) = self.adopt(object, now)?;
         self.store.restore(kind.table, &key, &object);
         Ok(verdict)
@@ -135,7 +135,7 @@ impl ApiServer {
     }
 
     /// The object in its stored form, and its problem if it has one.
-    fn adopt(&mut self, mut object: Value, now: Time) -> Outcome<(Arc<Kind>, Key, Value, Option<Verdict>)> {
+    fn adopt(&mut self, mut object: Value, now: Time) -> Outcome<(Arc<Kind>, Key, Value, Option<ImportProblem>)> {
         let kind = self.kind_of(&object).ok_or_else(Refused::unknown_resource)?;
         let profile = self.profile;
         if !object["metadata"].is_object() {
@@ -151,8 +151,8 @@ impl ApiServer {
         let key = kind.key(metadata::text(&object, "namespace"), metadata::text(&object, "name"));
         etcd::check(&kind, &key, &object, &Owned::default())?;
         let verdict = match judged {
-            Err(refused) => Some(Verdict::Invalid(refused.message.clone())),
-            Ok(()) if !pruned.is_empty() => Some(Verdict::Pruned(pruned)),
+            Err(refused) => Some(ImportProblem::Invalid(refused.message.clone())),
+            Ok(()) if !pruned.is_empty() => Some(ImportProblem::Pruned(pruned)),
             Ok(()) => None,
         };
         Ok((kind, key, object, verdict))
@@ -160,7 +160,7 @@ impl ApiServer {
 
     /// The served kind of an object.
     fn kind_of(&self, object: &Value) -> Option<Arc<Kind>> {
-        let mut kinds = self.catalog.all();
+        let mut kinds = self.catalog.served();
         kinds.find(|kind| kind.rules.stored && kind.resource.is_kind_of(object)).map(Arc::clone)
     }
 
@@ -168,32 +168,32 @@ impl ApiServer {
     fn complete(&mut self, kind: &Kind, object: &mut Value, now: Time) {
         let missing = |object: &Value, field: &str| metadata::text(object, field).is_empty();
         if !kind.resource.namespaced {
-            metadata::of(object).remove("namespace");
+            metadata::metadata_mut(object).remove("namespace");
         } else if missing(object, "namespace") {
-            metadata::of(object).insert("namespace".to_owned(), json!("default"));
+            metadata::metadata_mut(object).insert("namespace".to_owned(), json!("default"));
         }
         if missing(object, "uid") {
-            let uid = self.uids.uuid();
-            metadata::of(object).insert("uid".to_owned(), json!(uid));
+            let uid = self.draws.uid();
+            metadata::metadata_mut(object).insert("uid".to_owned(), json!(uid));
         }
         if missing(object, "creationTimestamp") {
-            metadata::of(object).insert("creationTimestamp".to_owned(), json!(rfc3339(now)));
+            metadata::metadata_mut(object).insert("creationTimestamp".to_owned(), json!(rfc3339(now)));
         }
         if revision(object).is_none() {
             self.store.jump(self.store.revision() + 1);
             let revision = self.store.revision().to_string();
-            metadata::of(object).insert("resourceVersion".to_owned(), json!(revision));
+            metadata::metadata_mut(object).insert("resourceVersion".to_owned(), json!(revision));
         }
     }
 }
 
 impl Imported {
-    fn add(&mut self, number: usize, outcome: Outcome<Option<Verdict>>) {
-        let verdict = outcome.unwrap_or_else(|refused| Some(Verdict::Refused(refused.message.clone())));
-        if !matches!(verdict, Some(Verdict::Refused(_))) {
+    fn add(&mut self, number: usize, outcome: Outcome<Option<ImportProblem>>) {
+        let verdict = outcome.unwrap_or_else(|refused| Some(ImportProblem::Refused(refused.message.clone())));
+        if !matches!(verdict, Some(ImportProblem::Refused(_))) {
             self.stored += 1;
         }
-        self.told.extend(verdict.map(|verdict| (number, verdict)));
+        self.problems.extend(verdict.map(|verdict| (number, verdict)));
     }
 }
 

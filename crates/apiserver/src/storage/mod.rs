@@ -35,7 +35,7 @@ use windtunnel_core::Key;
 
 use super::server::ApiServer;
 use super::store::Stored;
-pub use import::{Imported, Verdict};
+pub use import::{Imported, ImportProblem};
 
 /// Number by which the revision jumps at a restart. Revisions that clients may have seen without being stored
 /// are not used again.
@@ -98,7 +98,7 @@ impl ApiServer {
                 Some(kind) => kind.table,
                 None => self.custom_table(&key.group, &key.plural),
             };
-            if table == self.crd_table {
+            if table == self.tables.definitions {
                 definitions.push(key.name.clone());
             }
             self.store.restore(table, &key, &object);
@@ -109,7 +109,7 @@ impl ApiServer {
         for name in definitions {
             self.definition_restored(&name);
         }
-        let kinds: Vec<_> = self.catalog.all().map(Arc::clone).collect();
+        let kinds: Vec<_> = self.catalog.served().map(Arc::clone).collect();
         for kind in &kinds {
             self.derive(kind);
         }

@@ -1,8 +1,8 @@
-//! Opens the database file, once it is known to be whole.
+//! Opens the database file, after checking that it is undamaged.
 //!
-//! redb reads a file that it closed itself without a look at its checksums, and panics on most damage. So the file is
-//! opened in memory first, in a way that makes redb check all of it; only then is it opened in earnest. What redb cannot be
-//! trusted with, sizes in the header, is checked by hand. A damaged file is left as it was found.
+//! redb does not verify the checksums of a file that it closed itself, and panics on most damage. So the file
+//! is first opened in memory, in a way that makes redb check all of it, and only then on disk. Sizes in the
+//! header, on which redb cannot be relied, are checked here. A damaged file is left unchanged.
 
 use std::io;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use windtunnel_core::panics;
 
 use super::overlay::Overlay;
 
-/// Why a file was not opened.
+/// The reason why a file cannot be opened.
 #[derive(Debug)]
 pub(super) enum Unopened {
-    /// It is not what was written.
+    /// Its content is damaged.
     Damaged(String),
     /// It cannot be read or written at the moment.
     Failed(String),
@@ -25,7 +25,7 @@ impl From<io::Error> for Unopened {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
         match error.kind() {
-            // Something is missing or wrong in the file itself.
+            // The content of the file is invalid or incomplete.
             InvalidData | InvalidInput | UnexpectedEof => Self::Damaged(error.to_string()),
             _ => Self::Failed(error.to_string()),
         }
@@ -43,21 +43,21 @@ impl From<redb::Error> for Unopened {
 }
 
 impl Unopened {
-    /// A panic of redb: something that it takes for granted is not so.
+    /// A panic of redb, whose assumptions about the file do not hold.
     pub(super) fn panicked(text: &str) -> Self {
         let line = text.lines().next().unwrap_or_default();
         Self::Damaged(line.trim_end_matches([':', '.']).to_owned())
     }
 }
 
-/// The head of the file: where it starts, the byte of flags, sizes, and two slots for commits.
+/// The header of the file: the magic number, flags, sizes, and two slots for commits.
 const MAGIC: &[u8] = b"redb\x1A\x0A\xA9\x0D\x0A";
 const FLAGS: usize = MAGIC.len();
 const SIZES: usize = FLAGS + 3;
 const HEAD: usize = 320;
 const SLOTS: [usize; 2] = [64, 192];
 const SLOT: usize = 128;
-/// Within a slot.
+/// Offsets within a slot.
 const HAS_ROOT: usize = 1;
 const ROOT: usize = 8;
 const TRANSACTION: usize = 104;
@@ -68,14 +68,14 @@ const PRIMARY: u8 = 1;
 const UNCLEAN: u8 = 2;
 const TWO_PHASES: u8 = 4;
 
-/// Sizes that redb never chooses otherwise.
+/// Sizes that redb always uses.
 const PAGE: u32 = 4096;
 const REGION: u32 = 0x0010_0000;
 
-/// What redb keeps in memory of a file that it checks, in bytes.
+/// Size of redb's cache during the check, in bytes.
 const CACHE: usize = 16 << 20;
 
-/// A disk that outlives the database on it, so that it stays locked.
+/// A disk that outlives its database, and therefore stays locked.
 #[derive(Debug)]
 struct Lent(Arc<dyn StorageBackend>);
 
@@ -101,12 +101,12 @@ impl StorageBackend for Lent {
     }
 }
 
-/// Opens the database on a disk; makes one where there is nothing.
+/// Opens the database on a disk; creates it if the disk is empty.
 pub(super) fn open(disk: &Arc<dyn StorageBackend>) -> Result<Database, Unopened> {
     if disk.len()? == 0 {
         let created = database(Lent(Arc::clone(disk)), None);
         if created.is_err() {
-            // Half a database would be damage to the next one who opens it.
+            // A partial database would look damaged when it is opened next.
             let _ = disk.set_len(0);
         }
         return created;
@@ -121,9 +121,9 @@ pub(super) fn open(disk: &Arc<dyn StorageBackend>) -> Result<Database, Unopened>
     database(Lent(Arc::clone(disk)), None)
 }
 
-/// Opens or makes a database, whatever redb does about it.
+/// Opens or creates a database, and converts panics of redb to errors.
 fn database(disk: impl StorageBackend, cache: Option<usize>) -> Result<Database, Unopened> {
-    let opened = panics::contained(|| {
+    let opened = panics::catch_panic(|| {
         let mut builder = Database::builder();
         if let Some(bytes) = cache {
             builder.set_cache_size(bytes);
@@ -136,7 +136,7 @@ fn database(disk: impl StorageBackend, cache: Option<usize>) -> Result<Database,
     }
 }
 
-/// The head of a file.
+/// The header of a file.
 struct Head {
     bytes: [u8; HEAD],
 }
@@ -175,7 +175,7 @@ impl Head {
         u32::from_le_bytes(bytes)
     }
 
-    /// The slot of the last commit, by its number.
+    /// Index of the slot of the last commit.
     fn primary(&self) -> usize {
         usize::from(self.bytes[FLAGS] & PRIMARY)
     }
@@ -186,9 +186,10 @@ impl Head {
         u64::from_le_bytes(bytes)
     }
 
-    /// The slot to go on from. Our commits have two phases, so the primary slot is always whole, and damage where it is
-    /// not. The other one may be newer: its commit was cut off between the phases. Older windtunnels committed in one
-    /// phase; of these an unclean file may have to go back to the commit before.
+    /// Chooses the slot to continue from. Commits have two phases, so an incomplete primary slot is damage.
+    /// The other slot may be newer, if its commit was interrupted between the phases. Older versions of
+    /// windtunnel committed in one phase; an unclean file of theirs may have to return to the previous
+    /// commit.
     fn choose(&self, disk: &Arc<dyn StorageBackend>) -> Result<usize, Unopened> {
         let (primary, other) = (self.primary(), 1 - self.primary());
         if self.transaction(other) > self.transaction(primary) && self.check(disk, other).is_ok() {
@@ -208,12 +209,13 @@ impl Head {
         }
     }
 
-    /// Checks all that a commit left: redb, made to believe that this is all there is, and that nothing is certain.
+    /// Checks everything in a commit, by making redb believe that the file has no other commit and was not
+    /// closed.
     fn check(&self, disk: &Arc<dyn StorageBackend>, slot: usize) -> Result<(), Unopened> {
         let mut bytes = self.bytes;
         let number = if slot == 0 { 0 } else { PRIMARY };
         bytes[FLAGS] = number | UNCLEAN;
-        // The other slot has a root that is none, so that redb finds nothing to go back to.
+        // An invalid root in the other slot keeps redb from falling back to it.
         let other = &mut bytes[SLOTS[1 - slot]..][..SLOT];
         other[HAS_ROOT] = 1;
         other[ROOT..ROOT + 8].fill(0);
@@ -222,6 +224,6 @@ impl Head {
         let overlay = Overlay::over(Arc::clone(disk))?;
         overlay.write(0, &bytes)?;
         let opened = database(overlay, Some(CACHE))?;
-        panics::contained(|| drop(opened)).map_err(|panic| Unopened::panicked(&panic))
+        panics::catch_panic(|| drop(opened)).map_err(|panic| Unopened::panicked(&panic))
     }
 }

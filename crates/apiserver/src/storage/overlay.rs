@@ -1,4 +1,4 @@
-//! A disk whose changes stay in memory, to open a database for a look without touching it.
+//! A disk whose changes stay in memory, to inspect a database without changing it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 
-/// Size of the pieces that are kept, in bytes.
+/// Size of the pieces that are copied, in bytes.
 const PIECE: u64 = 4096;
 
-/// The disk beneath, and all that was written over it.
+/// The underlying disk, and everything written over it.
 #[derive(Debug)]
 pub(super) struct Overlay {
     disk: Arc<dyn StorageBackend>,
@@ -18,7 +18,7 @@ pub(super) struct Overlay {
 
 #[derive(Debug)]
 struct Over {
-    /// Bytes of the disk beneath that are still seen.
+    /// Number of bytes of the underlying disk that are still visible.
     beneath: u64,
     len: u64,
     pieces: BTreeMap<u64, Vec<u8>>,
@@ -34,7 +34,7 @@ impl Overlay {
         self.over.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The current content of a piece; zeros where nothing was ever written.
+    /// The current content of a piece; zeros if it was never written.
     fn piece(&self, over: &Over, number: u64) -> io::Result<Vec<u8>> {
         if let Some(piece) = over.pieces.get(&number) {
             return Ok(piece.clone());
@@ -50,7 +50,7 @@ impl Overlay {
     }
 }
 
-/// The parts of a range by piece: the piece's number, where the part begins in it, and how long it is.
+/// Splits a range at the borders of pieces: the index of the piece, the offset in it, and the length.
 fn parts(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, usize)> {
     let (mut at, end) = (offset, offset + len as u64);
     std::iter::from_fn(move || {
@@ -84,7 +84,7 @@ impl StorageBackend for Overlay {
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut over = self.lock();
         if len < over.len {
-            // When the file ends inside a piece and grows again later, the rest of that piece reads as zeros.
+            // If the file is truncated inside a piece and grows again, the rest of the piece reads as zeros.
             let mut last = self.piece(&over, len / PIECE)?;
             last[usize::try_from(len % PIECE).map_err(io::Error::other)?..].fill(0);
             over.pieces.split_off(&(len / PIECE));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_are_seen_through_the_overlay_and_not_beneath_it() {
+    fn writes_are_visible_in_the_overlay_and_not_on_the_disk() {
         let disk = InMemoryBackend::new();
         disk.set_len(3 * PIECE).unwrap();
         disk.write(0, &[1; 3 * 4096]).unwrap();

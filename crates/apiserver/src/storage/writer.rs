@@ -1,4 +1,4 @@
-//! The thread that makes changes durable: everything that waits when the thread is free goes into one commit.
+//! The thread that makes changes durable. All changes that wait when the thread is free go into one commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,52 +9,52 @@ use windtunnel_core::Key;
 use super::{Change, Storage, StorageError};
 use crate::store::TableId;
 
-/// Which tables a write concerns; `None` for all of them.
-pub(crate) type Moved = Option<BTreeSet<TableId>>;
+/// The tables that a write changes; `None` for all of them.
+pub(crate) type ChangedTables = Option<BTreeSet<TableId>>;
 
-/// Who waits for a batch.
+/// Called when a batch is committed or has failed.
 type Done = Box<dyn FnOnce(Result<(), StorageError>) + Send>;
 
-/// What one request wrote; nothing, if it only waits for what others wrote before it.
+/// The changes of one request; empty if it only waits for earlier changes.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     pub(crate) changes: Vec<Change>,
-    pub(crate) moved: Moved,
+    pub(crate) changed_tables: ChangedTables,
 }
 
-/// The server in memory, which the thread tells how its writes came out.
-pub(crate) trait Memory: Send {
-    /// Everything up to a revision is durable, and may be seen by clients.
-    fn made_durable(&self, revision: u64, moved: Vec<Moved>);
+/// The server in memory, which the thread notifies of the outcome of commits.
+pub(crate) trait CommitObserver: Send {
+    /// Everything up to a revision is durable and may be shown to clients.
+    fn made_durable(&self, revision: u64, moved: Vec<ChangedTables>);
 
-    /// The storage takes no writes: everything that is not durable is taken back. `last` is called while nobody can write.
-    /// Returns the restored state of the objects concerned.
+    /// The storage rejects writes, so everything that is not durable is reverted. `last` is called while
+    /// nobody can write. Returns the restored state of the objects concerned.
     fn rewind(&self, why: &StorageError, last: &mut dyn FnMut()) -> Vec<Change>;
 }
 
-/// What a request wrote, and who waits for it.
+/// The changes of a request, and the callback that waits for them.
 struct Batch {
     written: Written,
     done: Done,
-    /// Whether the thread ends after it.
+    /// Whether the thread ends after this batch.
     last: bool,
 }
 
-/// Hands changes to the thread, in the order in which they are to be made.
+/// Sends changes to the thread, in the order of the writes.
 #[derive(Clone)]
 pub(crate) struct Writer(Sender<Batch>);
 
-/// Tells when the changes of a request are durable.
+/// Waits asynchronously until the changes of a request are durable.
 #[derive(Debug)]
 pub(crate) struct Ticket(oneshot::Receiver<Result<(), StorageError>>);
 
-/// The same for threads that may wait.
+/// Waits until the changes of a request are durable, and blocks the thread.
 #[derive(Debug)]
 pub(crate) struct Receipt(Receiver<Result<(), StorageError>>);
 
 impl Writer {
-    /// Starts the thread. It ends when it is closed, or the last writer is dropped.
-    pub(crate) fn start(storage: Box<dyn Storage>, memory: Box<dyn Memory>) -> Self {
+    /// Starts the thread. It ends when it is closed or the last writer is dropped.
+    pub(crate) fn start(storage: Box<dyn Storage>, memory: Box<dyn CommitObserver>) -> Self {
         let (queue, batches) = channel();
         std::thread::spawn(move || run(storage, &*memory, &batches));
         Self(queue)
@@ -62,19 +62,19 @@ impl Writer {
 
     pub(crate) fn submit(&self, written: Written) -> Ticket {
         let (tell, ticket) = oneshot::channel();
-        // Whoever no longer waits does not care.
+        // The receiver may have stopped waiting.
         self.send(written, false, move |outcome| drop(tell.send(outcome)));
         Ticket(ticket)
     }
 
-    /// The same for threads that may wait.
+    /// Like [`Writer::submit`], for threads that may block.
     pub(crate) fn submit_sync(&self, written: Written) -> Receipt {
         let (tell, ticket) = channel();
         self.send(written, false, move |outcome| drop(tell.send(outcome)));
         Receipt(ticket)
     }
 
-    /// Closes the storage once all that was submitted is durable. Later writes fail.
+    /// Closes the storage once everything submitted is durable. Later writes fail.
     pub(crate) fn close(&self) -> Receipt {
         let (tell, ticket) = channel();
         self.send(Written::default(), true, move |outcome| drop(tell.send(outcome)));
@@ -87,12 +87,12 @@ impl Writer {
         last: bool,
         done: impl FnOnce(Result<(), StorageError>) + Send + 'static,
     ) {
-        // If the thread has ended, `done` is dropped, and the ticket tells.
+        // If the thread has ended, this drops `done`, and the ticket reports an error.
         let _ = self.0.send(Batch { written, done: Box::new(done), last });
     }
 }
 
-/// The error of writes that come after the end.
+/// The error of writes after the storage is closed.
 pub(crate) fn closed() -> StorageError {
     StorageError("the storage is closed".to_owned())
 }
@@ -100,28 +100,26 @@ pub(crate) fn closed() -> StorageError {
 impl Ticket {
     /// Waits until the changes are durable.
     ///
-    /// # Errors
-    /// They are not, and are taken back.
+    /// # Errors They are not durable, and are reverted.
     pub(crate) async fn durable(self) -> Result<(), StorageError> {
         self.0.await.unwrap_or_else(|_| Err(closed()))
     }
 }
 
 impl Receipt {
-    /// As [`Ticket::durable`].
+    /// Blocks the thread until the changes are durable.
     ///
-    /// # Errors
-    /// As [`Ticket::durable`].
+    /// # Errors Those of [`Ticket::durable`].
     pub(crate) fn durable(self) -> Result<(), StorageError> {
         self.0.recv().unwrap_or_else(|_| Err(closed()))
     }
 }
 
-/// What waits at the same time, and becomes durable together.
+/// The changes that wait at the same time and are committed together.
 #[derive(Default)]
 struct Group {
     changes: Vec<Change>,
-    moved: Vec<Moved>,
+    moved: Vec<ChangedTables>,
     waiting: Vec<Done>,
     last: bool,
 }
@@ -130,15 +128,16 @@ impl Group {
     fn add(&mut self, batch: Batch) {
         if !batch.written.changes.is_empty() {
             self.changes.extend(batch.written.changes);
-            self.moved.push(batch.written.moved);
+            self.moved.push(batch.written.changed_tables);
         }
         self.waiting.push(batch.done);
         self.last |= batch.last;
     }
 }
 
-fn run(mut storage: Box<dyn Storage>, memory: &dyn Memory, batches: &Receiver<Batch>) {
-    // Current state of the objects whose stored state may be one that was taken back. The next commit writes it.
+fn run(mut storage: Box<dyn Storage>, memory: &dyn CommitObserver, batches: &Receiver<Batch>) {
+    // The current state of objects that the storage may contain in a reverted state. The next commit writes
+    // it.
     let mut uncertain: BTreeMap<Key, Change> = BTreeMap::new();
     let mut stalled = false;
     while let Ok(first) = batches.recv() {
@@ -161,7 +160,7 @@ fn run(mut storage: Box<dyn Storage>, memory: &dyn Memory, batches: &Receiver<Ba
         };
         stalled = outcome.is_err();
         if let Err(why) = &outcome {
-            // What was written meanwhile is built on what is not durable.
+            // Changes submitted meanwhile are based on changes that are not durable.
             let mut last = || batches.try_iter().for_each(|batch| group.add(batch));
             let again = memory.rewind(why, &mut last);
             uncertain.extend(again.into_iter().map(|change| (change.key.clone(), change)));
@@ -182,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    /// Remembers the revisions of each commit; fails at the third.
+    /// Records the revisions of each commit; the third commit fails.
     struct Counting(Arc<Mutex<Vec<Vec<u64>>>>);
 
     impl Storage for Counting {
@@ -193,11 +192,11 @@ mod tests {
         }
     }
 
-    /// Says that the node was as at revision 51 before what is taken back.
+    /// Reports that the node was at revision 51 before the reverted changes.
     struct Remembering(Arc<Mutex<Vec<u64>>>);
 
-    impl Memory for Remembering {
-        fn made_durable(&self, revision: u64, _: Vec<Moved>) {
+    impl CommitObserver for Remembering {
+        fn made_durable(&self, revision: u64, _: Vec<ChangedTables>) {
             self.0.lock().unwrap().push(revision);
         }
 
@@ -209,16 +208,16 @@ mod tests {
 
     fn change(revision: u64) -> Written {
         let change = Change { key: resources::NODES.key("", "n"), revision, object: None };
-        Written { changes: vec![change], moved: None }
+        Written { changes: vec![change], changed_tables: None }
     }
 
     #[tokio::test]
-    async fn what_waits_together_is_committed_together_and_a_failure_is_made_up_for() {
+    async fn waiting_changes_are_committed_together_and_a_failed_commit_is_compensated() {
         let (commits, durable) = (Arc::default(), Arc::default());
         let memory = Remembering(Arc::clone(&durable));
         let writer = Writer::start(Box::new(Counting(Arc::clone(&commits))), Box::new(memory));
         let tickets: Vec<Ticket> = {
-            // The first commit waits for this lock; the others wait for the first.
+            // The first commit waits for this lock, and the others wait for the first commit.
             let held = commits.lock().unwrap();
             let tickets = (0..50).map(|revision| writer.submit(change(revision))).collect();
             drop(held);
@@ -234,10 +233,10 @@ mod tests {
         }
         let full = Err(StorageError("disk full".to_owned()));
         assert_eq!(writer.submit(change(52)).durable().await, full);
-        // The next commit first says again what was before the failure.
+        // The next commit first rewrites the state before the failure.
         assert_eq!(writer.submit(change(53)).durable().await, Ok(()));
         assert_eq!(commits.lock().unwrap()[3], [51, 53]);
-        // Who wrote nothing waits for the others, and no more.
+        // A request without changes only waits for the others.
         assert_eq!(writer.submit(Written::default()).durable().await, Ok(()));
         assert_eq!((commits.lock().unwrap().len(), durable.lock().unwrap().last().copied()), (4, Some(53)));
         assert_eq!(writer.close().durable(), Ok(()));

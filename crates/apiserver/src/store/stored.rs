@@ -103,7 +103,7 @@ impl Stored {
 pub(crate) fn joined(object: &Value, owners: Option<&Value>) -> Value {
     let mut object = object.clone();
     if let Some(owners) = owners {
-        metadata::of(&mut object).insert(OWNERS.to_owned(), owners.clone());
+        metadata::metadata_mut(&mut object).insert(OWNERS.to_owned(), owners.clone());
     }
     object
 }

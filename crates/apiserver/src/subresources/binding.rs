@@ -78,7 +78,7 @@ impl ApiServer {
         let mut pod = (*old).clone();
         pod["spec"]["nodeName"] = json!(node);
         if let Some(annotations) = binding["metadata"]["annotations"].as_object() {
-            let own = metadata::of(&mut pod).entry("annotations").or_insert_with(|| json!({}));
+            let own = metadata::metadata_mut(&mut pod).entry("annotations").or_insert_with(|| json!({}));
             if let Some(own) = own.as_object_mut() {
                 own.extend(annotations.clone());
             }

@@ -104,7 +104,7 @@ fn needs_no_budget(pod: &Value) -> bool {
 
 /// Whether a budget is for a pod. One that chooses everything by an empty selector is, one without selector is not.
 fn covers(budget: &Value, pod: &Value) -> bool {
-    selector::chooses(&budget["spec"]["selector"], &pod["metadata"]["labels"])
+    selector::selector_matches(&budget["spec"]["selector"], &pod["metadata"]["labels"])
 }
 
 fn is_ready(pod: &Value) -> bool {

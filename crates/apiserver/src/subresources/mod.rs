@@ -25,7 +25,7 @@ use super::status::{Outcome, Refused};
 impl ApiServer {
     /// Answers a request to a subresource that has its own way; `None` if it goes the way of its object.
     pub(crate) fn subresource(&mut self, call: &mut Call<'_>) -> Outcome<Option<Reply>> {
-        if call.kind.is("", "bindings") {
+        if call.kind.is_resource("", "bindings") {
             return self.bindings(call).map(Some);
         }
         if call.path.subresource.is_empty() {

@@ -28,7 +28,6 @@ use row::{Cells, Row};
 /// The content of `object` in each row (`includeObject`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Include {
-    /// Nothing.
     None,
     /// The metadata of the object.
     #[default]
@@ -82,11 +81,11 @@ pub(crate) struct Printer<'a> {
     kind: &'a Kind,
     /// The x of Kubernetes 1.x, on which columns depend.
     minor: u32,
-    way: Way<'a>,
+    way: PrintMethod<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Way<'a> {
+enum PrintMethod<'a> {
     Builtin(&'static columns::Columns, MakeCells),
     Custom(&'a [PrinterColumn]),
     /// Shows the creation time (`rest.NewDefaultTableConvertor`).
@@ -157,16 +156,16 @@ const CREATED: [&str; 4] = [
 
 impl<'a> Printer<'a> {
     /// The printer of a kind in Kubernetes 1.`minor`.
-    pub(crate) fn of(kind: &'a Kind, minor: u32) -> Self {
+    pub(crate) fn for_kind(kind: &'a Kind, minor: u32) -> Self {
         let resource = super::status::qualified(&kind.resource);
         let builtin = BUILTIN.iter().find(|(of, _)| *of == resource);
         let way = match (&kind.custom, builtin) {
-            (Some(custom), _) => Way::Custom(&custom.version.columns),
+            (Some(custom), _) => PrintMethod::Custom(&custom.version.columns),
             (None, Some((_, cells))) => {
-                columns::of(&resource).map_or(Way::Aged, |columns| Way::Builtin(columns, *cells))
+                columns::of(&resource).map_or(PrintMethod::Aged, |columns| PrintMethod::Builtin(columns, *cells))
             }
-            (None, None) if CREATED.contains(&resource.as_str()) => Way::Created,
-            (None, None) => Way::Aged,
+            (None, None) if CREATED.contains(&resource.as_str()) => PrintMethod::Created,
+            (None, None) => PrintMethod::Aged,
         };
         Self { kind, minor, way }
     }
@@ -200,21 +199,21 @@ impl<'a> Printer<'a> {
         let other = tree["kind"].as_str().is_some_and(|kind| kind != self.kind.resource.kind);
         let cells = match self.way {
             _ if other => vec![row.name(), created(&row)],
-            Way::Builtin(columns, cells) => columns.shown(cells(&row), self.minor),
-            Way::Custom(columns) => custom::cells(columns, &row),
-            Way::Created => vec![row.name(), created(&row)],
-            Way::Aged => vec![row.name(), row.age()],
+            PrintMethod::Builtin(columns, cells) => columns.shown(cells(&row), self.minor),
+            PrintMethod::Custom(columns) => custom::cells(columns, &row),
+            PrintMethod::Created => vec![row.name(), created(&row)],
+            PrintMethod::Aged => vec![row.name(), row.age()],
         };
-        let conditions = if self.kind.is("", "pods") { pods::conditions(&tree) } else { None };
+        let conditions = if self.kind.is_resource("", "pods") { pods::conditions(&tree) } else { None };
         TableRow { cells, conditions, object }
     }
 
     fn columns(&self) -> Value {
         match self.way {
-            Way::Builtin(columns, _) => columns.definitions(self.minor),
-            Way::Custom(columns) => custom::definitions(columns),
-            Way::Created => json!([columns::name(), columns::created("Created At", "date")]),
-            Way::Aged => json!([columns::name(), columns::created("Age", "string")]),
+            PrintMethod::Builtin(columns, _) => columns.definitions(self.minor),
+            PrintMethod::Custom(columns) => custom::definitions(columns),
+            PrintMethod::Created => json!([columns::name(), columns::created("Created At", "date")]),
+            PrintMethod::Aged => json!([columns::name(), columns::created("Age", "string")]),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::reply::Reply;
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::store::Stored;
+use crate::store::{Owned, Stored};
 
 /// The longest prefix that a generated name keeps: 63 less the five letters.
 const PREFIX_LIMIT: usize = 58;
@@ -35,57 +35,82 @@ impl ApiServer {
 
     /// Creates a decoded object, also for updates of kinds that may be created by one.
     pub(super) fn create_object(&mut self, call: &mut Call<'_>, mut object: Value) -> Outcome<Reply> {
-        let kind = Arc::clone(&call.kind);
-        validation::match_namespace(call, &mut object)?;
-        let owners = self.owners(call, &object, None);
-        self.admit_create(call, &object)?;
-        let given = metadata::text(&object, "name").to_owned();
-        let namespace = metadata::text(&object, "namespace").to_owned();
+        let owners = self.mutate_new(call, &mut object)?;
+        self.complete_new(call, &mut object)?;
+        let attributes = Attributes {
+            operation: Operation::Create,
+            name: metadata::text(&object, "name"),
+            namespace: metadata::text(&object, "namespace"),
+            old: None,
+        };
+        self.validate(call, attributes, Some((&object, owners.entries.as_deref())))?;
+        self.store_new(call, object, owners)
+    }
+
+    /// Lets admission change a new object, and returns the owners of its fields.
+    fn mutate_new(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<Owned> {
+        validation::match_namespace(call, object)?;
+        let owners = self.owners(call, object, None);
+        self.admit_create(call, object)?;
+        self.give_service_account(call, object)?;
+        self.mutate_by_plugins(call, object)?;
+        let name = metadata::text(object, "name").to_owned();
+        let namespace = metadata::text(object, "namespace").to_owned();
         let attributes =
-            |name| Attributes { operation: Operation::Create, name, namespace: &namespace, old: None };
-        self.give_service_account(call, &mut object)?;
-        self.mutate_by_plugins(call, &mut object)?;
-        self.mutate(call, attributes(&given), Some(&mut object))?;
-        // The owners of its fields are nobody else's to change.
-        Stored::take_owners(&mut object);
-        self.check_escalation(call, &object, None)?;
-        self.make_name(call, &mut object, &namespace);
-        self.prioritise(&kind, &mut object)?;
-        let name = metadata::text(&object, "name").to_owned();
-        call.new_name = Some(name.clone());
-        let version = metadata::text(&object, "resourceVersion").to_owned();
-        self.begin_metadata(call, &mut object);
+            Attributes { operation: Operation::Create, name: &name, namespace: &namespace, old: None };
+        self.mutate(call, attributes, Some(object))?;
+        // Admission does not change the owners of fields.
+        Stored::take_owners(object);
+        self.check_escalation(call, object, None)?;
+        Ok(owners)
+    }
+
+    /// Fills in what the server decides about a new object, and validates it by the rules of its kind.
+    fn complete_new(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<()> {
+        let kind = Arc::clone(&call.kind);
+        let namespace = metadata::text(object, "namespace").to_owned();
+        self.make_name(call, object, &namespace);
+        self.prioritise(&kind, object)?;
+        call.new_name = Some(metadata::text(object, "name").to_owned());
+        let version = metadata::text(object, "resourceVersion").to_owned();
+        self.begin_metadata(call, object);
         if kind.custom.is_none() {
             let context =
                 strategy::Context { minor: self.profile.minor, now: call.now, user: call.request.user };
-            strategy::prepare_create(&kind, &mut object, context);
+            strategy::prepare_create(&kind, object, context);
         } else if kind.rules.status {
-            strategy::take(&mut object, &Value::Null, "status");
+            strategy::copy_field(object, &Value::Null, "status");
         }
-        if kind.table == self.crd_table {
-            crd::lifecycle::prepare_create(&mut object, &self.profile);
+        if kind.table == self.tables.definitions {
+            crd::lifecycle::prepare_create(object, &self.profile);
         }
-        validation::created(&kind, &object, &self.profile)?;
-        self.allocate(&kind, &mut object)?;
+        validation::created(&kind, object, &self.profile)?;
+        self.allocate(&kind, object)?;
         if let Some(custom) = &kind.custom {
-            default::fill(&mut object, &custom.version.schema);
+            default::fill(object, &custom.version.schema);
         }
-        call.warnings.extend(validation::warnings(&kind, &object, None, &self.profile));
+        call.warnings.extend(validation::warnings(&kind, object, None, &self.profile));
         if !version.is_empty() && version != "0" {
             return Err(Refused::internal("resourceVersion should not be set on objects to be created"));
         }
-        self.validate(call, attributes(&name), Some((&object, owners.entries.as_deref())))?;
-        let key = kind.key(&namespace, &name);
-        if let Some(existing) = self.store.get(kind.table, &namespace, &name) {
+        Ok(())
+    }
+
+    /// Stores a new object, and updates what the server derives from objects of its kind.
+    fn store_new(&mut self, call: &mut Call<'_>, object: Value, owners: Owned) -> Outcome<Reply> {
+        let kind = Arc::clone(&call.kind);
+        let key = kind.key(metadata::text(&object, "namespace"), metadata::text(&object, "name"));
+        if let Some(existing) = self.store.get(kind.table, &key.namespace, &key.name) {
             // The database measures a request before it looks at its keys.
             if !call.dry_run {
                 etcd::check(&kind, &key, &object, &owners)?;
             }
             let generated = !metadata::text(&object, "generateName").is_empty();
-            let mut refused = Refused::already_exists(&kind.resource, &name);
-            if generated {
-                refused = Refused::no_unique_name(&kind.resource, &name);
-            }
+            let mut refused = if generated {
+                Refused::no_unique_name(&kind.resource, &key.name)
+            } else {
+                Refused::already_exists(&kind.resource, &key.name)
+            };
             if metadata::is_terminating(&existing.served()) {
                 refused.message = format!("object is being deleted: {}", refused.message);
             }
@@ -117,12 +142,18 @@ impl ApiServer {
         let mut name = String::new();
         for _ in 0..tries {
             let drawn = call.attempt.names.pop();
-            name = drawn.unwrap_or_else(|| format!("{}{}", &prefix[..kept], self.suffixes.suffix(5)));
+            name = match drawn {
+                Some(drawn) => drawn,
+                None => {
+                    let suffix = self.draws.name_suffix(&call.kind.resource, namespace, &prefix[..kept]);
+                    format!("{}{suffix}", &prefix[..kept])
+                }
+            };
             if self.store.get(call.kind.table, namespace, &name).is_none() {
                 break;
             }
         }
-        metadata::of(object).insert("name".to_owned(), json!(name));
+        metadata::metadata_mut(object).insert("name".to_owned(), json!(name));
         call.attempt.names.push(name);
     }
 
@@ -135,7 +166,7 @@ impl ApiServer {
         };
         if resource.namespaced {
             let namespace = &*call.path.namespace;
-            let Some(found) = self.store.get(self.namespace_table, "", namespace) else {
+            let Some(found) = self.store.get(self.tables.namespaces, "", namespace) else {
                 return Err(Refused::not_found(&windtunnel_core::resources::NAMESPACES, namespace));
             };
             if metadata::is_terminating(&found.served()) {
@@ -162,9 +193,9 @@ impl ApiServer {
 
     /// What the server sets on new objects, whatever the client says.
     fn begin_metadata(&mut self, call: &mut Call<'_>, object: &mut Value) {
-        let uid = call.attempt.uid.get_or_insert_with(|| self.uids.uuid()).clone();
+        let uid = call.attempt.uid.get_or_insert_with(|| self.draws.uid()).clone();
         let counts = call.kind.rules.generation != Generation::None;
-        let metadata = metadata::of(object);
+        let metadata = metadata::metadata_mut(object);
         for field in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {
             metadata.remove(field);
         }

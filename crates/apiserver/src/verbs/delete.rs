@@ -63,7 +63,7 @@ impl ApiServer {
             return Err(Refused::method_not_allowed());
         }
         options::list::check(&call.request.query, false, &self.profile)?;
-        let selector = Selector::read(&kind, &call.request.query)?;
+        let selector = Selector::parse(&kind, &call.request.query)?;
         let mut options = Deletion::read(call.request, &self.profile)?;
         options.dry_run |= call.dry_run;
         call.dry_run = options.dry_run;
@@ -115,7 +115,7 @@ impl ApiServer {
         check_preconditions(kind, key, object, options)?;
         let (finalizers, changed) = finalizers_after(kind, object, options);
         let grace = grace(kind, object, options);
-        let namespace_held = kind.table == self.namespace_table
+        let namespace_held = kind.table == self.tables.namespaces
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         if finalizers.is_empty() && grace == 0 && !namespace_held {
             let removed =
@@ -135,11 +135,11 @@ impl ApiServer {
         }
         let mut next = (**object).clone();
         mark(&mut next, &finalizers, grace, marked, now);
-        if kind.table == self.namespace_table {
+        if kind.table == self.tables.namespaces {
             next["status"]["phase"] = json!("Terminating");
-            metadata::of(&mut next).remove("deletionGracePeriodSeconds");
+            metadata::metadata_mut(&mut next).remove("deletionGracePeriodSeconds");
         }
-        if kind.table == self.crd_table && !marked {
+        if kind.table == self.tables.definitions && !marked {
             lifecycle::prepare_deletion(&mut next, now);
         }
         if options.dry_run {
@@ -164,7 +164,7 @@ impl ApiServer {
         let removed = self.store.remove(kind.table, key, kind.epoch());
         if kind.custom.is_some() {
             self.definition_emptied(kind, now);
-        } else if kind.table == self.event_table {
+        } else if kind.table == self.tables.events {
             self.event_written(key, now);
         }
         self.derive(kind);
@@ -193,7 +193,7 @@ fn answers_with_object(kind: &Kind) -> bool {
 
 /// What is answered of an object that is gone: a pod was marked before it went.
 fn last_state(kind: &Kind, object: &Stored, now: Time) -> Stored {
-    if !kind.is("", "pods") {
+    if !kind.is_resource("", "pods") {
         return object.clone();
     }
     let mut last = (**object).clone();
@@ -203,7 +203,7 @@ fn last_state(kind: &Kind, object: &Stored, now: Time) -> Stored {
 
 /// Warns a client that deletes a Job and does not say what becomes of its pods.
 fn warn_of_orphans(call: &mut Call<'_>, options: &Deletion) {
-    if call.kind.is("batch", "jobs") && options.propagation.is_none() {
+    if call.kind.is_resource("batch", "jobs") && options.propagation.is_none() {
         call.warnings.push(
             "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
              remove them or set propagationPolicy=Orphan to suppress this warning"
@@ -247,7 +247,7 @@ fn finalizers_after(kind: &Kind, object: &Value, options: &Deletion) -> (Vec<Str
             after.push(policy.to_owned());
         }
     }
-    let definition = kind.is("apiextensions.k8s.io", "customresourcedefinitions");
+    let definition = kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions");
     if definition
         && !metadata::is_terminating(object)
         && !after.iter().any(|name| name == lifecycle::FINALIZER)
@@ -260,7 +260,7 @@ fn finalizers_after(kind: &Kind, object: &Value, options: &Deletion) -> (Vec<Str
 
 /// Seconds until the object may go: only pods that were scheduled and have not ended get any.
 fn grace(kind: &Kind, object: &Value, options: &Deletion) -> i64 {
-    if !kind.is("", "pods") {
+    if !kind.is_resource("", "pods") {
         return 0;
     }
     let scheduled = object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
@@ -275,7 +275,7 @@ fn grace(kind: &Kind, object: &Value, options: &Deletion) -> i64 {
 /// Marks an object for deletion, or shortens the grace of one that is marked.
 fn mark(object: &mut Value, finalizers: &[String], grace: i64, marked: bool, now: Time) {
     let generation = object["metadata"]["generation"].as_i64().filter(|count| *count > 0 && !marked);
-    let metadata = metadata::of(object);
+    let metadata = metadata::metadata_mut(object);
     // Who shortens a grace that is under way counts from its beginning.
     let begun = metadata
         .get("deletionTimestamp")

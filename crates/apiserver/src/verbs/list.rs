@@ -30,10 +30,10 @@ impl ApiServer {
         let query = &call.request.query;
         let kind = &call.kind;
         options::list::check(query, false, &self.profile)?;
-        let selector = Selector::read(kind, query)?;
+        let selector = Selector::parse(kind, query)?;
         let limit = usize::try_from(options::integer(query, "limit")?).unwrap_or(0);
         options::integer(query, "timeoutSeconds")?;
-        let page = Continue::read(query.get("continue"))?;
+        let page = Continue::parse(query.get("continue"))?;
         // Pages come from behind the cache, where the token is looked at first and the version is not read.
         if page.is_some() && !matches!(query.get("resourceVersion"), "" | "0") {
             return Err(Refused::bad_request(

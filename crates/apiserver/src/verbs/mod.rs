@@ -13,5 +13,5 @@ mod watch;
 
 pub(crate) use patch::patched;
 pub(crate) use patch::patched_by;
-pub(crate) use surroundings::PriorityClass;
+pub(crate) use surroundings::Allocations;
 pub(crate) use validation::created as check_created;

@@ -89,7 +89,7 @@ fn renewed(
         return None;
     }
     let known = before.known.filter(|known| known.epoch == epoch);
-    let renewed = tracker.renewed(old, object, before.delta, stored.as_array()?, known.is_some())?;
+    let renewed = tracker.shortcut_update(old, object, before.delta, stored.as_array()?, known.is_some())?;
     let entries = match renewed {
         Cow::Borrowed(_) => Arc::clone(stored),
         Cow::Owned(entries) => Arc::new(Value::Array(entries)),

@@ -1,10 +1,12 @@
 //! What a write of a built-in kind needs of other objects: the priority of a pod, the addresses of a service.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Identity, Resource, Write};
 
-use crate::kinds::strategy::service;
+use crate::kinds::strategy::service::{self, ServiceNetwork};
 use crate::kinds::{Kind, validation};
 use crate::metadata;
 use crate::request::Request;
@@ -22,10 +24,35 @@ pub(crate) struct PriorityClass {
     is_default: bool,
 }
 
+/// What new objects take from those that are there.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Allocations {
+    /// The PriorityClasses, by name.
+    priority_classes: BTreeMap<String, PriorityClass>,
+    /// The addresses and node ports of services.
+    services: service::AllocatedAddresses,
+    network: ServiceNetwork,
+}
+
+impl Allocations {
+    pub(crate) fn new(network: ServiceNetwork) -> Self {
+        Self { network, ..Self::default() }
+    }
+
+    pub(crate) fn network(&self) -> ServiceNetwork {
+        self.network
+    }
+
+    /// Forgets the services, so that they are read anew.
+    pub(crate) fn forget_services(&mut self) {
+        self.services = service::AllocatedAddresses::default();
+    }
+}
+
 impl ApiServer {
     /// Reads the priority classes anew if `kind` is theirs.
     pub(crate) fn priority_classes_written(&mut self, kind: &Kind) {
-        if !kind.is(&PRIORITY_CLASSES.group, &PRIORITY_CLASSES.plural) {
+        if !kind.is_resource(&PRIORITY_CLASSES.group, &PRIORITY_CLASSES.plural) {
             return;
         }
         let all = self.store.list(kind.table, "");
@@ -35,7 +62,7 @@ impl ApiServer {
             let value = class["value"].as_i64().unwrap_or(0);
             (name.to_owned(), PriorityClass { value, preemption, is_default: class["globalDefault"] == true })
         });
-        self.priority_classes = classes.collect();
+        self.allocations.priority_classes = classes.collect();
     }
 
     /// Creates the priority classes that every cluster has.
@@ -49,14 +76,14 @@ impl ApiServer {
 
     /// Gives a pod the priority of its class (admission plugin `Priority`).
     pub(super) fn prioritise(&self, kind: &Kind, object: &mut Value) -> Outcome<()> {
-        if !kind.is("", "pods") {
+        if !kind.is_resource("", "pods") {
             return Ok(());
         }
         let name = object["spec"]["priorityClassName"].as_str().unwrap_or_default();
         let class = if name.is_empty() {
-            self.priority_classes.iter().find(|(_, class)| class.is_default)
+            self.allocations.priority_classes.iter().find(|(_, class)| class.is_default)
         } else {
-            self.priority_classes.get_key_value(name)
+            self.allocations.priority_classes.get_key_value(name)
         };
         if class.is_none() && !name.is_empty() {
             let pod = metadata::text(object, "name");
@@ -85,11 +112,11 @@ impl ApiServer {
 
     /// Gives a service the addresses and ports that it needs.
     pub(super) fn allocate(&mut self, kind: &Kind, object: &mut Value) -> Outcome<()> {
-        if !kind.is("", "services") {
+        if !kind.is_resource("", "services") {
             return Ok(());
         }
-        self.taken_by_services.follow(self.store.table(kind.table));
-        service::allocate(object, &mut self.taken_by_services).map_err(|error| {
+        self.allocations.services.update_from_history(self.store.table(kind.table));
+        service::allocate(object, self.allocations.network, &mut self.allocations.services).map_err(|error| {
             Refused::invalid("", "Service", metadata::text(object, "name"), &[error], &self.profile)
         })
     }

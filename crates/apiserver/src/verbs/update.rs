@@ -77,7 +77,7 @@ impl ApiServer {
         self.check_versions(call, &mut object, &old)?;
         prepare(call, &mut object, &old);
         self.check_escalation(call, &object, Some(&old))?;
-        if kind.table == self.crd_table && call.path.subresource.is_empty() {
+        if kind.table == self.tables.definitions && call.path.subresource.is_empty() {
             crd::lifecycle::prepare_update(&mut object, &old, &self.profile);
         }
         let owners = owners::settled(&object, owners, &old);
@@ -149,7 +149,7 @@ impl ApiServer {
                 Err(Refused::invalid(&resource.group, &resource.plural, name, &[error], &self.profile))
             }
             None => {
-                metadata::of(object).insert("resourceVersion".to_owned(), json!(current));
+                metadata::metadata_mut(object).insert("resourceVersion".to_owned(), json!(current));
                 Ok(())
             }
             Some(version) if version.to_string() == current => Ok(()),
@@ -193,9 +193,9 @@ impl ApiServer {
 
     /// What writes of some kinds set in motion at once; `old` is what was there before.
     pub(crate) fn written(&mut self, kind: &Kind, key: &Key, old: Option<&Value>, now: Time) {
-        if kind.table == self.crd_table {
+        if kind.table == self.tables.definitions {
             self.definition_written(key, old, now);
-        } else if kind.table == self.event_table {
+        } else if kind.table == self.tables.events {
             self.event_written(key, now);
         }
         self.derive(kind);
@@ -209,7 +209,7 @@ impl ApiServer {
 
     /// Whether the update takes away the last thing that held a terminating object.
     fn is_last_update(&self, kind: &Kind, object: &Value) -> bool {
-        let namespace_held = kind.table == self.namespace_table
+        let namespace_held = kind.table == self.tables.namespaces
             && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         let grace = object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
         metadata::is_terminating(object)
@@ -236,7 +236,7 @@ pub(super) fn check_name(call: &Call<'_>, object: &Value) -> Outcome<()> {
 /// Takes from the stored object what the endpoint does not write.
 fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
     let kind = &*call.kind;
-    keep_metadata(metadata::of(object), &old["metadata"]);
+    keep_metadata(metadata::metadata_mut(object), &old["metadata"]);
     match &*call.path.subresource {
         "status" => only_status(kind, object, old),
         // These were made of the stored object already.
@@ -252,7 +252,7 @@ fn prepare(call: &Call<'_>, object: &mut Value, old: &Value) {
             }
         }
         _ if kind.custom.is_none() => strategy::prepare_update(kind, object, old),
-        _ if kind.rules.status => strategy::take(object, old, "status"),
+        _ if kind.rules.status => strategy::copy_field(object, old, "status"),
         _ => {}
     }
 }
@@ -283,7 +283,7 @@ fn only_status(kind: &Kind, object: &mut Value, old: &Value) {
     };
     restore(object, old, written);
     if kind.rules.status_metadata == StatusMetadata::TakenButLabels {
-        let metadata = metadata::of(object);
+        let metadata = metadata::metadata_mut(object);
         match old["metadata"].get("labels") {
             Some(labels) => metadata.insert("labels".to_owned(), labels.clone()),
             None => metadata.remove("labels"),
@@ -301,7 +301,7 @@ fn restore(object: &mut Value, old: &Value, written: &[&str]) {
     if !is_written("metadata")
         && let Some(before) = old["metadata"].as_object()
     {
-        take_over(metadata::of(object), before, |_| false);
+        take_over(metadata::metadata_mut(object), before, |_| false);
     }
     if let (Some(fields), Some(before)) = (object.as_object_mut(), old.as_object()) {
         take_over(fields, before, |name| name == "metadata" || is_written(name));

@@ -14,16 +14,16 @@ use crate::kinds::{Custom, Kind};
 use crate::metadata;
 use crate::names::NameRule;
 use crate::profile::{Profile, StatusScope};
-use crate::schema::ratchet::Before;
+use crate::schema::ratchet::StoredCounterpart;
 use crate::schema::rules;
-use crate::schema::rules::Judged;
+use crate::schema::rules::ValidatedObject;
 use crate::schema::{embedded, list_type, validate};
 use crate::status::{Outcome, Refused};
 
 /// The namespace of the path is the object's.
 pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
     if !call.kind.resource.namespaced {
-        metadata::of(object).remove("namespace");
+        metadata::metadata_mut(object).remove("namespace");
         return Ok(());
     }
     let given = metadata::text(object, "namespace");
@@ -33,7 +33,7 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
         ));
     }
     if given.is_empty() {
-        metadata::of(object).insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
+        metadata::metadata_mut(object).insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
     }
     Ok(())
 }
@@ -49,13 +49,13 @@ pub(crate) fn created(kind: &Kind, object: &Value, profile: &Profile) -> Outcome
         let context = validate::Context { profile, field_prefix: "" };
         errors.extend(validate::validate(object, None, &custom.version.schema, context));
         errors.extend(beyond_schema(custom, object, None, None));
-        let judged = Judged { object, old: None, ratchets: false };
+        let judged = ValidatedObject { object, old: None, ratchets: false };
         let version = &custom.version;
         errors.extend(rules::check(version.rules(), &version.schema, judged, &errors, profile).0);
     } else {
         errors.extend(builtin::check(kind, object, None, false, profile));
     }
-    if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+    if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(crd::validation::check(object, None, profile));
     } else if configuration::is_configuration(kind) {
         errors.extend(configuration::check(kind, object, None, profile));
@@ -91,7 +91,7 @@ pub(super) fn updated(
     } else {
         errors.extend(builtin::check(kind, object, Some(old), status.is_some(), profile));
     }
-    if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+    if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         errors.extend(if status.is_some() {
             crd::validation::check_status(object)
         } else {
@@ -108,7 +108,7 @@ pub(super) fn updated(
 /// What clients are warned of in an object that is accepted (`WarningsOnCreate`, `WarningsOnUpdate`).
 pub(super) fn warnings(kind: &Kind, object: &Value, old: Option<&Value>, profile: &Profile) -> Vec<String> {
     let mut warnings = metadata::finalizer_warnings(object);
-    if kind.is("apiextensions.k8s.io", "customresourcedefinitions") {
+    if kind.is_resource("apiextensions.k8s.io", "customresourcedefinitions") {
         warnings.extend(crd::format_warnings(object, old, profile.minor));
     }
     warnings
@@ -130,7 +130,7 @@ fn custom_update(
         let context = validate::Context { profile, field_prefix };
         match (object.get("status"), schema.properties.get("status")) {
             (Some(value), Some(schema)) => {
-                let before = if was_checked { Before::checked } else { Before::new };
+                let before = if was_checked { StoredCounterpart::checked } else { StoredCounterpart::new };
                 let old = old.get("status").filter(|_| ratchets || was_checked);
                 let old = old.map(|old| before(old, delta));
                 validate::validate(value, old, schema, context)
@@ -141,11 +141,11 @@ fn custom_update(
         let context = validate::Context { profile, field_prefix: "" };
         let checked = status.filter(|status| status.was_checked);
         let old =
-            checked.map(|status| Before::checked(old, status.object)).or(ratchets.then_some(old.into()));
+            checked.map(|status| StoredCounterpart::checked(old, status.object)).or(ratchets.then_some(old.into()));
         validate::validate(object, old, schema, context)
     };
     errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.status)));
-    let judged = Judged { object, old: Some(old), ratchets };
+    let judged = ValidatedObject { object, old: Some(old), ratchets };
     let (broken, tolerated) = rules::check(custom.version.rules(), schema, judged, &errors, profile);
     errors.extend(broken);
     warnings.extend(tolerated);
@@ -205,7 +205,7 @@ fn metadata_of_update(kind: &Kind, object: &Value, old: &Value, profile: &Profil
 /// once as what is updated, and of most built-in kinds once more as of a new object.
 fn looks_at_metadata(kind: &Kind) -> usize {
     let resource = &kind.resource;
-    let is_workload = matches!(&*resource.group, "apps" | "batch") || kind.is("", "pods");
+    let is_workload = matches!(&*resource.group, "apps" | "batch") || kind.is_resource("", "pods");
     if kind.custom.is_some() || is_workload { 3 } else { 4 }
 }
 

@@ -39,7 +39,7 @@ impl ApiServer {
     pub(crate) fn watch(&mut self, call: &Call<'_>) -> Outcome<Reply> {
         let query = &call.request.query;
         options::list::check(query, true, &self.profile)?;
-        let mut selector = Selector::read(&call.kind, query)?;
+        let mut selector = Selector::parse(&call.kind, query)?;
         if !call.path.name.is_empty() {
             selector.only_name(&call.path.name);
         }
@@ -53,13 +53,13 @@ impl ApiServer {
         let ends = if matches!(initial.front(), Some(Initial::Error(_))) {
             Time::MIN
         } else {
-            let drawn = self.timeouts.between(TIMEOUT_SECONDS, 2 * TIMEOUT_SECONDS);
+            let drawn = self.draws.watch_seconds(TIMEOUT_SECONDS, 2 * TIMEOUT_SECONDS);
             let seconds = if seconds > 0 { seconds } else { drawn.try_into().unwrap_or(i64::MAX) };
             call.now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX)
         };
         let watch = Watch::new(&call.kind, &call.path.namespace, selector, call.view, cursor, initial)
             .ending(ends)
-            .counted(self.metrics.watching())
+            .counted(self.paths.metrics().watching())
             .with_bookmarks(query.is_true("allowWatchBookmarks"), call.now);
         Ok(Reply::new(200, ReplyBody::Watch(Box::new(watch))))
     }

@@ -34,20 +34,20 @@ impl PodGarbageCollector {
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for pod in input.view.list(&PODS) {
-                self.suspect(pod, input);
+                self.schedule_if_node_missing(pod, input);
             }
         }
         for change in input.changes {
-            if change.key.is(&NODES) && change.kind == ChangeKind::Deleted {
+            if change.key.is_kind(&NODES) && change.kind == ChangeKind::Deleted {
                 self.queue.add_at(change.key.clone(), look_at(input.now));
-            } else if change.key.is(&PODS) && change.kind == ChangeKind::Added {
-                self.suspect(&change.object, input);
+            } else if change.key.is_kind(&PODS) && change.kind == ChangeKind::Added {
+                self.schedule_if_node_missing(&change.object, input);
             }
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
-    fn suspect(&mut self, pod: &Object, input: &Input<'_>) {
+    fn schedule_if_node_missing(&mut self, pod: &Object, input: &Input<'_>) {
         let node = pod.text("/spec/nodeName");
         if !node.is_empty() && input.view.get(&NODES, "", node).is_none() {
             self.queue.add_at(NODES.key("", node), look_at(input.now));

@@ -6,7 +6,7 @@ use windtunnel_core::resources::{ENDPOINTS, PODS, SERVICES};
 use windtunnel_core::{Identity, Key, Object, View, Write};
 
 use super::notice;
-use super::serving::{Server, TRIGGER, by_ports, is_managed, metadata, publishes_all, servers};
+use super::serving::{Server, TRIGGER, by_ports, is_managed, metadata, publishes_unready, servers};
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
@@ -78,7 +78,7 @@ impl Actor for EndpointsController {
 /// The desired Endpoints of a Service.
 fn endpoints(service: &Object, view: &View) -> Value {
     let mut servers = servers(service, view);
-    servers.retain(|server| !server.pod.is_terminating() || publishes_all(service));
+    servers.retain(|server| !server.pod.is_terminating() || publishes_unready(service));
     // Only EndpointSlices contain addresses without ports, unless the Service itself has no ports.
     let has_ports = !service.list("/spec/ports").is_empty();
     servers.retain(|server| !has_ports || !server.ports.is_empty());
@@ -96,7 +96,7 @@ fn endpoints(service: &Object, view: &View) -> Value {
 }
 
 fn subset(service: &Object, ports: &[Value], group: Vec<&Server<'_>>) -> Value {
-    let is_told_ready = |server: &&Server<'_>| server.is_ready() || publishes_all(service);
+    let is_told_ready = |server: &&Server<'_>| server.is_ready() || publishes_unready(service);
     let (ready, unready): (Vec<_>, Vec<_>) = group.into_iter().partition(is_told_ready);
     let addresses =
         |servers: Vec<&Server<'_>>| servers.into_iter().map(|one| address(one, service)).collect();

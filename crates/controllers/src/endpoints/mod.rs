@@ -32,19 +32,19 @@ fn notice(
         input.view.list(&SERVICES).for_each(|service| queue.add(SERVICES.key_of(service)));
     }
     for change in input.changes {
-        if change.key.is(&SERVICES) {
+        if change.key.is_kind(&SERVICES) {
             queue.add(change.key.clone());
-        } else if change.key.is(&PODS) {
+        } else if change.key.is_kind(&PODS) {
             for pod in std::iter::once(&change.object).chain(&change.old) {
                 add_services_of(queue, pod, input.view);
             }
-        } else if change.key.is(told)
+        } else if change.key.is_kind(told)
             && let Some(service) = service_of(&change.object)
         {
             queue.add(SERVICES.key(&change.key.namespace, service));
         }
     }
-    queue.answered(input.answers, input.now);
+    queue.process_answers(input.answers, input.now);
 }
 
 fn add_services_of(queue: &mut WorkQueue, pod: &Object, view: &View) {

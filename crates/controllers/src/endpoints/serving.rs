@@ -50,7 +50,7 @@ pub(super) fn selects(service: &Object, pod: &Object) -> bool {
 }
 
 /// Whether a Service publishes pods that are not ready as ready.
-pub(super) fn publishes_all(service: &Object) -> bool {
+pub(super) fn publishes_unready(service: &Object) -> bool {
     service["spec"]["publishNotReadyAddresses"] == true
 }
 
@@ -124,7 +124,7 @@ pub(super) fn metadata(service: &Object, servers: &[Server<'_>], own: &[(&str, &
 /// later.
 fn changed_at(service: &Object, servers: &[Server<'_>]) -> Option<Time> {
     let turned = |server: &Server<'_>| {
-        let ready = condition::of(server.pod, "Ready")?;
+        let ready = condition::find_in_status(server.pod, "Ready")?;
         windtunnel_core::clock::parse_rfc3339(ready["lastTransitionTime"].as_str()?)
     };
     servers.iter().filter_map(turned).chain(service.time("/metadata/creationTimestamp")).max()

@@ -8,7 +8,7 @@ use windtunnel_core::resources::{ENDPOINT_SLICES, NODES, PODS, SERVICES};
 use windtunnel_core::{Identity, Key, Object, View, Write};
 
 use super::notice;
-use super::serving::{Server, by_ports, is_managed, metadata, publishes_all, servers};
+use super::serving::{Server, by_ports, is_managed, metadata, publishes_unready, servers};
 use crate::workloads::owners;
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
@@ -176,7 +176,7 @@ fn fill(slice: &mut Value, ports: &[Value], endpoints: &[Value]) {
 /// The endpoint of a pod in a slice.
 fn endpoint(server: &Server<'_>, service: &Object, view: &View) -> Value {
     let (pod, serving, terminating) = (server.pod, server.is_ready(), server.pod.is_terminating());
-    let ready = serving && !terminating || publishes_all(service);
+    let ready = serving && !terminating || publishes_unready(service);
     let mut endpoint = json!({
         "addresses": [pod.text("/status/podIP")],
         "conditions": { "ready": ready, "serving": serving, "terminating": terminating },

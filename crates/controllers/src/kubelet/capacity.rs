@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// Sets the capacity that a kubelet reports in the status of its node: 4 CPUs and 16 GiB. Allocatable is less
 /// by OpenShift's `systemReserved` (500m and 1Gi) and by the `evictionHard` thresholds.
-pub fn measure(node: &mut Value) {
+pub fn set_capacity(node: &mut Value) {
     let status = &mut node["status"];
     status["capacity"] = amounts("4", "125293548Ki", "15944104Ki");
     status["allocatable"] = amounts("3500m", "114396791822", "14793128Ki");

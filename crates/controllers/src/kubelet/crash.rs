@@ -5,7 +5,7 @@ use serde_json::Value;
 use windtunnel_core::clock::Time;
 
 use super::status::State;
-use super::worker::{Look, RESTART_PAUSE};
+use super::worker::{PodSync, RESTART_PAUSE};
 use crate::recorder::Notice;
 use crate::registry::{Containers, Contents};
 
@@ -21,13 +21,13 @@ const BACK_OFF_SECONDS_MAX: i64 = 300;
 /// A container that ran for this long restarts without a back-off.
 const FORGIVEN_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
-impl Look<'_> {
-    fn fate(&self, index: usize) -> Containers {
+impl PodSync<'_> {
+    fn container_behaviour(&self, index: usize) -> Containers {
         self.site.environment.image(&self.status.containers[index].image).containers
     }
 
     /// The terminated state of a container that runs to completion.
-    pub(super) fn end_of(&self, index: usize, since: Time) -> State {
+    pub(super) fn terminated_state(&self, index: usize, since: Time) -> State {
         let at = self.site.now;
         let ended = |code, reason: &str, message: &str| State::Ended {
             since,
@@ -36,7 +36,7 @@ impl Look<'_> {
             reason: reason.to_owned(),
             message: message.to_owned(),
         };
-        let log = match self.fate(index) {
+        let log = match self.container_behaviour(index) {
             Containers::OutOfMemory => return ended(137, "OOMKilled", ""),
             Containers::Crash => Some(CRASH_LOG.to_owned()),
             Containers::Run | Containers::CannotBeCreated => self.complaint(index),
@@ -66,7 +66,7 @@ impl Look<'_> {
 
     /// The waiting state of a container that the runtime cannot create.
     pub(super) fn cannot_be_created(&mut self, index: usize) -> Option<State> {
-        if self.fate(index) != Containers::CannotBeCreated {
+        if self.container_behaviour(index) != Containers::CannotBeCreated {
             return None;
         }
         let container = &self.status.containers[index];
@@ -76,7 +76,7 @@ impl Look<'_> {
         );
         let state = State::Waiting { reason: "CreateContainerError".to_owned(), message: message.clone() };
         if container.state != state {
-            self.tell(Notice::warning("Failed", format!("Error: {message}")));
+            self.record_event(Notice::warning("Failed", format!("Error: {message}")));
         }
         self.out.why = Some(message);
         Some(state)
@@ -110,7 +110,7 @@ impl Look<'_> {
         }
         // The status shows the failure first, and the back-off later.
         let seen = at + RESTART_PAUSE;
-        self.look_again(if seen > now { seen } else { at + back_off });
+        self.schedule_by(if seen > now { seen } else { at + back_off });
     }
 
     fn show_back_off(&mut self, index: usize, back_off: SignedDuration) {
@@ -120,19 +120,19 @@ impl Look<'_> {
         let message =
             format!("back-off {span} restarting failed container={name} pod={}_{}({})", of.0, of.1, of.2);
         let told = format!("Back-off restarting failed container {name} in pod {}_{}({})", of.0, of.1, of.2);
-        container.leave_for(State::Waiting { reason: CRASH_LOOP.to_owned(), message });
-        self.tell(Notice::warning("BackOff", told));
+        container.transition_to(State::Waiting { reason: CRASH_LOOP.to_owned(), message });
+        self.record_event(Notice::warning("BackOff", told));
     }
 
     /// Records the Events for the creation and start of a container.
-    pub(super) fn tell_of_start(&mut self, index: usize) {
+    pub(super) fn record_start(&mut self, index: usize) {
         let name = self.status.containers[index].name.clone();
         let colon = if self.site.minor >= 32 { ":" } else { "" };
-        self.tell(Notice::normal("Created", format!("Created container{colon} {name}")));
-        self.tell(Notice::normal("Started", format!("Started container {name}")));
+        self.record_event(Notice::normal("Created", format!("Created container{colon} {name}")));
+        self.record_event(Notice::normal("Started", format!("Started container {name}")));
     }
 
-    pub(super) fn tell(&mut self, notice: Notice) {
+    pub(super) fn record_event(&mut self, notice: Notice) {
         self.out.notices.push(notice);
     }
 }

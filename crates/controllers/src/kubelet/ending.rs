@@ -6,19 +6,19 @@ use windtunnel_core::resources::PODS;
 use windtunnel_core::{DeleteOptions, Operation, Write};
 
 use super::status::{Container, State};
-use super::worker::{Look, draw};
+use super::worker::{PodSync, random_duration};
 use crate::recorder::Notice;
 use crate::{Effect, PROGRAM};
 
 const DEADLINE_PASSED: &str = "Pod was active on the node longer than the specified deadline";
 
-impl Look<'_> {
+impl PodSync<'_> {
     pub(super) fn fail_by_deadline(&mut self) {
         let now = self.site.now;
         self.status.phase = "Failed";
         "DeadlineExceeded".clone_into(&mut self.status.reason);
         DEADLINE_PASSED.clone_into(&mut self.status.message);
-        self.tell(Notice::normal("DeadlineExceeded", DEADLINE_PASSED));
+        self.record_event(Notice::normal("DeadlineExceeded", DEADLINE_PASSED));
         for container in &mut self.status.containers {
             if let State::Running { since } = container.state {
                 container.state = State::ended(since, now, 137);
@@ -41,7 +41,7 @@ impl Look<'_> {
                 None => self.terminate(),
             };
             if now < stop_by {
-                self.look_again(stop_by);
+                self.schedule_by(stop_by);
                 self.out.why = Some(format!("waiting for the processes of {} to end", self.key));
                 return;
             }
@@ -78,7 +78,7 @@ impl Look<'_> {
         let stop_by = if self.pod.annotation(PROGRAM) == Some("true") {
             grace_end
         } else {
-            grace_end.min(self.site.now + draw(&mut self.stream("stop", "", 0), (200, 2_000)))
+            grace_end.min(self.site.now + random_duration(&mut self.stream("stop", "", 0), (200, 2_000)))
         };
         *self.memory.stop_by.insert(stop_by)
     }

@@ -7,7 +7,7 @@ use windtunnel_core::Resource;
 use windtunnel_core::resources::{CONFIG_MAPS, SECRETS};
 
 use super::status::State;
-use super::worker::Look;
+use super::worker::PodSync;
 use crate::recorder::Notice;
 
 /// The waiting reason of a container with a missing ConfigMap, Secret or key.
@@ -28,15 +28,15 @@ struct Source {
 const CONFIG_MAP: Source = Source { resource: CONFIG_MAPS, name: "configmap", kind: "ConfigMap" };
 const SECRET: Source = Source { resource: SECRETS, name: "secret", kind: "Secret" };
 
-impl Look<'_> {
+impl PodSync<'_> {
     /// The waiting state of a container that refers to a missing ConfigMap, Secret or key.
-    pub(super) fn lacks_config(&mut self, index: usize) -> Option<State> {
+    pub(super) fn missing_config_state(&mut self, index: usize) -> Option<State> {
         let message = self.missing(index)?;
         if !self.is_waiting_for(index, LACKS_CONFIG) {
-            self.tell(Notice::warning("Failed", format!("Error: {message}")));
+            self.record_event(Notice::warning("Failed", format!("Error: {message}")));
         }
         self.out.why = Some(message.clone());
-        self.look_again(self.site.now + AGAIN);
+        self.schedule_by(self.site.now + AGAIN);
         Some(State::Waiting { reason: LACKS_CONFIG.to_owned(), message })
     }
 

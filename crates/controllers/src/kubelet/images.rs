@@ -6,25 +6,25 @@ use super::crash::payload_place;
 use super::environment;
 use super::pull::{self, Outcome, PullError, Pulling};
 use super::status::State;
-use super::worker::{Look, draw};
+use super::worker::{PodSync, random_duration};
 use crate::recorder::Notice;
 
 /// The longest back-off between two pulls of an image.
 const BACK_OFF_MAX: SignedDuration = SignedDuration::from_secs(300);
 
-impl Look<'_> {
+impl PodSync<'_> {
     /// Pulls the image of a waiting container and starts the container once the image is present.
     pub(super) fn pull(&mut self, index: usize) {
         let (now, image) = (self.site.now, self.status.containers[index].image.clone());
         if self.images.contains(&image) && !self.asks_again(index) {
             if !self.is_unmade(index) {
                 let text = format!("Container image \"{image}\" already present on machine");
-                self.tell(Notice::normal("Pulled", text));
+                self.record_event(Notice::normal("Pulled", text));
             }
             return self.start(index);
         }
         if let Some(error) = self.unpullable(index, &image) {
-            return self.refuse(index, &error);
+            return self.wait_with_error(index, &error);
         }
         let pulling = match self.memory.pulls.remove(&image) {
             None => self.begin_pull(&image, 0),
@@ -33,7 +33,7 @@ impl Look<'_> {
             }
             Some(Pulling::Underway { since, until, outcome, failures }) if until <= now => match outcome {
                 Outcome::Arrives { .. } => {
-                    self.tell_of_arrival(&image, now.duration_since(since));
+                    self.record_pulled(&image, now.duration_since(since));
                     self.images.insert(image);
                     return self.start(index);
                 }
@@ -42,21 +42,21 @@ impl Look<'_> {
             },
             Some(Pulling::Failed { error, quiet_at, retry_at, failures }) if quiet_at <= now => {
                 if !self.is_waiting_for(index, "ImagePullBackOff") {
-                    self.tell(Notice::normal("BackOff", format!("Back-off pulling image \"{image}\"")));
-                    self.tell(Notice::warning("Failed", "Error: ImagePullBackOff"));
+                    self.record_event(Notice::normal("BackOff", format!("Back-off pulling image \"{image}\"")));
+                    self.record_event(Notice::warning("Failed", "Error: ImagePullBackOff"));
                 }
                 let message = error.back_off_message(&image, self.site.minor);
                 let reason = "ImagePullBackOff".to_owned();
-                self.status.containers[index].leave_for(State::Waiting { reason, message });
+                self.status.containers[index].transition_to(State::Waiting { reason, message });
                 Pulling::Failed { error, quiet_at, retry_at, failures }
             }
             Some(going_on) => going_on,
         };
         match &pulling {
             Pulling::Underway { outcome: Outcome::Never, .. } => {}
-            Pulling::Underway { until, .. } => self.look_again(*until),
+            Pulling::Underway { until, .. } => self.schedule_by(*until),
             Pulling::Failed { quiet_at, retry_at, .. } => {
-                self.look_again(if *quiet_at > now { *quiet_at } else { *retry_at });
+                self.schedule_by(if *quiet_at > now { *quiet_at } else { *retry_at });
             }
         }
         self.out.why = Some(format!("pulling {image} for {}", self.key));
@@ -94,26 +94,26 @@ impl Look<'_> {
     }
 
     /// Lets a container wait with an error that no pull can fix.
-    fn refuse(&mut self, index: usize, PullError { reason, message }: &PullError) {
+    fn wait_with_error(&mut self, index: usize, PullError { reason, message }: &PullError) {
         self.out.why = Some(message.clone());
         if !self.is_waiting_for(index, reason) {
             let event = if *reason == "InvalidImageName" { "InspectFailed" } else { reason };
-            self.tell(Notice::warning(event, message.clone()));
-            self.tell(Notice::warning("Failed", format!("Error: {reason}")));
+            self.record_event(Notice::warning(event, message.clone()));
+            self.record_event(Notice::warning("Failed", format!("Error: {reason}")));
         }
         let (reason, message) = ((*reason).to_owned(), message.clone());
-        self.status.containers[index].leave_for(State::Waiting { reason, message });
+        self.status.containers[index].transition_to(State::Waiting { reason, message });
     }
 
     /// Records the Event for a completed pull. It includes the image size since Kubernetes 1.30.
-    fn tell_of_arrival(&mut self, image: &str, took: SignedDuration) {
+    fn record_pulled(&mut self, image: &str, took: SignedDuration) {
         let took = in_seconds(took);
         let mut text = format!("Successfully pulled image \"{image}\" in {took} ({took} including waiting)");
         if self.site.minor >= 30 {
             let size = self.site.streams.stream(&format!("image/{image}")).between(500_000_000, 600_000_000);
             text += &format!(". Image size: {size} bytes.");
         }
-        self.tell(Notice::normal("Pulled", text));
+        self.record_event(Notice::normal("Pulled", text));
     }
 
     fn begin_pull(&mut self, image: &str, failures: u32) -> Pulling {
@@ -128,9 +128,9 @@ impl Look<'_> {
             Outcome::Arrives { slowly: true } => (65_000, 100_000),
             Outcome::Fails(_) | Outcome::Never => (300, 900),
         };
-        self.tell(Notice::normal("Pulling", format!("Pulling image \"{image}\"")));
+        self.record_event(Notice::normal("Pulling", format!("Pulling image \"{image}\"")));
         let since = self.site.now;
-        let until = since + draw(&mut self.stream("pull", image, failures), millis);
+        let until = since + random_duration(&mut self.stream("pull", image, failures), millis);
         Pulling::Underway { since, until, outcome, failures }
     }
 
@@ -145,14 +145,14 @@ impl Look<'_> {
     /// spreads the pods.
     fn fail_pull(&mut self, index: usize, image: &str, error: PullError, failures: u32) -> Pulling {
         let now = self.site.now;
-        self.tell(Notice::warning("Failed", format!("Failed to pull image \"{image}\": {}", error.told())));
-        self.tell(Notice::warning("Failed", format!("Error: {}", error.reason)));
+        self.record_event(Notice::warning("Failed", format!("Failed to pull image \"{image}\": {}", error.event_message())));
+        self.record_event(Notice::warning("Failed", format!("Error: {}", error.reason)));
         let waiting = State::Waiting { reason: error.reason.to_owned(), message: error.message.clone() };
-        self.status.containers[index].leave_for(waiting);
+        self.status.containers[index].transition_to(waiting);
         let doubled = SignedDuration::from_secs(10_i64 << (failures - 1).min(5));
         let mut stream = self.stream("back-off", image, failures);
-        let quiet_at = now + draw(&mut stream, (1_000, 3_000));
-        let retry_at = now + doubled.min(BACK_OFF_MAX) + draw(&mut stream, (0, 1_500));
+        let quiet_at = now + random_duration(&mut stream, (1_000, 3_000));
+        let retry_at = now + doubled.min(BACK_OFF_MAX) + random_duration(&mut stream, (0, 1_500));
         Pulling::Failed { error, quiet_at, retry_at, failures }
     }
 }

@@ -34,7 +34,7 @@ impl NodeLease {
     }
 
     /// Returns the write that is due, and the time of the next renewal.
-    pub(super) fn look(&mut self, view: &View, now: Time) -> (Option<Write>, Time) {
+    pub(super) fn renew_if_due(&mut self, view: &View, now: Time) -> (Option<Write>, Time) {
         if let Some(next) = self.renewed_at.map(|at| after(at, self.every)).filter(|next| *next > now) {
             return (None, next);
         }

@@ -37,7 +37,7 @@ struct Running {
 }
 
 /// The runtime's id of a pod: its uid in the API, or the manifest hash of a static pod.
-pub(super) fn runs_as(pod: &Object) -> &str {
+pub(super) fn runtime_id(pod: &Object) -> &str {
     pod.annotation(HASH).unwrap_or_else(|| pod.uid())
 }
 
@@ -67,7 +67,7 @@ impl StaticPods {
 
     /// Handles the deletion of a pod from the API. Returns whether it was the current mirror of a static pod,
     /// which keeps running; then the next mirror gets the same status.
-    pub(super) fn runs_on(&mut self, gone: &Object) -> bool {
+    pub(super) fn survives_deletion(&mut self, gone: &Object) -> bool {
         let key = PODS.key(gone.namespace(), gone.name());
         let Some(running) = self.by_mirror.get_mut(&key) else { return false };
         let is_mirrored = gone.annotation(MIRROR) == Some(&running.hash);
@@ -87,7 +87,7 @@ impl StaticPods {
 
     /// The write that makes the mirror pod represent the running static pod; `None` if it does, or if it is
     /// not a mirror.
-    pub(super) fn correct(&self, key: &Key, node: &str, view: &View, now: Time) -> Option<Write> {
+    pub(super) fn correction(&self, key: &Key, node: &str, view: &View, now: Time) -> Option<Write> {
         let running = self.by_mirror.get(key)?;
         let Some(mirror) = view.get_key(key) else {
             // Without its Node object, a kubelet cannot create mirror pods.

@@ -41,14 +41,14 @@ use jiff::SignedDuration;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, resources};
 
-pub use self::capacity::measure;
+pub use self::capacity::set_capacity;
 use self::lease::NodeLease;
 use self::mirror::StaticPods;
-pub use self::network::{MACHINE_NETWORK, POD_NETWORK, connect};
+pub use self::network::{MACHINE_NETWORK, POD_NETWORK, assign_addresses};
 use self::node::NodeStatus;
 pub use self::node::{ready_conditions, registered_conditions};
 use self::stopped::Stopped;
-use self::worker::{Memory, Site};
+use self::worker::{Memory, SyncContext};
 use super::workqueue::WorkQueue;
 use super::{Actor, Effect, Input, Interest, Signal, Step};
 use crate::environment::NodeEnvironment;
@@ -138,7 +138,7 @@ impl Kubelet {
 
     /// Shifts all deadlines when the clock is set.
     fn leap(&mut self, by: SignedDuration) {
-        self.queue.leap(by);
+        self.queue.shift_times(by);
         self.node_status.leap(by);
         self.lease.iter_mut().for_each(|lease| lease.leap(by));
         self.pods.values_mut().for_each(|memory| memory.leap(by));
@@ -151,14 +151,14 @@ impl Kubelet {
     }
 
     fn notice(&mut self, input: &Input<'_>, step: &mut Step) {
-        if let Some(node) = input.changes.iter().find(|change| change.key.is(&resources::NODES)) {
+        if let Some(node) = input.changes.iter().find(|change| change.key.is_kind(&resources::NODES)) {
             self.queue.add(node.key.clone());
             if node.kind == ChangeKind::Added {
                 self.queue_lease();
                 self.static_pods.mirrors().cloned().for_each(|mirror| self.queue.add(mirror));
             }
         }
-        for change in input.changes.iter().filter(|change| change.key.is(&resources::PODS)) {
+        for change in input.changes.iter().filter(|change| change.key.is_kind(&resources::PODS)) {
             if change.kind == ChangeKind::Deleted {
                 self.notice_end(&change.object, step);
             } else if change.object.text("/spec/nodeName") == self.node {
@@ -171,7 +171,7 @@ impl Kubelet {
                     if let Some(object) = input.view.get_key(pod) {
                         let memory = memory_of(&mut self.pods, pod, object, &self.node);
                         memory.exited.insert(container.clone(), *code);
-                        let missed = sandbox::until_missed(self.streams, object, container);
+                        let missed = sandbox::exit_detection_delay(self.streams, object, container);
                         self.queue.add_by(pod.clone(), input.now + missed);
                     }
                 }
@@ -180,8 +180,8 @@ impl Kubelet {
             }
         }
         self.notice_accepted(input.answers);
-        for (pod, _) in self.queue.answered(input.answers, input.now) {
-            if let Some(lease) = self.lease.as_mut().filter(|_| pod.is(&resources::LEASES)) {
+        for (pod, _) in self.queue.process_answers(input.answers, input.now) {
+            if let Some(lease) = self.lease.as_mut().filter(|_| pod.is_kind(&resources::LEASES)) {
                 lease.refused();
             } else if let Some(memory) = self.pods.get_mut(&pod) {
                 memory.sent = None;
@@ -206,7 +206,7 @@ impl Kubelet {
         let key = resources::PODS.key_of(pod);
         // A pod that another client removed without a grace period still has running processes.
         let runs = self.pods.get(&key).is_some_and(|memory| !memory.removed);
-        if !self.static_pods.runs_on(pod) && runs {
+        if !self.static_pods.survives_deletion(pod) && runs {
             step.effects.push(Effect::Kill { pod: key.clone() });
         }
         self.forget(&key);
@@ -222,11 +222,11 @@ impl Kubelet {
     }
 
     /// Updates the status of the node.
-    fn look_at_node(&mut self, key: &Key, site: &Site<'_>, step: &mut Step) {
+    fn sync_node(&mut self, key: &Key, site: &SyncContext<'_>, step: &mut Step) {
         let Some(node) = site.view.get_key(key) else { return };
-        let (writes, next) = self.node_status.look(node, site.environment, site.streams, site.now);
+        let (writes, next) = self.node_status.sync(node, site.environment, site.streams, site.now);
         for write in writes {
-            self.queue.ask(key, write, &mut step.writes);
+            self.queue.send(key, write, &mut step.writes);
         }
         if let Some(at) = next {
             self.queue.add_at(key.clone(), at);
@@ -234,22 +234,22 @@ impl Kubelet {
     }
 
     /// Renews the Lease.
-    fn look_at_lease(&mut self, key: &Key, site: &Site<'_>, step: &mut Step) {
+    fn sync_lease(&mut self, key: &Key, site: &SyncContext<'_>, step: &mut Step) {
         // Without its Node object, a kubelet does not renew its Lease.
         let Some(lease) =
             self.lease.as_mut().filter(|_| site.view.get(&resources::NODES, "", &self.node).is_some())
         else {
             return;
         };
-        let (write, next) = lease.look(site.view, site.now);
+        let (write, next) = lease.renew_if_due(site.view, site.now);
         self.queue.add_at(key.clone(), next);
         if let Some(write) = write {
-            self.queue.ask(key, write, &mut step.writes);
+            self.queue.send(key, write, &mut step.writes);
         }
     }
 
     /// The address of a pod: the node's address with `hostNetwork`, otherwise one from the node's subnet.
-    fn address_of(&self, pod: &Object, site: &Site<'_>) -> Option<Ipv4Addr> {
+    fn address_of(&self, pod: &Object, site: &SyncContext<'_>) -> Option<Ipv4Addr> {
         let node = site.view.get(&resources::NODES, "", &self.node);
         if pod["spec"]["hostNetwork"] == true {
             return node.and_then(network::address_of)?.parse().ok();
@@ -261,22 +261,22 @@ impl Kubelet {
         })
     }
 
-    fn look(&mut self, pod: &Key, site: &Site<'_>, step: &mut Step) {
+    fn sync_pod(&mut self, pod: &Key, site: &SyncContext<'_>, step: &mut Step) {
         if self.static_pods.is_waited_for(pod, site.view) {
             return;
         }
-        if let Some(write) = self.static_pods.correct(pod, &self.node, site.view, site.now) {
-            return self.queue.ask(pod, write, &mut step.writes);
+        if let Some(write) = self.static_pods.correction(pod, &self.node, site.view, site.now) {
+            return self.queue.send(pod, write, &mut step.writes);
         }
         let Some(object) = site.view.get_key(pod) else { return self.forget(pod) };
         let address = self.address_of(object, site);
         let memory = memory_of(&mut self.pods, pod, object, &self.node);
         memory.address = address;
-        let looked = worker::look(site, object, memory, &mut self.images);
-        let told = looked.notices.into_iter().filter_map(|notice| memory.events.tell(notice, site.now));
+        let looked = worker::sync(site, object, memory, &mut self.images);
+        let told = looked.notices.into_iter().filter_map(|notice| memory.events.record(notice, site.now));
         let told: Vec<_> = told.collect();
         for write in looked.writes.into_iter().chain(told) {
-            self.queue.ask(pod, write, &mut step.writes);
+            self.queue.send(pod, write, &mut step.writes);
         }
         step.effects.extend(looked.effects);
         if let Some(at) = looked.next {
@@ -298,7 +298,7 @@ impl Actor for Kubelet {
         Identity::new(format!("system:node:{}", self.node), &["system:nodes"])
     }
 
-    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+    fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
         self.environment = Arc::clone(environment);
     }
 
@@ -312,10 +312,10 @@ impl Actor for Kubelet {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         let mut step = Step::default();
-        if !input.leap.is_zero() {
-            self.leap(input.leap);
+        if !input.clock_shift.is_zero() {
+            self.leap(input.clock_shift);
         }
-        if self.is_stopped(input, &mut step) {
+        if self.update_stopped(input, &mut step) {
             return step;
         }
         if !self.started {
@@ -323,7 +323,7 @@ impl Actor for Kubelet {
         }
         self.notice(input, &mut step);
         let environment = Arc::clone(&self.environment);
-        let site = Site {
+        let site = SyncContext {
             view: input.view,
             environment: &*environment,
             streams: self.streams,
@@ -332,12 +332,12 @@ impl Actor for Kubelet {
             now: input.now,
         };
         for subject in self.queue.take_due(input.now) {
-            if subject.is(&resources::NODES) {
-                self.look_at_node(&subject, &site, &mut step);
-            } else if subject.is(&resources::LEASES) {
-                self.look_at_lease(&subject, &site, &mut step);
+            if subject.is_kind(&resources::NODES) {
+                self.sync_node(&subject, &site, &mut step);
+            } else if subject.is_kind(&resources::LEASES) {
+                self.sync_lease(&subject, &site, &mut step);
             } else {
-                self.look(&subject, &site, &mut step);
+                self.sync_pod(&subject, &site, &mut step);
             }
         }
         step.wake_at = self.queue.next();

@@ -24,7 +24,7 @@ const RESERVED: u32 = 3;
 const RESERVED_MACHINES: u32 = 10;
 
 /// Assigns an address and a pod subnet to node `number` of its cluster (from 0).
-pub fn connect(node: &mut Value, number: u32) {
+pub fn assign_addresses(node: &mut Value, number: u32) {
     let name = node["metadata"]["name"].clone();
     let address = Ipv4Addr::from(MACHINES + RESERVED_MACHINES + number);
     let subnet = Ipv4Addr::from(PODS + (number << HOST_BITS));
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn pods_get_addresses_from_the_subnet_of_their_node() {
         let mut node = json!({ "metadata": { "name": "a" } });
-        connect(&mut node, 129);
+        assign_addresses(&mut node, 129);
         assert_eq!(address_of(&Object::new(node.clone())), Some("10.0.0.139"));
         check(node, "10.129.2.4");
         check(json!({ "spec": { "podCIDR": "10.244.1.0/24" } }), "10.244.1.4");

@@ -10,7 +10,7 @@ use windtunnel_core::resources::NODES;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Object, Write};
 
-use super::worker::draw;
+use super::worker::random_duration;
 use crate::environment::NodeEnvironment;
 use crate::faults::{Fault, FaultKind};
 use crate::machine::Boot;
@@ -66,7 +66,7 @@ impl NodeStatus {
     }
 
     /// Returns the writes that are due, and the time of the next check.
-    pub(super) fn look(
+    pub(super) fn sync(
         &mut self,
         node: &Object,
         environment: &dyn NodeEnvironment,
@@ -74,7 +74,7 @@ impl NodeStatus {
         now: Time,
     ) -> (Vec<Write>, Option<Time>) {
         let (mut writes, again) = self.look_at_status(node, environment, streams, now);
-        writes.extend(self.look_at_cordon(node).and_then(|notice| self.events.tell(notice, now)));
+        writes.extend(self.look_at_cordon(node).and_then(|notice| self.events.record(notice, now)));
         (writes, again)
     }
 
@@ -93,7 +93,7 @@ impl NodeStatus {
         streams: Streams,
         now: Time,
     ) -> (Vec<Write>, Option<Time>) {
-        let fault = Fault::told(node);
+        let fault = Fault::from_annotations(node);
         // Without a boot or fault to report, the kubelet writes only to correct `Ready=Unknown`.
         if self.boot.is_none() && fault.is_none() && !is_unknown(node) {
             return (Vec::new(), None);
@@ -101,7 +101,7 @@ impl NodeStatus {
         let again = self.network_at(streams, now).filter(|at| *at > now);
         let conditions = conditions(node, again.is_none(), fault.flatten().as_ref(), now);
         let rebooted = self.boot.as_ref().filter(|boot| node.text("/status/nodeInfo/bootID") != boot.id);
-        if rebooted.is_none() && says_the_same(&conditions, node.list("/status/conditions")) {
+        if rebooted.is_none() && equal_except_times(&conditions, node.list("/status/conditions")) {
             return (Vec::new(), again);
         }
         let mut notices = Vec::new();
@@ -118,14 +118,14 @@ impl NodeStatus {
         }
         let status = json!({ "conditions": conditions, "nodeInfo": self.node_info(node, environment) });
         let mut writes = vec![Write::merge_patch_status(&NODES, "", name, json!({ "status": status }))];
-        writes.extend(notices.into_iter().filter_map(|notice| self.events.tell(notice, now)));
+        writes.extend(notices.into_iter().filter_map(|notice| self.events.record(notice, now)));
         (writes, again)
     }
 
     /// The time at which the network of a booted machine is configured.
     fn network_at(&mut self, streams: Streams, now: Time) -> Option<Time> {
         let boot = self.boot.as_ref()?;
-        let draw = || now + draw(&mut streams.stream(&format!("kubelet/ready/{}", boot.id)), READY_MILLIS);
+        let draw = || now + random_duration(&mut streams.stream(&format!("kubelet/ready/{}", boot.id)), READY_MILLIS);
         Some(*self.ready_at.get_or_insert_with(draw))
     }
 
@@ -175,12 +175,12 @@ fn conditions(node: &Object, network: bool, fault: Option<&Fault>, now: Time) ->
 
 /// Whether the node lifecycle controller has set `Ready` to `Unknown`.
 fn is_unknown(node: &Object) -> bool {
-    condition::of(node, "Ready").is_some_and(|ready| ready["status"] == "Unknown")
+    condition::find_in_status(node, "Ready").is_some_and(|ready| ready["status"] == "Unknown")
 }
 
 /// Whether two lists of conditions are equal except for their times.
-fn says_the_same(one: &[Value], other: &[Value]) -> bool {
-    let said = |list: &[Value]| list.iter().map(Condition::read).collect::<Vec<_>>();
+fn equal_except_times(one: &[Value], other: &[Value]) -> bool {
+    let said = |list: &[Value]| list.iter().map(Condition::from_value).collect::<Vec<_>>();
     said(one) == said(other)
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use windtunnel_core::clock::{Time, after};
 
 use super::status::State;
-use super::worker::Look;
+use super::worker::PodSync;
 use crate::Effect;
 use crate::faults::{Fault, FaultKind};
 use crate::recorder::Notice;
@@ -21,9 +21,9 @@ const COMES_UP: SignedDuration = SignedDuration::from_secs(1);
 /// The exit code of a process that is killed by SIGTERM.
 const TERMINATED: i64 = 143;
 
-impl Look<'_> {
+impl PodSync<'_> {
     fn fault(&self) -> Option<Fault> {
-        Fault::told(self.pod).flatten()
+        Fault::from_annotations(self.pod).flatten()
     }
 
     /// Checks a container that has been running since `since`.
@@ -60,7 +60,7 @@ impl Look<'_> {
         let probe = &self.spec(index)["startupProbe"];
         let up = after(since, first_success(probe).max(COMES_UP));
         if up > self.site.now {
-            self.look_again(up);
+            self.schedule_by(up);
             return false;
         }
         self.status.containers[index].starting = false;
@@ -72,17 +72,17 @@ impl Look<'_> {
         let probe = &self.spec(index)["startupProbe"];
         let fails_at = after(since, first_success(probe) + patience(probe));
         if fails_at > self.site.now {
-            return self.look_again(fails_at);
+            return self.schedule_by(fails_at);
         }
-        self.end_for(index, since, "Startup", "startup", fault);
+        self.restart_for_probe(index, since, "Startup", "startup", fault);
     }
 
     /// Keeps a container unready until its first readiness probe.
     fn wait_for_readiness(&mut self, index: usize, since: Time) {
         let ready = after(since, first_success(&self.spec(index)["readinessProbe"]));
-        if ready > self.site.now && !self.is_told_ready(index) {
+        if ready > self.site.now && !self.is_ready_in_api(index) {
             self.status.containers[index].fails_probe = true;
-            self.look_again(ready);
+            self.schedule_by(ready);
         }
     }
 
@@ -90,7 +90,7 @@ impl Look<'_> {
     fn crash(&mut self, index: usize, since: Time) {
         let end = since + self.run_time(index);
         if end > self.site.now {
-            self.look_again(end);
+            self.schedule_by(end);
         } else {
             self.end(index, since, 1);
         }
@@ -98,14 +98,14 @@ impl Look<'_> {
 
     fn fail_readiness(&mut self, index: usize, fault: &Fault) {
         let (fails_at, _) = self.failing_since(index, "readinessProbe");
-        let was_ready = self.is_told_ready(index);
+        let was_ready = self.is_ready_in_api(index);
         if fails_at > self.site.now && was_ready {
-            return self.look_again(fails_at);
+            return self.schedule_by(fails_at);
         }
         self.status.containers[index].fails_probe = true;
         if was_ready {
             let why = fault.message_or("HTTP probe failed with statuscode: 500");
-            self.tell(Notice::warning("Unhealthy", format!("Readiness probe failed: {why}")));
+            self.record_event(Notice::warning("Unhealthy", format!("Readiness probe failed: {why}")));
         }
     }
 
@@ -114,18 +114,18 @@ impl Look<'_> {
         // The failures of a restarted container count from its start.
         let fails_at = if since > began { after(since, fails_at.duration_since(began)) } else { fails_at };
         if fails_at > self.site.now {
-            return self.look_again(fails_at);
+            return self.schedule_by(fails_at);
         }
-        self.end_for(index, since, "Liveness", "liveness", fault);
+        self.restart_for_probe(index, since, "Liveness", "liveness", fault);
     }
 
     /// Restarts a container whose probe has failed too often.
-    fn end_for(&mut self, index: usize, since: Time, probe: &str, named: &str, fault: &Fault) {
+    fn restart_for_probe(&mut self, index: usize, since: Time, probe: &str, named: &str, fault: &Fault) {
         let why = fault.message_or("HTTP probe failed with statuscode: 500");
-        self.tell(Notice::warning("Unhealthy", format!("{probe} probe failed: {why}")));
+        self.record_event(Notice::warning("Unhealthy", format!("{probe} probe failed: {why}")));
         let name = &self.status.containers[index].name;
         let killing = format!("Container {name} failed {named} probe, will be restarted");
-        self.tell(Notice::normal("Killing", killing));
+        self.record_event(Notice::normal("Killing", killing));
         self.end(index, since, TERMINATED);
     }
 
@@ -146,7 +146,7 @@ impl Look<'_> {
     }
 
     /// Whether the container is ready in the API.
-    fn is_told_ready(&self, index: usize) -> bool {
+    fn is_ready_in_api(&self, index: usize) -> bool {
         let container = &self.status.containers[index];
         let list = if container.init { "/status/initContainerStatuses" } else { "/status/containerStatuses" };
         let mut statuses = self.pod.list(list).iter();

@@ -57,7 +57,7 @@ impl Pulling {
 
 impl PullError {
     /// The error in the message of the Event.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn event_message(&self) -> String {
         match self.message.split_once(" because the ").and_then(|(_, cause)| cause.split_once(": ")) {
             Some((_, cause)) if self.reason != "ErrImagePull" => format!("{}: {cause}", self.reason),
             _ => self.message.clone(),

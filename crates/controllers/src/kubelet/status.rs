@@ -10,7 +10,7 @@ use windtunnel_core::condition::Condition;
 use windtunnel_core::rng::Streams;
 
 use super::mirror;
-use super::worker::Site;
+use super::worker::SyncContext;
 
 /// The first minor version whose kubelets report all addresses of their node (`PodHostIPs`).
 const HOST_IPS_MINOR: u32 = 29;
@@ -57,7 +57,7 @@ impl State {
         Self::Ended { since, at, code, reason: reason.to_owned(), message: String::new() }
     }
 
-    fn read(value: &Value) -> Option<Self> {
+    fn from_value(value: &Value) -> Option<Self> {
         let time = |of: &Value, field: &str| of[field].as_str().and_then(parse_rfc3339).unwrap_or_default();
         let (name, fields) = value.as_object()?.iter().next()?;
         let text = |field: &str| fields[field].as_str().unwrap_or_default().to_owned();
@@ -156,7 +156,7 @@ impl Container {
     }
 
     /// Changes the state. Keeps the terminated state of a process that has ended, and counts restarts.
-    pub(super) fn leave_for(&mut self, next: State) {
+    pub(super) fn transition_to(&mut self, next: State) {
         let before = std::mem::replace(&mut self.state, next);
         if matches!(before, State::Ended { .. }) {
             self.last = Some(before);
@@ -227,7 +227,7 @@ pub(super) struct Status {
 
 impl Status {
     /// Reads the status in the API. Containers without a status are waiting.
-    pub(super) fn read(pod: &Object) -> Self {
+    pub(super) fn from_pod(pod: &Object) -> Self {
         let containers = [("/spec/initContainers", "/status/initContainerStatuses", true)]
             .into_iter()
             .chain([("/spec/containers", "/status/containerStatuses", false)])
@@ -253,12 +253,12 @@ impl Status {
     }
 
     /// The fields of `status` that differ from the API; `None` if none do.
-    pub(super) fn changes(&self, pod: &Object, site: &Site<'_>, address: Option<Ipv4Addr>) -> Option<Value> {
+    pub(super) fn changes(&self, pod: &Object, site: &SyncContext<'_>, address: Option<Ipv4Addr>) -> Option<Value> {
         let list = |init: bool| -> Vec<Value> {
             self.containers
                 .iter()
                 .filter(|c| c.init == init)
-                .map(|c| c.render(mirror::runs_as(pod), site.streams))
+                .map(|c| c.render(mirror::runtime_id(pod), site.streams))
                 .collect()
         };
         let mut wanted = vec![
@@ -288,7 +288,7 @@ impl Status {
     fn addresses(
         &self,
         pod: &Object,
-        site: &Site<'_>,
+        site: &SyncContext<'_>,
         address: Option<Ipv4Addr>,
     ) -> Vec<(&'static str, Value)> {
         let mut told = Vec::new();
@@ -347,7 +347,7 @@ fn read_containers(pod: &Object, specs: &str, statuses: &str, init: bool) -> Vec
     let read = |spec: &Value| {
         let name = spec["name"].as_str().unwrap_or_default();
         let status = pod.list(statuses).iter().find(|status| status["name"] == name).unwrap_or(&Value::Null);
-        let state = State::read(&status["state"]).unwrap_or_else(|| State::waiting(none_yet));
+        let state = State::from_value(&status["state"]).unwrap_or_else(|| State::waiting(none_yet));
         Container {
             name: name.to_owned(),
             image: spec["image"].as_str().unwrap_or_default().to_owned(),
@@ -357,7 +357,7 @@ fn read_containers(pod: &Object, specs: &str, statuses: &str, init: bool) -> Vec
                 && spec["startupProbe"].is_object()
                 && status["started"] != true,
             state,
-            last: State::read(&status["lastState"]),
+            last: State::from_value(&status["lastState"]),
             restarts: status["restartCount"].as_u64().and_then(|n| n.try_into().ok()).unwrap_or(0),
             fails_probe: false,
         }

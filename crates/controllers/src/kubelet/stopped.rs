@@ -20,8 +20,8 @@ pub(super) struct Stopped {
 
 impl Kubelet {
     /// Whether the kubelet is stopped. Stops or restarts it if the fault of its node has changed.
-    pub(super) fn is_stopped(&mut self, input: &Input<'_>, step: &mut Step) -> bool {
-        if !is_told_to_stop(input.view, &self.node) {
+    pub(super) fn update_stopped(&mut self, input: &Input<'_>, step: &mut Step) -> bool {
+        if !has_stop_fault(input.view, &self.node) {
             if let Some(stopped) = self.stopped.take() {
                 self.start_again(stopped, input.view, step);
             }
@@ -54,7 +54,7 @@ impl Kubelet {
     }
 }
 
-fn is_told_to_stop(view: &View, node: &str) -> bool {
-    let fault = view.get(&resources::NODES, "", node).and_then(|node| Fault::told(node)).flatten();
+fn has_stop_fault(view: &View, node: &str) -> bool {
+    let fault = view.get(&resources::NODES, "", node).and_then(|node| Fault::from_annotations(node)).flatten();
     fault.is_some_and(|fault| fault.kind == FaultKind::KubeletStopped)
 }

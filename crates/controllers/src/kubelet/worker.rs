@@ -91,7 +91,7 @@ impl Memory {
 }
 
 /// The environment of a check.
-pub(super) struct Site<'a> {
+pub(super) struct SyncContext<'a> {
     /// The cluster.
     pub(super) view: &'a View,
     /// The environment outside the cluster.
@@ -108,7 +108,7 @@ pub(super) struct Site<'a> {
 
 /// The result of a check.
 #[derive(Debug, Default)]
-pub(super) struct Looked {
+pub(super) struct SyncResult {
     /// Write requests, in order.
     pub(super) writes: Vec<Write>,
     /// Effects on the container runtime.
@@ -122,15 +122,15 @@ pub(super) struct Looked {
 }
 
 /// Processes `pod`; `images` are the images on the node.
-pub(super) fn look(
-    site: &Site<'_>,
+pub(super) fn sync(
+    site: &SyncContext<'_>,
     pod: &Object,
     memory: &mut Memory,
     images: &mut BTreeSet<String>,
-) -> Looked {
-    let status = Status::read(pod);
+) -> SyncResult {
+    let status = Status::from_pod(pod);
     let key = PODS.key(pod.namespace(), pod.name());
-    let mut look = Look { site, pod, key, memory, images, status, out: Looked::default() };
+    let mut look = PodSync { site, pod, key, memory, images, status, out: SyncResult::default() };
     if pod.is_terminating() {
         look.stop();
     } else if !look.status.is_terminal() {
@@ -141,9 +141,9 @@ pub(super) fn look(
 }
 
 /// A check in progress.
-pub(super) struct Look<'a> {
+pub(super) struct PodSync<'a> {
     /// The environment of the check.
-    pub(super) site: &'a Site<'a>,
+    pub(super) site: &'a SyncContext<'a>,
     /// The pod in the API.
     pub(super) pod: &'a Object,
     /// Its key.
@@ -155,10 +155,10 @@ pub(super) struct Look<'a> {
     /// The desired status.
     pub(super) status: Status,
     /// The result.
-    pub(super) out: Looked,
+    pub(super) out: SyncResult,
 }
 
-impl Look<'_> {
+impl PodSync<'_> {
     fn advance(&mut self) {
         let now = self.site.now;
         let Some(start) = self.status.start else {
@@ -172,7 +172,7 @@ impl Look<'_> {
             if deadline <= now {
                 return self.fail_by_deadline();
             }
-            self.look_again(deadline);
+            self.schedule_by(deadline);
         }
         if self.waits_for_sandbox() {
             return;
@@ -240,10 +240,10 @@ impl Look<'_> {
                 let end =
                     self.memory.ends.get(&container.name).copied().unwrap_or(since + self.run_time(index));
                 if end <= self.site.now {
-                    self.status.containers[index].state = self.end_of(index, since);
-                    self.look_again(self.site.now + RESTART_PAUSE);
+                    self.status.containers[index].state = self.terminated_state(index, since);
+                    self.schedule_by(self.site.now + RESTART_PAUSE);
                 } else {
-                    self.look_again(end);
+                    self.schedule_by(end);
                 }
             }
             State::Running { since } => {
@@ -256,7 +256,7 @@ impl Look<'_> {
             }
             State::Ended { at, code: 0, .. } if !self.runs_to_its_end(index) => {
                 let again = at + RESTART_PAUSE;
-                if again <= self.site.now { self.pull(index) } else { self.look_again(again) }
+                if again <= self.site.now { self.pull(index) } else { self.schedule_by(again) }
             }
             State::Ended { code: 0, .. } => {}
             State::Ended { .. } => self.crash_loop(index),
@@ -266,19 +266,19 @@ impl Look<'_> {
     /// Starts or restarts a container whose image is present.
     pub(super) fn start(&mut self, index: usize) {
         let now = self.site.now;
-        if let Some(state) = self.lacks_config(index).or_else(|| self.cannot_be_created(index)) {
-            self.status.containers[index].leave_for(state);
+        if let Some(state) = self.missing_config_state(index).or_else(|| self.cannot_be_created(index)) {
+            self.status.containers[index].transition_to(state);
             return;
         }
-        self.tell_of_start(index);
+        self.record_start(index);
         self.status.containers[index].starting = self.spec(index)["startupProbe"].is_object();
-        self.status.containers[index].leave_for(State::Running { since: now });
+        self.status.containers[index].transition_to(State::Running { since: now });
         let name = self.status.containers[index].name.clone();
         self.memory.exited.remove(&name);
         if self.runs_to_its_end(index) {
             let end = now + self.run_time(index);
             self.memory.ends.insert(name, end);
-            self.look_again(end);
+            self.schedule_by(end);
         } else {
             self.memory.started.remove(&name);
             self.start_program(index);
@@ -344,14 +344,14 @@ impl Look<'_> {
     }
 
     pub(super) fn run_time(&self, index: usize) -> SignedDuration {
-        draw(&mut self.stream("run", &self.status.containers[index].name, 0), (700, 1_300))
+        random_duration(&mut self.stream("run", &self.status.containers[index].name, 0), (700, 1_300))
     }
 
     pub(super) fn stream(&self, what: &str, of: &str, attempt: u32) -> Stream {
         self.site.streams.stream(&format!("kubelet/{what}/{}/{of}/{attempt}", self.pod.uid()))
     }
 
-    pub(super) fn look_again(&mut self, at: Time) {
+    pub(super) fn schedule_by(&mut self, at: Time) {
         self.out.next = Some(self.out.next.map_or(at, |next| next.min(at)));
     }
 }
@@ -360,10 +360,10 @@ impl Look<'_> {
 /// are whole seconds.
 pub(super) fn running_before(pod: &Object, moment: Time) -> impl Iterator<Item = String> {
     let runs = move |container: &Container| matches!(container.state, State::Running { since } if since.as_second() < moment.as_second());
-    Status::read(pod).containers.into_iter().filter(runs).map(|container| container.name)
+    Status::from_pod(pod).containers.into_iter().filter(runs).map(|container| container.name)
 }
 
 /// A random duration between two numbers of milliseconds.
-pub(super) fn draw(stream: &mut Stream, millis: (u64, u64)) -> SignedDuration {
+pub(super) fn random_duration(stream: &mut Stream, millis: (u64, u64)) -> SignedDuration {
     SignedDuration::from_millis(i64::try_from(stream.between(millis.0, millis.1)).unwrap_or(0))
 }

@@ -10,7 +10,7 @@ const COMPONENT: &str = "node-controller";
 const NOT_READY: &str = "NodeNotReady";
 
 /// A recorder for an object of this kind. Events about cluster-scoped objects are in namespace `default`.
-pub(super) fn of(resource: &Resource, object: &Object) -> Recorder {
+pub(super) fn recorder_for(resource: &Resource, object: &Object) -> Recorder {
     let mut involved = json!({
         "apiVersion": resource.api_version(),
         "kind": resource.kind,

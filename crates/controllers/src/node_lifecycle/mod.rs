@@ -50,27 +50,27 @@ impl NodeLifecycleController {
             }
         }
         for change in input.changes {
-            if change.key.is(&NODES) && change.kind == ChangeKind::Deleted {
+            if change.key.is_kind(&NODES) && change.kind == ChangeKind::Deleted {
                 self.kubelets.forget(&change.key.name);
             }
             if change.kind == ChangeKind::Deleted {
                 self.events.remove(&change.key);
                 self.evictions.cancel(&change.key);
             }
-            if change.key.is(&NODES) {
+            if change.key.is_kind(&NODES) {
                 self.queue.add(change.key.clone());
-            } else if change.key.is(&LEASES) {
+            } else if change.key.is_kind(&LEASES) {
                 self.queue.add(NODES.key("", &change.key.name));
             } else if is_newly_bound(change) {
                 self.queue.add(change.key.clone());
             }
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
         let Some(object) = view.get_key(key) else { return Vec::new() };
-        if key.is(&PODS) {
+        if key.is_kind(&PODS) {
             let Some(at) = self.evictions.due(key, object, view, now) else { return Vec::new() };
             if at <= now {
                 return eviction::evict(object, now);
@@ -82,23 +82,23 @@ impl NodeLifecycleController {
     }
 
     fn sync_node(&mut self, key: &Key, node: &Object, view: &View, now: Time) -> Vec<Write> {
-        if let Some(at) = self.kubelets.silence_begins(node, view, now).filter(|_| !silence::is_told(node)) {
+        if let Some(at) = self.kubelets.silence_begins(node, view, now).filter(|_| !silence::is_marked_unknown(node)) {
             if at <= now {
                 let was_ready = condition::is_true(node, "Ready");
                 let notice = was_ready.then(|| events::node_not_ready(node));
-                let told = notice.and_then(|notice| self.tell(&NODES, node, notice, now));
-                return [silence::tell(node, now)].into_iter().chain(told).collect();
+                let told = notice.and_then(|notice| self.record_event(&NODES, node, notice, now));
+                return [silence::mark_unknown(node, now)].into_iter().chain(told).collect();
             }
             self.queue.add_at(key.clone(), at);
         }
         if let Some(write) = tainting::taint(node, now) {
             return vec![write];
         }
-        let drives_out = tainting::drives_out(node);
+        let drives_out = tainting::has_no_execute_taint(node);
         if !drives_out {
             self.evictions.cancel_all(node.name());
         }
-        let is_silent = silence::is_told(node);
+        let is_silent = silence::is_marked_unknown(node);
         if !is_silent && !drives_out {
             return Vec::new();
         }
@@ -110,15 +110,15 @@ impl NodeLifecycleController {
             // The kubelet of a node that is not ready still updates its pods.
             if is_silent && let Some(write) = silence::pod_not_ready(pod, now) {
                 writes.push(write);
-                writes.extend(self.tell(&PODS, pod, events::pod_not_ready(), now));
+                writes.extend(self.record_event(&PODS, pod, events::pod_not_ready(), now));
             }
         }
         writes
     }
 
-    fn tell(&mut self, resource: &Resource, object: &Object, notice: Notice, now: Time) -> Option<Write> {
+    fn record_event(&mut self, resource: &Resource, object: &Object, notice: Notice, now: Time) -> Option<Write> {
         let events = self.events.entry(resource.key_of(object));
-        events.or_insert_with(|| events::of(resource, object)).tell(notice, now)
+        events.or_insert_with(|| events::recorder_for(resource, object)).record(notice, now)
     }
 }
 
@@ -155,7 +155,7 @@ impl Actor for NodeLifecycleController {
             }
             for key in due {
                 for write in self.sync(&key, input.view, input.now) {
-                    self.queue.ask(&key, write, &mut step.writes);
+                    self.queue.send(&key, write, &mut step.writes);
                 }
             }
         }

@@ -38,7 +38,7 @@ impl LastHeard {
     pub(super) fn silence_begins(&mut self, node: &Object, view: &View, now: Time) -> Option<Time> {
         let lease = view.get(&LEASES, LEASE_NAMESPACE, node.name())?;
         let seconds = lease.number("/spec/leaseDurationSeconds").unwrap_or(0).max(GRACE_SECONDS);
-        let posted = condition::of(node, "Ready")
+        let posted = condition::find_in_status(node, "Ready")
             .map_or("", |ready| ready["lastHeartbeatTime"].as_str().unwrap_or_default());
         let renewed = lease.text("/spec/renewTime");
         let heard = self.by_node.get(node.name());
@@ -56,12 +56,12 @@ impl LastHeard {
 }
 
 /// Whether all conditions that a kubelet posts are `Unknown`.
-pub(super) fn is_told(node: &Object) -> bool {
-    POSTED.iter().all(|kind| condition::of(node, kind).is_some_and(|found| found["status"] == "Unknown"))
+pub(super) fn is_marked_unknown(node: &Object) -> bool {
+    POSTED.iter().all(|kind| condition::find_in_status(node, kind).is_some_and(|found| found["status"] == "Unknown"))
 }
 
 /// Sets all conditions that the kubelet posts to `Unknown`.
-pub(super) fn tell(node: &Object, now: Time) -> Write {
+pub(super) fn mark_unknown(node: &Object, now: Time) -> Write {
     let mut conditions = node.list("/status/conditions").to_vec();
     for kind in POSTED {
         let known = condition::find(&conditions, kind).is_some();

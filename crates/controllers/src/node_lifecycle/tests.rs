@@ -120,7 +120,7 @@ fn an_unreachable_node_has_unknown_conditions_and_its_pods_are_evicted() {
     assert_eq!(taints(&rig), ["own NoSchedule"]);
     rig.run(2);
     for kind in ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"] {
-        let found = condition::of(node(&rig), kind).unwrap();
+        let found = condition::find_in_status(node(&rig), kind).unwrap();
         assert_eq!(found["status"], "Unknown");
         assert_eq!(found["reason"], "NodeStatusUnknown");
         assert_eq!(found["message"], "Kubelet stopped posting node status.");
@@ -142,7 +142,7 @@ fn an_unreachable_node_has_unknown_conditions_and_its_pods_are_evicted() {
     rig.run(10);
     assert_eq!(going(&rig), ["patient", "touchy"]);
     let patient = rig.view.get(&PODS, "ns", "patient").unwrap();
-    assert_eq!(condition::of(patient, "DisruptionTarget").unwrap()["reason"], "DeletionByTaintManager");
+    assert_eq!(condition::find_in_status(patient, "DisruptionTarget").unwrap()["reason"], "DeletionByTaintManager");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_posted_node_status_counts_as_a_heartbeat() {
     let ready = json!({ "type": "Ready", "status": "True", "lastHeartbeatTime": rfc3339(rig.now) });
     let status = json!({ "status": { "conditions": [ready] } });
     rig.write(&Write::merge_patch_status(&NODES, "", "n", status));
-    let status = |rig: &Rig| condition::of(node(rig), "Ready").unwrap()["status"].clone();
+    let status = |rig: &Rig| condition::find_in_status(node(rig), "Ready").unwrap()["status"].clone();
     rig.run(39);
     assert_eq!(status(&rig), "True");
     rig.run(2);

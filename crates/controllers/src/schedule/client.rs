@@ -1,4 +1,4 @@
-//! The requests of actors: made one after the other, and repeated as client-go repeats them.
+//! The requests of actors: made one after the other, and retried as client-go retries them.
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
@@ -6,7 +6,7 @@ use windtunnel_core::{Answer, Identity, Object, Refusal, Write};
 
 use super::{ActorId, Schedule};
 
-/// How often client-go repeats a request (`maxRetries`).
+/// How often client-go retries a request (`maxRetries`).
 const RETRIES_MAX: u32 = 10;
 
 /// A request that an actor's client makes.
@@ -28,8 +28,8 @@ impl Schedule {
         }
     }
 
-    /// Takes the next request of an actor; `None` while its client waits to repeat one, and when all are made: then the answers are
-    /// in the actor's inbox, and the actor is ready.
+    /// Takes the next request of an actor. Returns `None` while its client waits for a retry, and when all
+    /// requests are made: then the answers are in the actor's inbox, and the actor is ready.
     pub fn next_request(&mut self, id: ActorId, now: Time) -> Option<Request> {
         let slot = self.slots.get_mut(&id)?;
         if slot.client.retry_at.is_some_and(|at| at > now) {
@@ -46,8 +46,8 @@ impl Schedule {
         None
     }
 
-    /// Takes the answer to a request of [`Schedule::next_request`]. The client repeats a request that the server asks to repeat
-    /// (429 and 5xx with `Retry-After`), and the actor does not see that answer.
+    /// Takes the answer to a request of [`Schedule::next_request`]. The client retries a request if the
+    /// server asks for it (429 and 5xx with `Retry-After`), and the actor does not see that answer.
     pub fn answer(&mut self, id: ActorId, write: Write, outcome: Result<Object, Refusal>, now: Time) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         let client = &mut slot.client;
@@ -64,7 +64,7 @@ impl Schedule {
         client.unread.push(Answer { write, outcome });
     }
 
-    /// Takes the next actor whose client repeats a request now.
+    /// Takes the next actor whose client has a retry due.
     pub fn next_retry(&mut self, now: Time) -> Option<ActorId> {
         let due = self.retries.first().copied().filter(|(at, _)| *at <= now)?;
         self.retries.remove(&due);
@@ -72,7 +72,7 @@ impl Schedule {
     }
 }
 
-/// How long the server asks a client to wait before it repeats a request.
+/// How long the server asks a client to wait before a retry.
 fn retry_after(outcome: &Result<Object, Refusal>) -> Option<SignedDuration> {
     let refusal = outcome.as_ref().err().filter(|refusal| refusal.code == 429 || refusal.code >= 500)?;
     let seconds = refusal.details["retryAfterSeconds"].as_i64().filter(|seconds| *seconds > 0)?;

@@ -1,8 +1,9 @@
 //! The turns of actors: which actor is ready, when the next one wakes, and what each one sees.
 //!
-//! A [`Schedule`] does no IO and reads no clock. Its owner loops: deliver changes, wake the actors that are due, then give each ready
-//! actor a turn ([`Schedule::turn`]) and make its requests ([`Schedule::next_request`]). Ready actors take their turns in the order of
-//! their numbers, so the same input gives the same order.
+//! A [`Schedule`] does no IO and reads no clock. Its owner loops: deliver changes, wake the actors that are
+//! due, then give each ready actor a turn ([`Schedule::turn`]) and make its requests
+//! ([`Schedule::next_request`]). Ready actors take their turns in the order of their numbers, so the same
+//! input gives the same order.
 
 mod client;
 mod router;
@@ -25,7 +26,7 @@ use crate::counter::Counter;
 use crate::environment::NodeEnvironment;
 use crate::{Actor, Effect, Input, Signal};
 
-/// Actors with everything that waits for them. A copy goes on separately.
+/// Actors with their inboxes. A copy runs on separately.
 #[derive(Clone, Default)]
 pub struct Schedule {
     slots: BTreeMap<ActorId, Slot>,
@@ -33,7 +34,7 @@ pub struct Schedule {
     router: Router,
     wakes: BTreeSet<(Time, ActorId)>,
     ready: BTreeSet<ActorId>,
-    /// When clients repeat requests.
+    /// When clients retry requests.
     retries: BTreeSet<(Time, ActorId)>,
 }
 
@@ -50,7 +51,7 @@ pub struct Surroundings<'a> {
     pub now: Time,
 }
 
-/// What an actor decided in a turn.
+/// The decisions of an actor in a turn.
 #[derive(Debug)]
 pub struct Turn {
     /// Requests to queue.
@@ -66,9 +67,9 @@ pub struct Turn {
 pub struct Waiting<'a> {
     /// The actor's name.
     pub actor: &'a str,
-    /// What it waits for, in its own words.
+    /// The reason why it waits, in its own words.
     pub why: &'a str,
-    /// When it looks again without news.
+    /// When it takes a turn without news.
     pub until: Option<Time>,
 }
 
@@ -94,7 +95,7 @@ impl Schedule {
         Some(slot.actor.name().to_owned())
     }
 
-    /// Puts a new actor in the place of another. It has everything still to see, by the same clock.
+    /// Replaces an actor. The new one has seen nothing yet, and keeps the clock.
     pub fn replace(&mut self, id: ActorId, actor: Box<dyn Actor>) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         if let Some(at) = slot.wake_at.take() {
@@ -113,16 +114,16 @@ impl Schedule {
         }
     }
 
-    /// Keeps an actor from running until then.
+    /// Keeps an actor from running until `until`.
     pub fn suspend(&mut self, id: ActorId, until: Time) {
         if let Some(slot) = self.slots.get_mut(&id) {
             slot.down_until = Some(until);
         }
     }
 
-    /// Gives all actors another environment.
+    /// Moves all actors to another environment.
     pub fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        self.slots.values_mut().for_each(|slot| slot.actor.move_to(environment));
+        self.slots.values_mut().for_each(|slot| slot.actor.set_environment(environment));
     }
 
     /// Sets the clock that an actor sees this far ahead of the cluster's.
@@ -134,7 +135,7 @@ impl Schedule {
         }
     }
 
-    /// Whether an actor of this number is there.
+    /// Whether an actor with this number exists.
     pub fn contains(&self, id: ActorId) -> bool {
         self.slots.contains_key(&id)
     }
@@ -170,7 +171,7 @@ impl Schedule {
         self.slots.get(&id).map_or(0, |slot| slot.inbox.answers.len())
     }
 
-    /// Gives a signal to an actor.
+    /// Sends a signal to an actor.
     pub fn signal(&mut self, id: ActorId, signal: Signal) {
         if let Some(slot) = self.slots.get_mut(&id) {
             slot.inbox.signals.push(signal);
@@ -178,11 +179,11 @@ impl Schedule {
         }
     }
 
-    /// Gives a change to the actors that it wakes.
+    /// Delivers a change to the actors that it wakes.
     pub fn deliver(&mut self, change: &Change) {
         for id in self.router.readers(change) {
             if let Some(slot) = self.slots.get_mut(&id)
-                && slot.hears_of(change)
+                && slot.receives_change(change)
             {
                 slot.inbox.changes.push(change.clone());
                 self.ready.insert(id);
@@ -195,7 +196,7 @@ impl Schedule {
         self.ready.extend(self.router.scrapers(metric));
     }
 
-    /// When the next actor wakes, or the next client repeats a request.
+    /// When the next actor wakes, or the next client retries a request.
     pub fn due(&self) -> Option<Time> {
         let first = |times: &BTreeSet<(Time, ActorId)>| times.first().map(|(at, _)| *at);
         [first(&self.wakes), first(&self.retries)].into_iter().flatten().min()
@@ -217,7 +218,7 @@ impl Schedule {
         self.ready.pop_first()
     }
 
-    /// Lets an actor take its turn; `None` where it does not run.
+    /// Lets an actor take its turn; `None` if it does not run.
     pub fn turn(&mut self, id: ActorId, surroundings: Surroundings<'_>) -> Option<Turn> {
         let Surroundings { view, alerts, counters, now } = surroundings;
         let slot = self.slots.get_mut(&id)?;
@@ -235,7 +236,7 @@ impl Schedule {
             alerts,
             counters,
             now: after(now, ahead),
-            leap: std::mem::take(&mut slot.leap),
+            clock_shift: std::mem::take(&mut slot.leap),
         };
         let step = slot.actor.step(&input);
         slot.why = step.why.into_owned();
@@ -243,7 +244,7 @@ impl Schedule {
         Some(Turn { writes: step.writes, wake_at, effects: step.effects })
     }
 
-    /// Wakes an actor at that moment, in place of the one that was set before.
+    /// Sets the time at which an actor wakes.
     pub fn wake_at(&mut self, id: ActorId, at: Option<Time>) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         // An actor whose client waits to repeat a request has nothing to do before that.

@@ -1,4 +1,5 @@
-//! An index of the actors by the changes that wake them: a change costs what its readers cost, however large the cluster is.
+//! An index of the actors by the changes that wake them. The cost of a change depends on its readers, not on
+//! the size of the cluster.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ struct Readers {
 
 impl Readers {
     /// The actors that a change wakes.
-    fn of(&self, change: &Change) -> impl Iterator<Item = &ActorId> {
+    fn woken_by(&self, change: &Change) -> impl Iterator<Item = &ActorId> {
         let by_namespace = self.by_namespace.get(&change.key.namespace);
         let by_label = self.by_label.iter().filter(|(name, _)| change.object.label(name).is_some());
         let by_label = by_label.flat_map(|(_, readers)| readers);
@@ -36,7 +37,7 @@ impl Readers {
     }
 }
 
-/// By group and plural.
+/// Readers by group and plural.
 type Kinds = BTreeMap<Cow<'static, str>, BTreeMap<Cow<'static, str>, Readers>>;
 
 /// The index of all interests.
@@ -87,13 +88,13 @@ impl Router {
         let key = &change.key;
         let mut readers = Vec::new();
         if let Some(of_kind) = self.kinds.get(&*key.group).and_then(|plurals| plurals.get(&*key.plural)) {
-            readers.extend(of_kind.of(change));
+            readers.extend(of_kind.woken_by(change));
         }
         readers.extend(self.objects.get(key).into_iter().flatten());
-        if !self.ownership.is_empty() && change.moves_ownership() {
+        if !self.ownership.is_empty() && change.affects_ownership() {
             readers.extend(&self.ownership);
         }
-        if key.is(&PODS) {
+        if key.is_kind(&PODS) {
             readers.extend(self.nodes.get(change.object.text("/spec/nodeName")).into_iter().flatten());
         }
         readers.sort_unstable();

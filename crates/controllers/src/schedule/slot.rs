@@ -15,13 +15,14 @@ pub(super) struct Slot {
     pub(super) inbox: Inbox,
     pub(super) client: Client,
     pub(super) wake_at: Option<Time>,
-    /// The actor's own words about what it waits for.
+    /// The reason why the actor waits, in its own words.
     pub(super) why: String,
     /// The cluster as the actor sees it while its watches are silent.
     pub(super) stale: Option<Box<View>>,
-    /// Nothing runs in this slot until then.
+    /// The actor does not run until then.
     pub(super) down_until: Option<Time>,
-    /// How far the clock of the actor's machine is ahead, and how far it was set since the actor's last turn.
+    /// How far the clock of the actor's machine is ahead, and how far it was moved since the actor's last
+    /// turn.
     pub(super) ahead: SignedDuration,
     pub(super) leap: SignedDuration,
 }

@@ -1,4 +1,4 @@
-//! Watches that are silent or break: what an actor sees then, and how it lists anew.
+//! Silent and broken watches: what an actor sees then, and how it lists again.
 
 use windtunnel_core::resources::LEASES;
 use windtunnel_core::{Change, ChangeKind, View};
@@ -10,11 +10,11 @@ use super::{ActorId, Schedule};
 const LEADER: &str = "control-plane.alpha.kubernetes.io/leader";
 
 impl Slot {
-    /// Whether the actor hears of a change. While its watches are silent it hears only of locks, because candidates for
-    /// leadership read these without a watch.
-    pub(super) fn hears_of(&mut self, change: &Change) -> bool {
+    /// Whether the actor receives a change. While its watches are silent it receives only locks, because
+    /// candidates for leadership read these without a watch.
+    pub(super) fn receives_change(&mut self, change: &Change) -> bool {
         let Some(stale) = &mut self.stale else { return true };
-        let is_lock = change.key.is(&LEASES) || change.object.annotation(LEADER).is_some();
+        let is_lock = change.key.is_kind(&LEASES) || change.object.annotation(LEADER).is_some();
         if is_lock {
             stale.apply(change);
         }
@@ -23,7 +23,7 @@ impl Slot {
 }
 
 impl Schedule {
-    /// Silences the watches of an actor: it sees the cluster as it is in `view`.
+    /// Silences the watches of an actor, which keeps seeing the cluster as it is in `view`.
     pub fn silence_watches(&mut self, id: ActorId, view: &View) {
         if let Some(slot) = self.slots.get_mut(&id) {
             slot.stale.get_or_insert_with(|| Box::new(view.clone()));
@@ -38,8 +38,8 @@ impl Schedule {
         }
     }
 
-    /// Lets an actor list anew, as an informer does whose watch ended: it hears of each object that is gone, and then of each
-    /// object in `view`, as a change of what it knew (`Replaced`).
+    /// Lets an actor list again, like an informer whose watch ended: it receives a deletion for each object
+    /// that is gone, and then each object in `view` as a change of what it knew (`Replaced`).
     pub fn relist(&mut self, id: ActorId, view: &View) {
         let Some(slot) = self.slots.get_mut(&id) else { return };
         let known = slot.stale.take();

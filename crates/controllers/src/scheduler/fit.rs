@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::selector::chooses;
+use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Object, View};
 
 use crate::scheduler::placement::is_chosen;
 use crate::scheduler::taints;
-use crate::scheduler::taints::{keeps_out, tolerated};
+use crate::scheduler::taints::{find_untolerated, tolerated};
 use crate::workloads::owners;
 
 /// The best node for a pod, or the scheduler's message if no node fits.
@@ -60,18 +60,18 @@ fn refusal(pod: &Object, node: &Object, view: &View) -> Option<String> {
     if node["spec"]["unschedulable"] == true && !tolerated(pod, &taints::unschedulable()) {
         return Some("node(s) were unschedulable".to_owned());
     }
-    if let Some(taint) = keeps_out(pod, node, &["NoSchedule", "NoExecute"]) {
+    if let Some(taint) = find_untolerated(pod, node, &["NoSchedule", "NoExecute"]) {
         let text = |field: &str| taint[field].as_str().unwrap_or_default();
         return Some(format!("node(s) had untolerated taint {{{}: {}}}", text("key"), text("value")));
     }
     if !is_chosen(pod, node) {
         return Some("node(s) didn't match Pod's node affinity/selector".to_owned());
     }
-    keeps_away(pod, node, view).then(|| "node(s) didn't match pod anti-affinity rules".to_owned())
+    violates_anti_affinity(pod, node, view).then(|| "node(s) didn't match pod anti-affinity rules".to_owned())
 }
 
 /// Whether the required anti-affinity of a pod excludes a node because of pods in the same topology domain.
-fn keeps_away(pod: &Object, node: &Object, view: &View) -> bool {
+fn violates_anti_affinity(pod: &Object, node: &Object, view: &View) -> bool {
     let terms = "/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution";
     pod.list(terms).iter().any(|term| {
         let key = term["topologyKey"].as_str().unwrap_or_default();
@@ -81,6 +81,6 @@ fn keeps_away(pod: &Object, node: &Object, view: &View) -> bool {
             host.is_some_and(|host| host.label(key) == Some(domain))
         };
         let mut others = view.list_in(&PODS, pod.namespace()).filter(|other| owners::is_active(other));
-        others.any(|other| chooses(&term["labelSelector"], &other["metadata"]["labels"]) && beside(other))
+        others.any(|other| selector_matches(&term["labelSelector"], &other["metadata"]["labels"]) && beside(other))
     })
 }

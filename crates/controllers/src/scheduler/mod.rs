@@ -55,7 +55,7 @@ impl Scheduler {
             }
         }
         for change in input.changes {
-            if change.key.is(&NODES) {
+            if change.key.is_kind(&NODES) {
                 if change.old.as_ref().is_none_or(|old| may_take_more(old, &change.object)) {
                     self.try_again();
                 }
@@ -66,7 +66,7 @@ impl Scheduler {
                 self.queue.add(change.key.clone());
             }
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     fn try_again(&mut self) {
@@ -77,12 +77,12 @@ impl Scheduler {
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Option<Write> {
         self.unschedulable.remove(key);
-        let pod = view.get_key(key).filter(|pod| waits(pod))?;
+        let pod = view.get_key(key).filter(|pod| is_pending(pod))?;
         match fit::node_for(pod, view) {
             Ok(node) => Some(Write::bind(&key.namespace, &key.name, node)),
             Err(why) => {
                 self.unschedulable.insert(key.clone());
-                told(pod, &why, now)
+                write_unschedulable(pod, &why, now)
             }
         }
     }
@@ -94,7 +94,7 @@ fn may_take_more(old: &Object, node: &Object) -> bool {
 }
 
 /// Whether a pod is to be scheduled by this scheduler.
-fn waits(pod: &Object) -> bool {
+fn is_pending(pod: &Object) -> bool {
     matches!(pod.text("/spec/schedulerName"), "" | DEFAULT)
         && pod.text("/spec/nodeName").is_empty()
         && pod.list("/spec/schedulingGates").is_empty()
@@ -102,9 +102,9 @@ fn waits(pod: &Object) -> bool {
 }
 
 /// Sets `PodScheduled` of a pod to `False` with the reason, unless it is set already.
-fn told(pod: &Object, why: &str, now: Time) -> Option<Write> {
+fn write_unschedulable(pod: &Object, why: &str, now: Time) -> Option<Write> {
     let unschedulable = Condition::new("PodScheduled", "False", "Unschedulable", why);
-    if condition::of(pod, "PodScheduled").is_some_and(|found| Condition::read(found) == unschedulable) {
+    if condition::find_in_status(pod, "PodScheduled").is_some_and(|found| Condition::from_value(found) == unschedulable) {
         return None;
     }
     let mut conditions: Vec<Value> = pod.list("/status/conditions").to_vec();
@@ -134,7 +134,7 @@ impl Actor for Scheduler {
             if !step.writes.is_empty() {
                 self.queue.add(key);
             } else if let Some(write) = self.sync(&key, input.view, input.now) {
-                self.queue.ask(&key, write, &mut step.writes);
+                self.queue.send(&key, write, &mut step.writes);
             }
         }
         step.wake_at = self.queue.next();

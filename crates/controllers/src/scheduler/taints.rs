@@ -27,7 +27,7 @@ pub fn tolerated(pod: &Object, taint: &Value) -> bool {
 }
 
 /// The first taint with one of these effects that a pod does not tolerate.
-pub fn keeps_out<'v>(pod: &Object, node: &'v Object, effects: &[&str]) -> Option<&'v Value> {
+pub fn find_untolerated<'v>(pod: &Object, node: &'v Object, effects: &[&str]) -> Option<&'v Value> {
     let of_effect = |taint: &&Value| effects.iter().any(|effect| taint["effect"] == **effect);
     node.list("/spec/taints").iter().filter(of_effect).find(|taint| !tolerated(pod, taint))
 }

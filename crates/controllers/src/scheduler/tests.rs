@@ -37,7 +37,7 @@ fn change(rig: &mut Rig, node: &str, spec: &Value) {
 /// The node of a pod, or the message of its `PodScheduled` condition.
 fn place<'r>(rig: &'r Rig, pod: &str) -> &'r str {
     let pod = rig.view.get(&PODS, "ns", pod).unwrap();
-    let said = condition::of(pod, "PodScheduled").and_then(|found| found["message"].as_str());
+    let said = condition::find_in_status(pod, "PodScheduled").and_then(|found| found["message"].as_str());
     match pod.text("/spec/nodeName") {
         "" => said.unwrap_or_default(),
         node => node,
@@ -78,7 +78,7 @@ fn an_unschedulable_pod_reports_the_reasons_and_waits() {
         "0/2 nodes are available: 1 node(s) had untolerated taint {k: v}, 1 node(s) were unschedulable. preemption: \
          0/2 nodes are available: 2 Preemption is not helpful for scheduling."
     );
-    let condition = condition::of(rig.view.get(&PODS, "ns", "p").unwrap(), "PodScheduled").unwrap();
+    let condition = condition::find_in_status(rig.view.get(&PODS, "ns", "p").unwrap(), "PodScheduled").unwrap();
     assert_eq!(condition["reason"], "Unschedulable");
     put(&mut rig, "tolerant", &json!({ "tolerations": [{ "key": "k", "operator": "Exists" }] }));
     assert_eq!(place(&rig, "tolerant"), "b");

@@ -79,11 +79,11 @@ fn notice(queue: &mut WorkQueue, first: bool, input: &Input<'_>, kind: &Resource
         input.view.list(&NAMESPACES).map(Object::name).for_each(|namespace| queue.add(of(namespace)));
     }
     for change in input.changes {
-        if change.key.is(&NAMESPACES) {
+        if change.key.is_kind(&NAMESPACES) {
             queue.add(change.key.clone());
-        } else if change.key.is(kind) && change.key.name == name {
+        } else if change.key.is_kind(kind) && change.key.name == name {
             queue.add(of(&change.key.namespace));
         }
     }
-    queue.answered(input.answers, input.now);
+    queue.process_answers(input.answers, input.now);
 }

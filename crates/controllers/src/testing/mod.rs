@@ -189,7 +189,7 @@ impl Rig {
             alerts: &[],
             counters: &[],
             now: self.now,
-            leap: std::mem::take(&mut seat.leap),
+            clock_shift: std::mem::take(&mut seat.leap),
         };
         let step = seat.actor.step(&input);
         seat.wake_at = step.wake_at;
@@ -376,16 +376,16 @@ fn refusal(code: u16, reason: &str) -> Refusal {
 
 fn concerns(interest: &Interest, change: &Change) -> bool {
     match interest {
-        Interest::Kind(resource) => change.key.is(resource),
-        Interest::In(resource, namespace) => change.key.is(resource) && change.key.namespace == *namespace,
+        Interest::Kind(resource) => change.key.is_kind(resource),
+        Interest::In(resource, namespace) => change.key.is_kind(resource) && change.key.namespace == *namespace,
         Interest::Labelled(resource, label) => {
-            change.key.is(resource) && change.object.label(label).is_some()
+            change.key.is_kind(resource) && change.object.label(label).is_some()
         }
         Interest::Object(key) => change.key == *key,
-        Interest::Ownership => change.moves_ownership(),
+        Interest::Ownership => change.affects_ownership(),
         Interest::Counted(_) => false,
         Interest::PodsOn(node) => {
-            change.key.is(&resources::PODS) && change.object.text("/spec/nodeName") == node
+            change.key.is_kind(&resources::PODS) && change.object.text("/spec/nodeName") == node
         }
     }
 }

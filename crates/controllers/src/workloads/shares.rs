@@ -6,7 +6,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// The text is not a percentage.
-pub(super) fn share(value: &Value, all: i64, up: bool) -> Result<i64, String> {
+pub(super) fn resolve_int_or_percent(value: &Value, all: i64, up: bool) -> Result<i64, String> {
     if let Some(number) = value.as_i64() {
         return Ok(number);
     }
@@ -23,13 +23,13 @@ mod tests {
 
     #[test]
     fn percentages_are_rounded_and_numbers_are_not() {
-        let check = |value: Value, up, expected| assert_eq!(share(&value, 3, up), Ok(expected), "{value}");
+        let check = |value: Value, up, expected| assert_eq!(resolve_int_or_percent(&value, 3, up), Ok(expected), "{value}");
         check(json!("50%"), true, 2);
         check(json!("50%"), false, 1);
         check(json!("0%"), true, 0);
         check(json!("100%"), false, 3);
         check(json!("1%"), true, 1);
         check(json!(7), true, 7);
-        assert!(share(&json!("x"), 3, true).is_err());
+        assert!(resolve_int_or_percent(&json!("x"), 3, true).is_err());
     }
 }

@@ -31,7 +31,7 @@ pub struct Change {
 impl Change {
     /// Whether the change affects ownership: the object is deleted or terminating, or its owner references
     /// changed.
-    pub fn moves_ownership(&self) -> bool {
+    pub fn affects_ownership(&self) -> bool {
         self.kind == ChangeKind::Deleted
             || self.object.is_terminating()
             || match &self.old {

@@ -12,7 +12,7 @@ const CHAIN_MAX: u32 = 32;
 
 /// A state that is stored as a patch.
 #[derive(Debug)]
-pub(super) struct Changed {
+pub(super) struct Delta {
     before: Object,
     /// The merge patch, as text.
     patch: Box<str>,
@@ -22,9 +22,9 @@ pub(super) struct Changed {
     whole: OnceLock<Value>,
 }
 
-impl Changed {
+impl Delta {
     /// The state that a merge patch makes of `before`; `None` if the chain of patches would get too long.
-    pub(super) fn of(before: &Object, patch: &Value) -> Option<Self> {
+    pub(super) fn from_patch(before: &Object, patch: &Value) -> Option<Self> {
         let distance = before.changed().map_or(0, |changed| changed.distance) + 1;
         let patch = patch.to_string().into_boxed_str();
         (distance < CHAIN_MAX).then(|| Self {
@@ -77,7 +77,7 @@ mod tests {
         for pair in states.windows(2) {
             let patch = patch::between(&pair[0], &pair[1]).unwrap();
             let before = told;
-            told = before.becomes(&patch).unwrap_or_else(|| Object::new(pair[1].clone()));
+            told = before.with_patch(&patch).unwrap_or_else(|| Object::new(pair[1].clone()));
             assert_eq!(told.patch_since(&before).unwrap_or_else(|| patch.clone()), patch);
             all.push(told.clone());
         }

@@ -25,7 +25,7 @@ impl Condition {
     }
 
     /// Parses an element of a `conditions` list; missing fields become empty.
-    pub fn read(value: &Value) -> Self {
+    pub fn from_value(value: &Value) -> Self {
         let text = |field: &str| text_of(value, field);
         Self::new(text("type"), text("status"), text("reason"), text("message"))
     }
@@ -47,14 +47,14 @@ pub fn find<'a>(conditions: &'a [Value], kind: &str) -> Option<&'a Value> {
 }
 
 /// Finds the first condition of this type in the `status.conditions` of an object.
-pub fn of<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+pub fn find_in_status<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
     let status = member(object.as_object()?, "status")?.as_object()?;
     find(member(status, "conditions")?.as_array()?, kind)
 }
 
 /// Whether `status.conditions` has a condition of this type with status `True`.
 pub fn is_true(object: &Value, kind: &str) -> bool {
-    of(object, kind).is_some_and(|condition| text_of(condition, "status") == "True")
+    find_in_status(object, kind).is_some_and(|condition| text_of(condition, "status") == "True")
 }
 
 /// Sets a condition in a list like OpenShift's `SetOperatorStatusCondition`: keeps the order of the list,

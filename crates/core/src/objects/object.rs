@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::changed::Changed;
+use super::changed::Delta;
 use crate::clock::{Time, parse_rfc3339};
 
 /// Maps of at most this size are searched linearly. It is the capacity of one node of a
@@ -45,7 +45,7 @@ pub struct Object(Form);
 #[derive(Debug, Clone)]
 enum Form {
     Whole(Arc<Value>),
-    Changed(Arc<Changed>),
+    Changed(Arc<Delta>),
 }
 
 impl Object {
@@ -57,8 +57,8 @@ impl Object {
     /// The object after a merge patch. It stores only the patch, which takes little memory until its JSON is
     /// accessed. `None` if the chain of patches would get too long; then create the object from its complete
     /// JSON.
-    pub fn becomes(&self, patch: &Value) -> Option<Self> {
-        Some(Self(Form::Changed(Arc::new(Changed::of(self, patch)?))))
+    pub fn with_patch(&self, patch: &Value) -> Option<Self> {
+        Some(Self(Form::Changed(Arc::new(Delta::from_patch(self, patch)?))))
     }
 
     /// The merge patch from `before` to this state, if the object is stored as that patch.
@@ -67,12 +67,12 @@ impl Object {
     }
 
     /// Whether the object is stored as a patch on an earlier state.
-    pub fn is_told_by_a_change(&self) -> bool {
+    pub fn is_delta(&self) -> bool {
         self.changed().is_some()
     }
 
     /// The stored patch; `None` if the object is stored completely.
-    pub(super) fn changed(&self) -> Option<&Changed> {
+    pub(super) fn changed(&self) -> Option<&Delta> {
         match &self.0 {
             Form::Whole(_) => None,
             Form::Changed(changed) => Some(changed),

@@ -14,14 +14,14 @@ pub fn status_column(pod: &Object) -> String {
     let status = &pod["status"];
     let own = Some(pod.text("/status/reason")).filter(|reason| !reason.is_empty());
     let mut text = own.unwrap_or(pod.text("/status/phase")).to_owned();
-    if condition::of(pod, "PodScheduled").is_some_and(|found| found["reason"] == "SchedulingGated") {
+    if condition::find_in_status(pod, "PodScheduled").is_some_and(|found| found["reason"] == "SchedulingGated") {
         "SchedulingGated".clone_into(&mut text);
     }
     let initializing = initializing(pod);
     let initialized = initializing.is_none() || condition::is_true(pod, "Initialized");
     text = initializing.unwrap_or(text);
     if initialized {
-        text = of_containers(pod, text);
+        text = containers_reason(pod, text);
     }
     if pod.is_terminating() {
         let gone = if status["reason"] == "NodeLost" { "Unknown" } else { "Terminating" };
@@ -65,7 +65,7 @@ fn ended(terminated: &Value) -> Option<String> {
 }
 
 /// The reason of the containers; the first container takes precedence.
-fn of_containers(pod: &Object, own: String) -> String {
+fn containers_reason(pod: &Object, own: String) -> String {
     let mut text = own;
     let mut running = false;
     for container in pod.list("/status/containerStatuses").iter().rev() {

@@ -59,7 +59,7 @@ impl Resource {
     }
 
     /// Whether objects of this kind have this `apiVersion`.
-    pub fn is_of(&self, api_version: &str) -> bool {
+    pub fn has_api_version(&self, api_version: &str) -> bool {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         group == self.group && version == self.version && !(group.is_empty() && api_version.contains('/'))
     }
@@ -67,11 +67,11 @@ impl Resource {
     /// Whether the `apiVersion` and `kind` of an object are those of this kind.
     pub fn is_kind_of(&self, object: &serde_json::Value) -> bool {
         object["kind"] == *self.kind
-            && object["apiVersion"].as_str().is_some_and(|version| self.is_of(version))
+            && object["apiVersion"].as_str().is_some_and(|version| self.has_api_version(version))
     }
 
     /// The kind of the object with this key, in the version of the object.
-    pub fn of(key: &Key, object: &Object) -> Self {
+    pub fn from_object(key: &Key, object: &Object) -> Self {
         let api_version = object.text("/apiVersion");
         let version = api_version.rsplit_once('/').map_or(api_version, |(_, version)| version);
         Self {
@@ -131,7 +131,7 @@ pub struct Key {
 
 impl Key {
     /// Whether this is the key of an object of `resource`.
-    pub fn is(&self, resource: &Resource) -> bool {
+    pub fn is_kind(&self, resource: &Resource) -> bool {
         self.group == resource.group && self.plural == resource.plural
     }
 }

@@ -151,7 +151,7 @@ kinds! {
 }
 
 /// The kind of this group and name, with the requested version.
-pub fn of_group(api_version: &str, kind: &str) -> Option<Resource> {
+pub fn find(api_version: &str, kind: &str) -> Option<Resource> {
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let known = ALL.iter().find(|resource| resource.group == group && resource.kind == kind)?;
     Some(Resource { version: version.to_owned().into(), ..known.clone() })
@@ -159,7 +159,7 @@ pub fn of_group(api_version: &str, kind: &str) -> Option<Resource> {
 
 /// The kind of this group and name that one of the CustomResourceDefinitions defines, with the requested
 /// version.
-pub fn defined<'a>(
+pub fn find_in_definitions<'a>(
     api_version: &str,
     kind: &str,
     definitions: impl Iterator<Item = &'a Value>,
@@ -192,7 +192,7 @@ pub fn names() -> impl Iterator<Item = String> {
 }
 
 /// The kind of an object, by its `apiVersion` and `kind`.
-pub fn of(object: &Value) -> Option<&'static Resource> {
+pub fn find_for_object(object: &Value) -> Option<&'static Resource> {
     nearest(object["apiVersion"].as_str().unwrap_or_default(), object["kind"].as_str()?)
 }
 

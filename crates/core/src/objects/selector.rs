@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Whether a `metav1.LabelSelector` matches labels. An empty selector matches all labels, a missing selector
 /// none.
-pub fn chooses(selector: &Value, labels: &Value) -> bool {
+pub fn selector_matches(selector: &Value, labels: &Value) -> bool {
     let list = |value: &Value, has: &dyn Fn(&str) -> bool| {
         value.as_array().into_iter().flatten().filter_map(Value::as_str).any(has)
     };
@@ -48,7 +48,7 @@ mod tests {
     fn all_requirements_of_a_selector_must_match() {
         let labels = json!({ "app": "web", "tier": "front" });
         let check = |selector: Value, expected: bool| {
-            assert_eq!(chooses(&selector, &labels), expected, "{selector}");
+            assert_eq!(selector_matches(&selector, &labels), expected, "{selector}");
         };
         check(Value::Null, false);
         check(json!({}), true);

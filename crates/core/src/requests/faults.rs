@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 /// A filter of API requests. Fields that are not set match all; a trailing `*` matches any suffix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Requests {
+pub struct RequestFilter {
     /// The RBAC verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: Option<String>,
     /// The kind, such as `ClusterVersion`.
@@ -24,7 +24,7 @@ pub const VERBS: [&str; 8] =
 
 /// The attributes of one request.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RequestAttributes<'a> {
     /// The verb.
     pub verb: &'a str,
     /// The kind.
@@ -39,9 +39,9 @@ pub struct Asked<'a> {
     pub user: &'a str,
 }
 
-impl Requests {
+impl RequestFilter {
     /// Whether the filter matches a request.
-    pub fn have(&self, asked: &Asked<'_>) -> bool {
+    pub fn matches(&self, asked: &RequestAttributes<'_>) -> bool {
         let is =
             |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| fits(wanted, found));
         let callers = || {
@@ -64,7 +64,7 @@ fn fits(wanted: &str, found: &str) -> bool {
     }
 }
 
-impl std::fmt::Display for Requests {
+impl std::fmt::Display for RequestFilter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.verb.as_deref().unwrap_or("request"))?;
         if let Some(kind) = &self.kind {
@@ -101,7 +101,7 @@ impl Hits {
     }
 
     /// Counts a match and returns whether it is affected.
-    pub fn strike(&mut self) -> bool {
+    pub fn count_match(&mut self) -> bool {
         self.seen = self.seen.saturating_add(1);
         self.seen >= self.first && !self.is_past(self.seen - 1)
     }
@@ -131,7 +131,7 @@ impl std::fmt::Display for Hits {
 
 /// The error that the API server returns instead of handling a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum InjectedError {
     /// 429, with a `Retry-After`.
     TooManyRequests,
     /// 500 `InternalError`.
@@ -146,16 +146,16 @@ pub enum Trouble {
     Conflict,
 }
 
-const TROUBLES: [(Trouble, &str); 6] = [
-    (Trouble::TooManyRequests, "too-many-requests"),
-    (Trouble::InternalError, "internal-error"),
-    (Trouble::EtcdTimedOut, "etcd-timed-out"),
-    (Trouble::Unavailable, "unavailable"),
-    (Trouble::Timeout, "timeout"),
-    (Trouble::Conflict, "conflict"),
+const TROUBLES: [(InjectedError, &str); 6] = [
+    (InjectedError::TooManyRequests, "too-many-requests"),
+    (InjectedError::InternalError, "internal-error"),
+    (InjectedError::EtcdTimedOut, "etcd-timed-out"),
+    (InjectedError::Unavailable, "unavailable"),
+    (InjectedError::Timeout, "timeout"),
+    (InjectedError::Conflict, "conflict"),
 ];
 
-impl Trouble {
+impl InjectedError {
     /// All names.
     pub const NAMES: [&str; 6] =
         ["too-many-requests", "internal-error", "etcd-timed-out", "unavailable", "timeout", "conflict"];
@@ -175,9 +175,9 @@ impl Trouble {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestFault {
     /// The requests that may be affected.
-    pub requests: Requests,
+    pub requests: RequestFilter,
     /// The error.
-    pub trouble: Trouble,
+    pub trouble: InjectedError,
     /// The subset of matching requests.
     pub hits: Hits,
     /// The message of the error; empty for the default message.
@@ -192,7 +192,7 @@ pub enum ProgramFault {
     /// The program crashes at some of its writes. It loses its memory, including work that it had planned.
     Crash {
         /// The writes that may be affected.
-        writes: Requests,
+        writes: RequestFilter,
         /// Whether the write is executed before the crash.
         after: bool,
         /// The subset of matching writes.
@@ -228,8 +228,8 @@ impl ProgramFault {
 mod tests {
     use super::*;
 
-    fn asked() -> Asked<'static> {
-        Asked {
+    fn asked() -> RequestAttributes<'static> {
+        RequestAttributes {
             verb: "update",
             kind: "ClusterVersion",
             name: "version",
@@ -241,20 +241,20 @@ mod tests {
 
     #[test]
     fn unset_fields_match_any_request() {
-        assert!(Requests::default().have(&asked()));
-        let by = |by: &str| Requests { by: Some(by.to_owned()), ..Requests::default() }.have(&asked());
+        assert!(RequestFilter::default().matches(&asked()));
+        let by = |by: &str| RequestFilter { by: Some(by.to_owned()), ..RequestFilter::default() }.matches(&asked());
         let known = ["kubelet", "kubelet/worker-0", "kubelet/*", "worker-0", "system:node:worker-0"];
         assert!(known.into_iter().all(by));
         assert!(!by("kubelet/worker-1") && !by("kube"));
-        let itself = Requests { subresource: Some(String::new()), ..Requests::default() };
-        assert!(!itself.have(&asked()));
+        let itself = RequestFilter { subresource: Some(String::new()), ..RequestFilter::default() };
+        assert!(!itself.matches(&asked()));
     }
 
     #[test]
     fn hits_affect_the_requested_range_of_matches() {
         let pattern = |first, times| {
             let mut hits = Hits::new(first, times);
-            let struck: String = (0..5).map(|_| if hits.strike() { 'x' } else { '.' }).collect();
+            let struck: String = (0..5).map(|_| if hits.count_match() { 'x' } else { '.' }).collect();
             (struck, hits.is_over())
         };
         assert_eq!(pattern(1, None), ("xxxxx".to_owned(), false));
@@ -266,6 +266,6 @@ mod tests {
 
     #[test]
     fn names_of_errors_round_trip() {
-        assert!(Trouble::NAMES.iter().all(|name| Trouble::named(name).unwrap().name() == *name));
+        assert!(InjectedError::NAMES.iter().all(|name| InjectedError::named(name).unwrap().name() == *name));
     }
 }

@@ -1,12 +1,12 @@
 //! Formats floating-point numbers like Go, with the fewest digits that identify the number.
 
 /// Formats like `%v`: with an exponent below 1e-4 and from 1e21 on.
-pub fn plain(value: f64) -> String {
+pub fn format_v(value: f64) -> String {
     written(value, 1e21)
 }
 
 /// Formats like `strconv.FormatFloat(value, 'g', -1, 64)`: with an exponent below 1e-4 and from 1e6 on.
-pub fn general(value: f64) -> String {
+pub fn format_g(value: f64) -> String {
     written(value, 1e6)
 }
 
@@ -37,7 +37,7 @@ mod tests {
             (0.000_05, "5e-05", "5e-05"),
             (-2e22, "-2e+22", "-2e+22"),
         ] {
-            assert_eq!((general(value).as_str(), plain(value).as_str()), (as_general, as_plain));
+            assert_eq!((format_g(value).as_str(), format_v(value).as_str()), (as_general, as_plain));
         }
     }
 }

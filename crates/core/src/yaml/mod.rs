@@ -56,7 +56,7 @@ const TREE_DEPTH_MAX: usize = 32;
 ///
 /// # Errors
 /// A syntax error, with its position.
-pub fn tree(text: &str) -> Result<(Node, Option<YamlError>), YamlError> {
+pub fn parse_tree(text: &str) -> Result<(Node, Option<YamlError>), YamlError> {
     let read = |policy| {
         let mut settings = options();
         settings.duplicate_keys = policy;
@@ -70,7 +70,7 @@ pub fn tree(text: &str) -> Result<(Node, Option<YamlError>), YamlError> {
             Err(other) => return Err(other),
         },
     };
-    tree.note_scalars_as_written(text);
+    tree.restore_scalar_source(text);
     Ok((tree, twice))
 }
 
@@ -82,12 +82,12 @@ pub type Repeated = (usize, Node);
 ///
 /// # Errors
 /// A syntax error, with its position.
-pub fn lenient(text: &str) -> Result<(serde_json::Value, Vec<Repeated>), YamlError> {
+pub fn parse_lenient(text: &str) -> Result<(serde_json::Value, Vec<Repeated>), YamlError> {
     let mut settings = options();
     settings.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
     settings.budget = serde_saphyr::budget! { max_depth: TREE_DEPTH_MAX };
     let mut tree: Node = serde_saphyr::from_str_with_options(text, settings).map_err(|e| error(&e))?;
-    tree.note_scalars_as_written(text);
+    tree.restore_scalar_source(text);
     let mut repeated = Vec::new();
     tree.repeated(&mut repeated);
     Ok((tree.to_json(), repeated))

@@ -111,16 +111,16 @@ impl Node {
     }
 
     /// Takes the source text of booleans and numbers from the document.
-    pub(super) fn note_scalars_as_written(&mut self, text: &str) {
+    pub(super) fn restore_scalar_source(&mut self, text: &str) {
         match &mut self.kind {
             Kind::Null | Kind::Text(_) => (),
             Kind::Bool(value) => self.written = written(text, self.span, value),
             Kind::Number(value) => self.written = written(text, self.span, value),
-            Kind::List(items) => items.iter_mut().for_each(|item| item.note_scalars_as_written(text)),
+            Kind::List(items) => items.iter_mut().for_each(|item| item.restore_scalar_source(text)),
             Kind::Map(entries) => {
                 for (key, value) in entries {
-                    key.note_scalars_as_written(text);
-                    value.note_scalars_as_written(text);
+                    key.restore_scalar_source(text);
+                    value.restore_scalar_source(text);
                 }
             }
         }
@@ -216,7 +216,7 @@ impl<'de> Visitor<'de> for KindVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::tree;
+    use crate::yaml::parse_tree;
 
     /// The keys and scalars of `text` as `line:column text`, in document order.
     fn places(text: &str) -> String {
@@ -231,7 +231,7 @@ mod tests {
             }
         }
         let mut out = Vec::new();
-        walk(&tree(text).unwrap().0, &mut out);
+        walk(&parse_tree(text).unwrap().0, &mut out);
         out.join(", ")
     }
 
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn syntax_errors_and_duplicate_keys_have_a_position() {
         let check = |text: &str, expected: &str| {
-            let error = match tree(text) {
+            let error = match parse_tree(text) {
                 Ok((_, twice)) => twice.map(|error| error.to_string()).unwrap_or_default(),
                 Err(error) => error.to_string(),
             };
@@ -270,14 +270,14 @@ mod tests {
 
     #[test]
     fn rejects_deep_nesting_without_a_stack_overflow() {
-        let lists = |depth: usize| tree(&("[".repeat(depth) + &"]".repeat(depth)));
-        let maps = |depth: usize| tree(&("{a: ".repeat(depth) + "1" + &"}".repeat(depth)));
+        let lists = |depth: usize| parse_tree(&("[".repeat(depth) + &"]".repeat(depth)));
+        let maps = |depth: usize| parse_tree(&("{a: ".repeat(depth) + "1" + &"}".repeat(depth)));
         for depth in [10, 32] {
             assert!(lists(depth).is_ok() && maps(depth).is_ok(), "{depth}");
         }
         for depth in [33, 100, 100_000] {
             assert!(lists(depth).is_err() && maps(depth).is_err(), "{depth}");
-            assert!(tree(&"[".repeat(depth)).is_err() && tree(&"{a: ".repeat(depth)).is_err(), "{depth}");
+            assert!(parse_tree(&"[".repeat(depth)).is_err() && parse_tree(&"{a: ".repeat(depth)).is_err(), "{depth}");
         }
     }
 }

@@ -89,11 +89,11 @@ fn scalar(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::yaml::tree;
+    use crate::yaml::parse_tree;
 
     /// The JSON of a document, to compare without positions and source texts.
     fn json(text: &str) -> serde_json::Value {
-        tree(text).unwrap_or_else(|error| panic!("{error}\n{text}")).0.to_json()
+        parse_tree(text).unwrap_or_else(|error| panic!("{error}\n{text}")).0.to_json()
     }
 
     #[test]
@@ -104,9 +104,9 @@ mod tests {
              steps:\n- clear-update\n- expect: {{object: Pod/a/b-*, fields: {{'a[\"b.c\"]': \"/^x: \\\\d+$/\", long: {long}}}, within: 5m}}\n\
              - [1, [2, null]]\n- lines: |\n    one\n    two\n"
         );
-        let written = tree(&text).unwrap().0.to_text();
+        let written = parse_tree(&text).unwrap().0.to_text();
         assert_eq!(json(&written), json(&text), "\n{written}");
         assert!(written.contains("number: 1.30\n") && written.contains("- clear-update\n"), "{written}");
-        assert_eq!(tree(&written).unwrap().0.to_text(), written);
+        assert_eq!(parse_tree(&written).unwrap().0.to_text(), written);
     }
 }

@@ -6,9 +6,9 @@ use windtunnel_core::{Object, View};
 
 use super::apply::Work;
 use super::events::Notice;
-use super::load::Load;
+use super::load::LoadResult;
 use super::preconditions::{self, Verdict};
-use super::retrieve::{Retrieved, Site, Target, Trouble};
+use super::retrieve::{Retrieved, OperatorContext, Target, RetrievalError};
 use super::updates;
 use super::version_pod::payload_path;
 use crate::release::Release;
@@ -16,14 +16,14 @@ use crate::release::Release;
 /// Returns the work for an accepted payload, or the reason for the rejection. Events are added to `notices`.
 pub(super) fn accept(
     target: &Target,
-    outcome: Result<Retrieved, Trouble>,
-    site: &Site,
+    outcome: Result<Retrieved, RetrievalError>,
+    site: &OperatorContext,
     view: &View,
     cluster_version: &Object,
     notices: &mut Vec<Notice>,
-) -> Result<Work, Load> {
+) -> Result<Work, LoadResult> {
     let retrieved = outcome.map_err(|trouble| {
-        let load = Load::not_retrieved(target, &trouble.text);
+        let load = LoadResult::not_retrieved(target, &trouble.text);
         let text = load.condition().map_or_else(String::new, |condition| condition.message);
         let chain = with_causes(text, &trouble.causes);
         notices.push(Notice::warning("RetrievePayloadFailed", chain.replace('\n', " // ")));
@@ -43,16 +43,16 @@ pub(super) fn accept(
     ));
     let mut release = site.world.release_of(&target.image).ok_or_else(|| {
         let missing = format!("stat {}/manifests: no such file or directory", payload_path(image));
-        Load::not_loaded(target, &missing)
+        LoadResult::not_loaded(target, &missing)
     })?;
     // The same image can be in several repositories. Use the pull spec that the ClusterVersion has.
     release.image.clone_from(&target.image);
     if let Some(error) = unreadable(site.world.release_image(&target.image).contents, &release) {
-        return Err(Load::not_loaded(target, &error));
+        return Err(LoadResult::not_loaded(target, &error));
     }
     let actual = release.version.to_string();
     if !target.version.is_empty() && target.version != actual {
-        return Err(Load::wrong_version(target, &actual));
+        return Err(LoadResult::wrong_version(target, &actual));
     }
     let loaded = format!("payload loaded version=\"{actual}\" image=\"{image}\"");
     let mut risks = vec![risk];
@@ -63,11 +63,11 @@ pub(super) fn accept(
             notices.push(Notice::warning("PreconditionWarn", message));
             risks.push(risk);
         }
-        Verdict::Blocked(summary) => return Err(Load::blocked(&release, &summary)),
+        Verdict::Blocked(summary) => return Err(LoadResult::blocked(&release, &summary)),
     }
     notices.push(Notice::normal("PreconditionsPassed", format!("preconditions passed for {loaded}")));
     risks.retain(|risk| !risk.is_empty());
-    let risks = updates::note(cluster_version, &target.image, risks.join("\n"));
+    let risks = updates::accepted_risks_text(cluster_version, &target.image, risks.join("\n"));
     Ok(Work {
         release,
         generation: target.generation,

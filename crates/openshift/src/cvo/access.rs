@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::release::Operator;
+use crate::release::OperatorFacts;
 
 /// Deployments of the operators that OpenShift makes cluster administrators.
 const ADMINISTRATORS: [&str; 13] = [
@@ -24,7 +24,7 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Returns the RBAC objects of an operator. An operator that is no administrator gets a ClusterRole of its
 /// own. Of its real rules only the common one is simulated: it may report in a ClusterOperator.
-pub(super) fn objects(operator: &Operator) -> Vec<Value> {
+pub(super) fn objects(operator: &OperatorFacts) -> Vec<Value> {
     let name = operator.deployment.as_str();
     if ADMINISTRATORS.contains(&name) {
         let binding = binding(operator, &format!("system:openshift:operator:{name}"), "cluster-admin");
@@ -43,7 +43,7 @@ pub(super) fn objects(operator: &Operator) -> Vec<Value> {
     vec![role, binding(operator, name, name)]
 }
 
-fn binding(operator: &Operator, name: &str, role: &str) -> Value {
+fn binding(operator: &OperatorFacts, name: &str, role: &str) -> Value {
     json!({
         "apiVersion": format!("{GROUP}/v1"),
         "kind": "ClusterRoleBinding",

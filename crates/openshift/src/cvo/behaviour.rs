@@ -4,7 +4,7 @@ use super::upgradeable::Style;
 use crate::release::Release;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Retrieval {
+pub(super) enum RetrievalMethod {
     /// By a Job. The operator does not watch its pod and sees only the Job's deadline.
     Job,
     /// By a Pod that the operator watches, so that it can report errors (OTA-1307).
@@ -18,7 +18,7 @@ pub(super) struct Behaviour {
     /// Major and minor of the release.
     pub(super) line: (u64, u64),
     /// How payloads are fetched.
-    pub(super) retrieval: Retrieval,
+    pub(super) retrieval: RetrievalMethod,
     /// Whether the pod's init containers copy the manifests (from 4.20) or move them.
     pub(super) copies_manifests: bool,
     /// Whether the pods of version Jobs set the required security context constraint (4.18; later all version
@@ -53,7 +53,7 @@ pub(super) struct Behaviour {
     pub(super) wants_backup: bool,
     /// Whether the Recommended condition has a reason without a risk's name when no risk applies, and the
     /// risk's description on separate lines (from 4.15).
-    pub(super) tells_exposure: bool,
+    pub(super) reports_exposure: bool,
     /// Whether Recommended gets a new transition time each second while a risk cannot be evaluated (seen from
     /// 4.23 on).
     pub(super) remakes_recommended: bool,
@@ -61,7 +61,7 @@ pub(super) struct Behaviour {
     /// 4.19).
     pub(super) previews_issues: bool,
     /// Whether operators that take over 30 minutes (machine-config: 90) set Failing to Unknown (from 4.16).
-    pub(super) tells_slow_operators: bool,
+    pub(super) reports_slow_operators: bool,
     /// How the Upgradeable condition is computed.
     pub(super) upgradeable: Style,
     /// Whether overrides block updates to another patch as well (up to 4.21).
@@ -75,11 +75,11 @@ pub(super) struct Behaviour {
 
 impl Behaviour {
     /// The behaviour of this release's operator.
-    pub(super) fn of(release: &Release) -> Self {
+    pub(super) fn for_release(release: &Release) -> Self {
         let at_least = |minor: u64| (release.version.major, release.version.minor) >= (4, minor);
         Self {
             line: release.line(),
-            retrieval: if at_least(19) { Retrieval::Pod } else { Retrieval::Job },
+            retrieval: if at_least(19) { RetrievalMethod::Pod } else { RetrievalMethod::Job },
             copies_manifests: at_least(20),
             requires_scc: at_least(18),
             has_payload_account: at_least(22),
@@ -94,11 +94,11 @@ impl Behaviour {
             guards_rollback: at_least(14),
             guards_hops: at_least(19),
             allows_next_major: at_least(22),
-            tells_exposure: at_least(15),
+            reports_exposure: at_least(15),
             remakes_recommended: at_least(23),
             previews_issues: at_least(16) && !at_least(20),
             wants_backup: !at_least(15),
-            tells_slow_operators: at_least(16),
+            reports_slow_operators: at_least(16),
             upgradeable: if at_least(23) {
                 Style::Risks
             } else {

@@ -54,12 +54,12 @@ impl Capabilities {
             implicit: texts(&cluster_version["status"]["capabilities"]["enabledCapabilities"]),
         };
         capabilities.implicit.extend(always_enabled(release).map(str::to_owned));
-        capabilities.ask(release, &cluster_version["spec"]["capabilities"]);
+        capabilities.update_spec(release, &cluster_version["spec"]["capabilities"]);
         capabilities
     }
 
     /// Applies a new `spec.capabilities`. Returns whether it enables any further capability.
-    pub(super) fn ask(&mut self, release: &Release, spec: &Value) -> bool {
+    pub(super) fn update_spec(&mut self, release: &Release, spec: &Value) -> bool {
         if self.spec.as_ref() == Some(spec) {
             return false;
         }

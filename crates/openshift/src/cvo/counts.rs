@@ -11,20 +11,20 @@ use crate::monitoring::{PAYLOAD, PAYLOAD_ERRORS};
 
 /// The counters of one process.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Counts {
+pub(super) struct OperatorCounters {
     /// Failed attempts to apply a manifest, by version.
     failed: BTreeMap<Version, u64>,
     /// The last reported version, number of done manifests, and number of all manifests.
-    told: Option<(Version, u32, u32)>,
+    last_reported: Option<(Version, u32, u32)>,
 }
 
-impl Counts {
+impl OperatorCounters {
     /// The counters that changed since the last call. Counters of earlier versions keep their values.
     pub(super) fn take(&mut self, apply: &mut ApplyLoop) -> Vec<Counter> {
         let (version, done, total) = (&apply.work.release.version, apply.pass_done, apply.progress.total);
         let mut counters = Vec::new();
-        if self.told.as_ref().is_none_or(|(of, was, all)| (of, *was, *all) != (version, done, total)) {
-            self.told = Some((version.clone(), done, total));
+        if self.last_reported.as_ref().is_none_or(|(of, was, all)| (of, *was, *all) != (version, done, total)) {
+            self.last_reported = Some((version.clone(), done, total));
             counters.push(counter(PAYLOAD, version, Some("applied"), done.into()));
             counters.push(counter(PAYLOAD, version, Some("pending"), total.saturating_sub(done).into()));
         }

@@ -16,7 +16,7 @@ pub(super) fn architecture(cluster_version: &Object, own: &Release) -> Architect
 
 /// Returns the requested target and the validation errors of the spec. An empty or invalid request means the
 /// operator's `own` release, without force.
-pub(super) fn read(cluster_version: &Object, own: &Release, can_accept_risks: bool) -> (Target, Vec<String>) {
+pub(super) fn requested_target(cluster_version: &Object, own: &Release, can_accept_risks: bool) -> (Target, Vec<String>) {
     let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}")).to_owned();
     let (version, image) = (text("version"), text("image"));
     let generation = cluster_version.generation();

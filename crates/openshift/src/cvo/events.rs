@@ -29,9 +29,9 @@ impl Default for Events {
 
 impl Events {
     /// Publishes these notices as Events.
-    pub(super) fn tell(&mut self, notices: Vec<Notice>, now: Time, out: &mut Outbox) {
+    pub(super) fn publish(&mut self, notices: Vec<Notice>, now: Time, out: &mut Outbox) {
         for notice in notices {
-            if let Some(write) = self.0.tell(notice, now) {
+            if let Some(write) = self.0.record(notice, now) {
                 out.push(Purpose::Event, write);
             }
         }
@@ -48,7 +48,7 @@ fn recorder(involved: serde_json::Value) -> Recorder {
 
 /// Publishes that `holder` acquired the Lease (and the ConfigMap). This happens once per process, so nothing
 /// is aggregated.
-pub(super) fn tell_of_leadership(
+pub(super) fn publish_leader_election(
     holder: &str,
     behaviour: Behaviour,
     view: &View,
@@ -68,7 +68,7 @@ pub(super) fn tell_of_leadership(
         // The ClusterVersion has the same name and gets an Event at the same time. Event names contain object
         // name and time, so shift the time to keep them unique.
         let apart = SignedDuration::from_micros(place);
-        if let Some(write) = recorder(involved).tell(notice, after(now, apart)) {
+        if let Some(write) = recorder(involved).record(notice, after(now, apart)) {
             out.push(Purpose::Event, write);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// The effect of an error on the Failing condition during an update. Later variants are stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Effect {
+pub(super) enum FailingEffect {
     /// It is reported, and nothing stops for it.
     Report,
     /// It is no error: the operator still updates.
@@ -22,7 +22,7 @@ pub(super) struct Failure {
     pub(super) reason: String,
     /// The message of the Failing condition.
     pub(super) message: String,
-    pub(super) effect: Effect,
+    pub(super) effect: FailingEffect,
     /// The affected ClusterOperators, sorted. Empty for errors about other manifests.
     pub(super) operators: Vec<String>,
     /// The affected workload, or empty.
@@ -33,7 +33,7 @@ pub(super) struct Failure {
 
 impl Failure {
     /// A failure about one ClusterOperator.
-    pub(super) fn of_operator(reason: &str, what: &str, effect: Effect, operator: &str) -> Self {
+    pub(super) fn of_operator(reason: &str, what: &str, effect: FailingEffect, operator: &str) -> Self {
         Self {
             reason: reason.to_owned(),
             message: format!("Cluster operator {operator} {what}"),
@@ -46,7 +46,7 @@ impl Failure {
 
     /// A failure about a Deployment, a Job or a CustomResourceDefinition. Without a reason, its message is
     /// reported unchanged.
-    pub(super) fn of_workload(reason: &str, message: String, effect: Effect, workload: String) -> Self {
+    pub(super) fn of_workload(reason: &str, message: String, effect: FailingEffect, workload: String) -> Self {
         Self {
             reason: reason.to_owned(),
             message,
@@ -88,7 +88,7 @@ impl Failure {
         };
         let place = format!("Could not update {manifest} ({index} of {total})");
         let message = if cause.is_empty() { place } else { format!("{place}: {cause}") };
-        Self::of_workload(reason, message, Effect::Fail, String::new())
+        Self::of_workload(reason, message, FailingEffect::Fail, String::new())
     }
 
     /// The text after `Unable to apply <version>: `.
@@ -160,7 +160,7 @@ fn plural(same: &[&Failure]) -> Failure {
     Failure {
         reason,
         message: format!("Cluster operators {} {what}", names.join(", ")),
-        effect: same.iter().map(|failure| failure.effect).max().unwrap_or(Effect::None),
+        effect: same.iter().map(|failure| failure.effect).max().unwrap_or(FailingEffect::None),
         operators: names,
         workload: String::new(),
         parts: Vec::new(),
@@ -173,7 +173,7 @@ pub(super) fn multiple(parts: Vec<Failure>) -> Failure {
     Failure {
         reason: "MultipleErrors".to_owned(),
         message: format!("Multiple errors are preventing progress:\n{}", lines.join("\n")),
-        effect: parts.iter().map(|part| part.effect).max().unwrap_or(Effect::None),
+        effect: parts.iter().map(|part| part.effect).max().unwrap_or(FailingEffect::None),
         operators: Vec::new(),
         workload: String::new(),
         parts,
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn updating(name: &str) -> Failure {
-        Failure::of_operator("ClusterOperatorUpdating", "is updating versions", Effect::None, name)
+        Failure::of_operator("ClusterOperatorUpdating", "is updating versions", FailingEffect::None, name)
     }
 
     #[test]
@@ -198,9 +198,9 @@ mod tests {
     #[test]
     fn different_reasons_become_multiple_errors_with_the_strongest_effect() {
         let down =
-            Failure::of_operator("ClusterOperatorNotAvailable", "is not available", Effect::Fail, "etcd");
+            Failure::of_operator("ClusterOperatorNotAvailable", "is not available", FailingEffect::Fail, "etcd");
         let merged = merge(vec![updating("dns"), down]).unwrap();
-        assert_eq!((merged.reason.as_str(), merged.effect), ("MultipleErrors", Effect::Fail));
+        assert_eq!((merged.reason.as_str(), merged.effect), ("MultipleErrors", FailingEffect::Fail));
         assert_eq!(
             merged.message,
             "Multiple errors are preventing progress:\n* Cluster operator dns is updating versions\n* Cluster operator etcd is not available"
@@ -213,21 +213,21 @@ mod tests {
 
     #[test]
     fn a_merged_failure_has_the_strongest_effect() {
-        let slow = Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::None, "dns");
+        let slow = Failure::of_operator("ClusterOperatorDegraded", "is degraded", FailingEffect::None, "dns");
         let late =
-            Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval, "etcd");
+            Failure::of_operator("ClusterOperatorDegraded", "is degraded", FailingEffect::FailAfterInterval, "etcd");
         let merged = merge(vec![slow, late]).unwrap();
         assert_eq!(merged.message, "Cluster operators dns, etcd are degraded");
         assert_eq!(
             (merged.reason.as_str(), merged.effect),
-            ("ClusterOperatorsDegraded", Effect::FailAfterInterval)
+            ("ClusterOperatorsDegraded", FailingEffect::FailAfterInterval)
         );
     }
 
     #[test]
     fn manifest_errors_come_first_and_operator_errors_are_sorted_by_reason() {
         let degraded =
-            Failure::of_operator("ClusterOperatorDegraded", "is degraded", Effect::FailAfterInterval, "etcd");
+            Failure::of_operator("ClusterOperatorDegraded", "is degraded", FailingEffect::FailAfterInterval, "etcd");
         let merged = merge(vec![updating("dns"), degraded, refused("Invalid"), refused("Invalid")]).unwrap();
         let reasons: Vec<&str> = merged.parts.iter().map(|part| part.reason.as_str()).collect();
         let invalid = "UpdatePayloadResourceInvalid";
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn the_summary_names_one_operator_or_says_some() {
         let of = |reason: &str, names: &[&str]| {
-            let each = names.iter().map(|name| Failure::of_operator(reason, "", Effect::Fail, name));
+            let each = names.iter().map(|name| Failure::of_operator(reason, "", FailingEffect::Fail, name));
             merge(each.collect()).unwrap().summary()
         };
         for (reason, one, several) in [

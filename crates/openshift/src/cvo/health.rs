@@ -5,8 +5,8 @@ use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 use windtunnel_core::{Object, text_of};
 
-use super::failure::{Effect, Failure};
-use super::payload::place_of;
+use super::failure::{FailingEffect, Failure};
+use super::payload::namespaced_name;
 
 pub(super) enum Health {
     /// It is healthy, or its kind has no health check.
@@ -17,7 +17,7 @@ pub(super) enum Health {
 }
 
 /// Checks an object of this kind.
-pub(super) fn of(kind: &str, object: &Object) -> Health {
+pub(super) fn check_object(kind: &str, object: &Object) -> Health {
     match kind {
         "Deployment" => deployment(object).map_or(Health::Good, Health::Bad),
         "CustomResourceDefinition" => definition(object).map_or(Health::Good, Health::Bad),
@@ -27,22 +27,22 @@ pub(super) fn of(kind: &str, object: &Object) -> Health {
 }
 
 fn said(object: &Object, kind: &str, status: &str) -> Option<Condition> {
-    condition::of(object, kind).filter(|found| text_of(found, "status") == status).map(Condition::read)
+    condition::find_in_status(object, kind).filter(|found| text_of(found, "status") == status).map(Condition::from_value)
 }
 
 fn bad(reason: &str, name: String, message: String) -> Failure {
-    Failure::of_workload(reason, message, Effect::Fail, name)
+    Failure::of_workload(reason, message, FailingEffect::Fail, name)
 }
 
 fn deployment(object: &Object) -> Option<Failure> {
     if let Some(failure) = said(object, "ReplicaFailure", "True") {
-        let name = place_of(object);
+        let name = namespaced_name(object);
         let message =
             format!("deployment {name} has a replica failure {}: {}", failure.reason, failure.message);
         return Some(bad("WorkloadNotProgressing", name, message));
     }
     let progressing = said(object, "Progressing", "False")?;
-    let name = place_of(object);
+    let name = namespaced_name(object);
     if let Some(available) = said(object, "Available", "False") {
         let message = format!(
             "deployment {name} is not available {} ({}) and not progressing {} ({})",
@@ -64,7 +64,7 @@ fn definition(object: &Object) -> Option<Failure> {
     if condition::is_true(object, "Established") {
         return None;
     }
-    let message = match condition::of(object, "Established").map(Condition::read) {
+    let message = match condition::find_in_status(object, "Established").map(Condition::from_value) {
         Some(Condition { reason, message, .. }) => {
             format!("CustomResourceDefinition {name} is not established: {reason}: {message}")
         }
@@ -88,5 +88,5 @@ fn job(object: &Object) -> Health {
     );
     let what = if reason == "DeadlineExceeded" { "deadline exceeded" } else { "job failed" };
     let text = format!("{what}, reason: {}, message: {}", Value::from(reason), Value::from(message));
-    Health::Bad(bad("", place_of(object), text))
+    Health::Bad(bad("", namespaced_name(object), text))
 }

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
-use super::graph::Mode;
+use super::graph::ApplyMode;
 
 /// The duration of a request that is not delayed.
 const REQUEST: SignedDuration = SignedDuration::from_millis(10);
@@ -32,8 +32,8 @@ impl Limit {
     }
 
     /// Takes the tokens of consecutive requests. Returns when the last one is answered.
-    pub(super) fn take(&mut self, requests: u32, mode: Mode, now: Time) -> Time {
-        let rate = if mode == Mode::Initializing { INITIALIZING } else { USUAL };
+    pub(super) fn take(&mut self, requests: u32, mode: ApplyMode, now: Time) -> Time {
+        let rate = if mode == ApplyMode::Initializing { INITIALIZING } else { USUAL };
         let count = i32::try_from(requests).unwrap_or(i32::MAX);
         self.full_at = self.full_at.max(now) + rate.interval.saturating_mul(count);
         let last = self.full_at - rate.interval * rate.burst;
@@ -55,14 +55,14 @@ mod tests {
         let mut now = at(0);
         let mut answered = Vec::new();
         for _ in 0..100 {
-            now = limit.take(1, Mode::Updating, now);
+            now = limit.take(1, ApplyMode::Updating, now);
             answered.push(now);
         }
         assert_eq!((answered[0], answered[39]), (at(10), at(400)));
         assert_eq!(answered[99].duration_since(answered[79]), SignedDuration::from_secs(1));
         // Two seconds later the bucket is full again.
         let later = now + SignedDuration::from_secs(2);
-        assert_eq!(limit.take(40, Mode::Updating, later), later + REQUEST * 40);
+        assert_eq!(limit.take(40, ApplyMode::Updating, later), later + REQUEST * 40);
     }
 
     #[test]
@@ -75,7 +75,7 @@ mod tests {
             now.duration_since(at(0)).as_millis()
         };
         // (800 - 40) / 20 seconds, and (800 - 80) / 40 seconds.
-        assert_eq!((last(1, Mode::Updating), last(200, Mode::Updating)), (38_010, 38_010));
-        assert_eq!((last(1, Mode::Initializing), last(200, Mode::Initializing)), (18_010, 18_010));
+        assert_eq!((last(1, ApplyMode::Updating), last(200, ApplyMode::Updating)), (38_010, 38_010));
+        assert_eq!((last(1, ApplyMode::Initializing), last(200, ApplyMode::Initializing)), (18_010, 18_010));
     }
 }

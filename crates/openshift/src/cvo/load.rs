@@ -9,7 +9,7 @@ use crate::release::Release;
 
 /// The result of the last attempt to load a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Load {
+pub(super) enum LoadResult {
     /// This process made no attempt yet.
     Untried,
     Loaded {
@@ -28,13 +28,13 @@ pub(super) enum Load {
 
 /// The condition ReleaseAccepted of a cluster that was installed at `release`.
 pub fn installed_release(release: &Release) -> Option<Condition> {
-    Load::loaded(release, release).condition()
+    LoadResult::loaded(release, release).condition()
 }
 
-impl Load {
+impl LoadResult {
     /// The operator of release `own` loaded the payload of `release`.
     pub(super) fn loaded(release: &Release, own: &Release) -> Self {
-        let is_told = Behaviour::of(own).names_architecture;
+        let is_told = Behaviour::for_release(own).names_architecture;
         let architecture = if is_told { release.architecture.in_cluster_version() } else { "" };
         let (version, image) = (release.version.to_string(), release.image.clone());
         Self::Loaded { version, image, architecture }

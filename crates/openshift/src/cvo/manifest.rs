@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use windtunnel_core::{Object, Resource, View, Write, member, text_of};
 
-use super::payload::Rule;
+use super::payload::ApplyRule;
 
 /// The cluster's object with the name of `wanted`.
 pub(super) fn existing<'a>(view: &'a View, resource: &Resource, wanted: &Value) -> Option<&'a Object> {
@@ -19,22 +19,22 @@ pub(super) fn write_for(
     existing: Option<&Object>,
     resource: &Resource,
     wanted: &Value,
-    rule: Rule,
+    rule: ApplyRule,
     cluster_version: Option<&Object>,
 ) -> Option<Write> {
     let owner = || cluster_version.and_then(|owner| owner_reference(owner, rule));
     let existing = match (existing, rule) {
-        (None, Rule::Delete) | (Some(_), Rule::CreateOnly) => return None,
+        (None, ApplyRule::Delete) | (Some(_), ApplyRule::CreateOnly) => return None,
         (None, _) => {
             let mut object = wanted.clone();
             add_owner(&mut object, owner());
             return Some(Write::create(resource, object));
         }
-        (Some(existing), Rule::Delete) => {
+        (Some(existing), ApplyRule::Delete) => {
             let is_going = existing.is_terminating();
             return (!is_going).then(|| Write::delete(resource, existing.namespace(), existing.name()));
         }
-        (Some(existing), Rule::Apply) => existing,
+        (Some(existing), ApplyRule::Apply) => existing,
     };
     // The versions of a CRD are replaced as a whole, so that fields of an older schema disappear.
     let versions = wanted["spec"].get("versions").filter(|_| resource.kind == "CustomResourceDefinition");
@@ -58,14 +58,14 @@ pub(super) fn write_for(
 }
 
 /// The object with this ClusterVersion as its owner, as an installed cluster has it.
-pub(super) fn owned(wanted: &Value, cluster_version: &Value, rule: Rule) -> Value {
+pub(super) fn owned(wanted: &Value, cluster_version: &Value, rule: ApplyRule) -> Value {
     let mut object = wanted.clone();
     add_owner(&mut object, owner_reference(cluster_version, rule));
     object
 }
 
 /// The owner reference to the ClusterVersion. It is no controller of create-only objects.
-fn owner_reference(cluster_version: &Value, rule: Rule) -> Option<Value> {
+fn owner_reference(cluster_version: &Value, rule: ApplyRule) -> Option<Value> {
     let metadata = &cluster_version["metadata"];
     metadata["uid"].is_string().then(|| {
         let mut owner = json!({
@@ -74,7 +74,7 @@ fn owner_reference(cluster_version: &Value, rule: Rule) -> Option<Value> {
             "name": metadata["name"],
             "uid": metadata["uid"],
         });
-        if rule != Rule::CreateOnly {
+        if rule != ApplyRule::CreateOnly {
             owner["controller"] = json!(true);
         }
         owner

@@ -53,21 +53,21 @@ use windtunnel_core::resources::{
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Answer, Change, Identity, Object, View, condition};
 
-use self::apply::Pace;
+use self::apply::PassPace;
 use self::behaviour::Behaviour;
-use self::counts::Counts;
+use self::counts::OperatorCounters;
 use self::lease::{Candidate, Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
-use self::retrieve::Site;
+use self::retrieve::OperatorContext;
 use self::serving::Serving;
 use self::upgradeable::Style;
 use self::verify::Verifier;
 use self::worker::Worker;
 use crate::release::Release;
-use crate::world::World;
+use crate::world::Environment;
 pub use inject::Surroundings;
 pub use load::installed_release;
-pub use payload::{Installed, installed_cluster_operator, update_status_controller_objects};
+pub use payload::{InstalledPayload, installed_cluster_operator, update_status_controller_objects};
 
 /// The name of the component, its container, and its field manager.
 pub const NAME: &str = "cluster-version-operator";
@@ -85,11 +85,11 @@ pub struct ClusterVersionOperator {
     candidate: Option<Candidate>,
     /// When startup is complete and the process becomes a candidate.
     ready_at: Time,
-    site: Site,
+    site: OperatorContext,
     worker: Worker,
     election: Option<Election>,
     out: Outbox,
-    counts: Counts,
+    counts: OperatorCounters,
     serving: Serving,
     ending: bool,
 }
@@ -97,25 +97,25 @@ pub struct ClusterVersionOperator {
 impl ClusterVersionOperator {
     /// The process in `pod`. Its release is that of the container's image. `None` if the image is no known
     /// release.
-    pub fn start(pod: &Object, world: &Arc<World>, streams: &Streams, now: Time) -> Option<Self> {
+    pub fn start(pod: &Object, world: &Arc<Environment>, streams: &Streams, now: Time) -> Option<Self> {
         let image = pod.list("/spec/containers").first()?["image"].as_str()?;
         let release = Release { image: image.to_owned(), ..world.release_of(image)? };
         let mut draws = streams.stream(&format!("cluster-version-operator/{}", pod.name()));
         let interval = RECONCILE_INTERVAL_MIN.mul_f64(1.0 + draws.fraction());
-        let site = Site {
+        let site = OperatorContext {
             node: pod.text("/spec/nodeName").to_owned(),
-            behaviour: Behaviour::of(&release),
+            behaviour: Behaviour::for_release(&release),
             world: Arc::clone(world),
             names: streams.stream(&format!("version-pod/{}", pod.name())),
-            held: String::new(),
+            stored_image: String::new(),
             verifier: Verifier::new(interval, now),
         };
         let candidate = Some(candidate(pod, site.behaviour, *streams, now));
         let mut startup = streams.stream(&format!("cluster-version-operator-startup/{}/{now}", pod.name()));
         let ready_at = now + STARTUP_MIN.mul_f64(1.0 + startup.fraction());
-        let pace = Pace { interval, jitter: draws, orders: *streams };
+        let pace = PassPace { interval, jitter: draws, orders: *streams };
         let worker = Worker::new(release, pace, now);
-        let (out, counts) = (Outbox::default(), Counts::default());
+        let (out, counts) = (Outbox::default(), OperatorCounters::default());
         let serving = Serving::starting(streams.stream(&format!("serving-certificate/{}", pod.name())), now);
         Some(Self { candidate, ready_at, site, worker, election: None, out, counts, serving, ending: false })
     }
@@ -127,7 +127,7 @@ impl ClusterVersionOperator {
                 let last = !self.out.awaits(Purpose::Lease);
                 let Some(election) = self.election.as_mut().filter(|_| !self.ending) else { return };
                 if election.answered(refusal.is_none(), last, now) {
-                    events::tell_of_leadership(
+                    events::publish_leader_election(
                         election.holder(),
                         self.site.behaviour,
                         view,
@@ -155,12 +155,12 @@ impl ClusterVersionOperator {
 
     fn changed(&mut self, change: &Change, now: Time) {
         self.serving.notice(change, now);
-        if change.key.is(&CLUSTER_VERSIONS) || change.key.is(&FEATURE_GATES) {
+        if change.key.is_kind(&CLUSTER_VERSIONS) || change.key.is_kind(&FEATURE_GATES) {
             self.worker.queue.trigger(now);
-        } else if change.key.is(&CONFIG_MAPS) {
+        } else if change.key.is_kind(&CONFIG_MAPS) {
             self.worker.upgradeable.outdated();
             self.risks_changed(now);
-        } else if change.key.is(&CLUSTER_OPERATORS) {
+        } else if change.key.is_kind(&CLUSTER_OPERATORS) {
             if upgradeable::has_changed(change) {
                 self.risks_changed(now);
             }
@@ -213,7 +213,7 @@ impl ClusterVersionOperator {
             }
         }
         let counted = self.worker.apply.as_mut().map(|apply| self.counts.take(apply));
-        let served = self.serving.look(view, now);
+        let served = self.serving.reload_if_due(view, now);
         let effects = counted.into_iter().flatten().chain(served).map(Effect::Count).collect();
         let worker = leads.then(|| self.worker.wake_at());
         let signatures = self.site.verifier.wake_at().filter(|_| leads);
@@ -236,8 +236,8 @@ impl Actor for ClusterVersionOperator {
         Identity::service_account(NAMESPACE, "default")
     }
 
-    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        World::replace(&mut self.site.world, environment);
+    fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        Environment::replace(&mut self.site.world, environment);
     }
 
     fn interests(&self) -> Vec<Interest> {
@@ -286,7 +286,7 @@ fn wakes_apply(change: &Change) -> bool {
         object.list("/status/versions").iter().find(|v| v["name"] == "operator").map(|v| v["version"].clone())
     };
     let status = |object: &Object, kind: &str| {
-        condition::of(object, kind).map(|condition| condition["status"].clone())
+        condition::find_in_status(object, kind).map(|condition| condition["status"].clone())
     };
     version(old) != version(&change.object)
         || ["Available", "Degraded"].iter().any(|kind| status(old, kind) != status(&change.object, kind))
@@ -296,6 +296,6 @@ fn wakes_apply(change: &Change) -> bool {
 /// restarted.
 fn ends_process(change: &Change) -> bool {
     let feature_set = |object: &Object| object.text("/spec/featureSet").to_owned();
-    change.key.is(&FEATURE_GATES)
+    change.key.is_kind(&FEATURE_GATES)
         && change.old.as_ref().is_some_and(|old| feature_set(old) != feature_set(&change.object))
 }

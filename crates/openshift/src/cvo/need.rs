@@ -7,11 +7,11 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
 use windtunnel_core::{Key, Object, Resource, View, Write};
 
 use super::failure::Failure;
-use super::graph::Mode;
+use super::graph::ApplyMode;
 use super::health::{self, Health};
 use super::inject::{self, Surroundings};
 use super::manifest::{existing, write_for};
-use super::payload::{Rule, Wanted};
+use super::payload::{ApplyRule, PayloadObject};
 
 /// The object of a task that matched the manifest. It is not compared again until it changes.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub(super) struct Settled {
 
 impl Settled {
     /// An object that matches `wanted`.
-    pub(super) fn new(resource: &Resource, object: &Object, wanted: Option<&Wanted>) -> Self {
+    pub(super) fn new(resource: &Resource, object: &Object, wanted: Option<&PayloadObject>) -> Self {
         let is_shared = wanted.is_some_and(is_shared);
         let key = resource.key(object.namespace(), object.name());
         Self { resource: resource.clone(), key, seen: object.clone(), is_shared }
@@ -57,13 +57,13 @@ fn lasting_metadata(object: &Object) -> impl Iterator<Item = (&String, &Value)> 
     fields.filter(|(name, _)| *name != "resourceVersion")
 }
 
-fn is_shared(wanted: &Wanted) -> bool {
-    wanted.rule != Rule::Delete && inject::takes(&wanted.object)
+fn is_shared(wanted: &PayloadObject) -> bool {
+    wanted.rule != ApplyRule::Delete && inject::can_inject(&wanted.object)
 }
 
 /// The next action for a task.
 #[derive(Debug)]
-pub(super) enum Need {
+pub(super) enum NextAction {
     /// No request, only the time of this many manifests.
     Time(u32),
     Write(Box<Write>),
@@ -79,15 +79,15 @@ pub(super) enum Need {
 ///
 /// # Errors
 /// The reason for which it cannot be applied: its kind is not served, or injection fails.
-pub(super) fn of_object(
-    wanted: &Wanted,
+pub(super) fn object_action(
+    wanted: &PayloadObject,
     settled: &mut Option<Settled>,
     view: &View,
-    mode: Mode,
-) -> Result<Need, &'static str> {
+    mode: ApplyMode,
+) -> Result<NextAction, &'static str> {
     // Objects of the previous release are deleted only during an update.
-    if wanted.rule == Rule::Delete && mode != Mode::Updating {
-        return Ok(Need::Time(1));
+    if wanted.rule == ApplyRule::Delete && mode != ApplyMode::Updating {
+        return Ok(NextAction::Time(1));
     }
     if let Some(known) = settled
         && let Some(object) = known.still(view)
@@ -97,7 +97,7 @@ pub(super) fn of_object(
     let resource = match settled {
         Some(known) => known.resource.clone(),
         None => match wanted.resource(view) {
-            None if wanted.rule == Rule::Delete => return Ok(Need::Time(1)),
+            None if wanted.rule == ApplyRule::Delete => return Ok(NextAction::Time(1)),
             resource => resource.ok_or("NoMatch")?,
         },
     };
@@ -110,21 +110,21 @@ pub(super) fn of_object(
     let owner = view.get(&CLUSTER_VERSIONS, "", "version");
     let write = write_for(existing, &resource, &object, wanted.rule, owner);
     if let Some(write) = write {
-        return Ok(Need::Write(Box::new(write)));
+        return Ok(NextAction::Write(Box::new(write)));
     }
     *settled = existing.map(|object| Settled::new(&resource, object, Some(wanted)));
-    Ok(existing.map_or(Need::Time(1), |object| of_health(&resource.kind, object, wanted.rule, mode)))
+    Ok(existing.map_or(NextAction::Time(1), |object| of_health(&resource.kind, object, wanted.rule, mode)))
 }
 
 /// Returns what an object needs that matches its manifest.
-fn of_health(kind: &str, object: &Object, rule: Rule, mode: Mode) -> Need {
-    if rule == Rule::Delete || mode == Mode::Initializing {
-        return Need::Time(1);
+fn of_health(kind: &str, object: &Object, rule: ApplyRule, mode: ApplyMode) -> NextAction {
+    if rule == ApplyRule::Delete || mode == ApplyMode::Initializing {
+        return NextAction::Time(1);
     }
-    match health::of(kind, object) {
-        Health::Good => Need::Time(1),
-        Health::Busy => Need::Poll,
-        Health::Bad(failure) => Need::Fail(failure),
+    match health::check_object(kind, object) {
+        Health::Good => NextAction::Time(1),
+        Health::Busy => NextAction::Poll,
+        Health::Bad(failure) => NextAction::Fail(failure),
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn metadata(
         return None;
     }
     let owner = view.get(&CLUSTER_VERSIONS, "", "version");
-    let write = write_for(Some(existing), &CLUSTER_OPERATORS, wanted, Rule::Apply, owner);
+    let write = write_for(Some(existing), &CLUSTER_OPERATORS, wanted, ApplyRule::Apply, owner);
     if write.is_none() {
         *settled = Some(Settled::new(&CLUSTER_OPERATORS, existing, None));
     }

@@ -7,8 +7,8 @@ use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition;
 
-use super::failure::{Effect, Failure};
-use super::graph::Mode;
+use super::failure::{FailingEffect, Failure};
+use super::graph::ApplyMode;
 
 /// How long a ClusterOperator may be degraded before the update fails.
 const DEGRADED_MAX: SignedDuration = SignedDuration::from_mins(40);
@@ -18,17 +18,17 @@ const SLOW_MACHINE_CONFIG: SignedDuration = SignedDuration::from_mins(90);
 /// Returns what is wrong with one ClusterOperator: it must be available, not degraded, and report these
 /// versions. Progressing is ignored. During an installation a degraded operator is only reported, and
 /// versions are ignored.
-pub(super) fn fault(object: &Object, versions: &[(String, String)], mode: Mode) -> Option<Failure> {
+pub(super) fn operator_failure(object: &Object, versions: &[(String, String)], mode: ApplyMode) -> Option<Failure> {
     let fail = |reason, what, effect| Some(Failure::of_operator(reason, what, effect, object.name()));
     if versions.is_empty() {
-        return fail("ClusterOperatorNoVersions", "does not declare expected versions", Effect::Fail);
+        return fail("ClusterOperatorNoVersions", "does not declare expected versions", FailingEffect::Fail);
     }
     if !condition::is_true(object, "Available") {
-        return fail("ClusterOperatorNotAvailable", "is not available", Effect::Fail);
+        return fail("ClusterOperatorNotAvailable", "is not available", FailingEffect::Fail);
     }
-    let installs = mode == Mode::Initializing;
-    if condition::of(object, "Degraded").is_none_or(|degraded| degraded["status"] != "False") {
-        let effect = if installs { Effect::Report } else { Effect::FailAfterInterval };
+    let installs = mode == ApplyMode::Initializing;
+    if condition::find_in_status(object, "Degraded").is_none_or(|degraded| degraded["status"] != "False") {
+        let effect = if installs { FailingEffect::Report } else { FailingEffect::FailAfterInterval };
         return fail("ClusterOperatorDegraded", "is degraded", effect);
     }
     let reported = object.list("/status/versions");
@@ -38,7 +38,7 @@ pub(super) fn fault(object: &Object, versions: &[(String, String)], mode: Mode) 
     if installs || versions.iter().all(reports) {
         return None;
     }
-    fail("ClusterOperatorUpdating", "is updating versions", Effect::None)
+    fail("ClusterOperatorUpdating", "is updating versions", FailingEffect::None)
 }
 
 /// Start of the wait for each ClusterOperator. It is lost when the work changes and when the process ends.

@@ -34,7 +34,7 @@ impl Overrides {
     }
 
     /// Returns whether this object is unmanaged.
-    pub(super) fn have(&self, object: &Value) -> bool {
+    pub(super) fn contains(&self, object: &Value) -> bool {
         let is = |value: &Value, name: &str| value.as_str().unwrap_or_default() == name;
         let is_in = |group: &str| {
             let api_version = object["apiVersion"].as_str().unwrap_or_default();

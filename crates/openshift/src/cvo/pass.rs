@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
-use super::failure::{Effect, Failure};
-use super::graph::{Graph, Mode, Node};
-use super::payload::{Payload, Task, What};
+use super::failure::{FailingEffect, Failure};
+use super::graph::{TaskGraph, ApplyMode, TaskNode};
+use super::payload::{Payload, Task, TaskKind};
 
 /// Waits before a rejected manifest is tried again.
 const RETRIES: &[SignedDuration] = &[SignedDuration::from_secs(10), SignedDuration::from_secs(13)];
@@ -21,12 +21,12 @@ const RETRIES_INITIALIZING: &[SignedDuration] =
 /// A pass and its progress.
 #[derive(Debug, Clone)]
 pub(super) struct Pass {
-    mode: Mode,
-    graph: Graph,
+    mode: ApplyMode,
+    graph: TaskGraph,
     step: usize,
     /// Nodes of the step that no worker has taken yet.
-    open: VecDeque<Node>,
-    workers: Vec<Worker>,
+    open: VecDeque<TaskNode>,
+    workers: Vec<TaskWorker>,
     /// Index of the worker whose turn it is.
     turn: usize,
     /// When the client is free again, and the number of manifests that it applies until then.
@@ -35,7 +35,7 @@ pub(super) struct Pass {
     /// When the pass is given up.
     deadline: Time,
     /// The action whose answer is outstanding.
-    pub(super) awaits: Option<Next>,
+    pub(super) awaits: Option<PassAction>,
     pub(super) done: u32,
     pub(super) failures: Vec<Failure>,
     /// Failures that are only reported. Nothing stops for them.
@@ -44,8 +44,8 @@ pub(super) struct Pass {
 
 /// A worker with its task node.
 #[derive(Debug, Clone)]
-struct Worker {
-    node: Node,
+struct TaskWorker {
+    node: TaskNode,
     /// ClusterOperators of the node that must be created before its other tasks.
     precreations: VecDeque<usize>,
     at: usize,
@@ -55,7 +55,7 @@ struct Worker {
 
 /// The next action of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum PassAction {
     /// Create the ClusterOperator of this task if it is missing.
     Precreate(usize),
     Task(usize),
@@ -66,7 +66,7 @@ pub(super) enum Next {
 
 impl Pass {
     /// A pass that starts now with this time limit.
-    pub(super) fn new(mode: Mode, mut graph: Graph, limit: SignedDuration, now: Time) -> Self {
+    pub(super) fn new(mode: ApplyMode, mut graph: TaskGraph, limit: SignedDuration, now: Time) -> Self {
         let open = graph.steps.first_mut().map(std::mem::take).unwrap_or_default().into();
         Self {
             mode,
@@ -108,13 +108,13 @@ impl Pass {
     }
 
     /// Selects the next action. Tasks that are not `included` are skipped.
-    pub(super) fn next(&mut self, tasks: &[Task], included: impl Fn(&Task) -> bool, now: Time) -> Next {
+    pub(super) fn next(&mut self, tasks: &[Task], included: impl Fn(&Task) -> bool, now: Time) -> PassAction {
         loop {
             self.hire(tasks, &included, now);
             if self.workers.is_empty() {
                 match self.graph.steps.get_mut(self.step + 1) {
                     Some(step) if self.failures.is_empty() => self.open = std::mem::take(step).into(),
-                    _ => return Next::End,
+                    _ => return PassAction::End,
                 }
                 self.step += 1;
                 continue;
@@ -122,18 +122,18 @@ impl Pass {
             let count = self.workers.len();
             let ready = |index: &usize| self.workers[*index].ready_at <= now;
             let Some(index) = (0..count).map(|offset| (self.turn + offset) % count).find(ready) else {
-                return Next::Wait(self.workers.iter().map(|worker| worker.ready_at).min().unwrap_or(now));
+                return PassAction::Wait(self.workers.iter().map(|worker| worker.ready_at).min().unwrap_or(now));
             };
             self.turn = index;
             let worker = &mut self.workers[index];
             if let Some(task) = worker.precreations.front() {
-                return Next::Precreate(*task);
+                return PassAction::Precreate(*task);
             }
             while worker.at < worker.node.len() && !included(&tasks[worker.node[worker.at]]) {
                 worker.at += 1;
             }
             match worker.node.get(worker.at) {
-                Some(task) => return Next::Task(*task),
+                Some(task) => return PassAction::Task(*task),
                 None => _ = self.workers.remove(index),
             }
         }
@@ -144,10 +144,10 @@ impl Pass {
         while self.workers.len() < self.graph.workers {
             let Some(node) = self.open.pop_front() else { return };
             let is_operator = |task: &&usize| {
-                matches!(tasks[**task].what, What::ClusterOperator(_)) && included(&tasks[**task])
+                matches!(tasks[**task].what, TaskKind::ClusterOperator(_)) && included(&tasks[**task])
             };
             let precreations = node.iter().filter(is_operator).copied().collect();
-            self.workers.push(Worker { node, precreations, at: 0, tries: 0, ready_at: now });
+            self.workers.push(TaskWorker { node, precreations, at: 0, tries: 0, ready_at: now });
         }
     }
 
@@ -168,7 +168,7 @@ impl Pass {
     }
 
     /// The current worker tries again after this time.
-    pub(super) fn look_again(&mut self, wait: SignedDuration, now: Time) {
+    pub(super) fn retry_after(&mut self, wait: SignedDuration, now: Time) {
         if let Some(worker) = self.workers.get_mut(self.turn) {
             worker.ready_at = now + wait;
         }
@@ -177,13 +177,13 @@ impl Pass {
 
     /// The current worker's task was rejected. It is retried a few times and then fails.
     pub(super) fn refused(&mut self, failure: Failure, now: Time) {
-        let retries = if self.mode == Mode::Initializing { RETRIES_INITIALIZING } else { RETRIES };
+        let retries = if self.mode == ApplyMode::Initializing { RETRIES_INITIALIZING } else { RETRIES };
         let tries = self.workers.get(self.turn).map_or(usize::MAX, |worker| worker.tries);
         let Some(wait) = retries.get(tries) else { return self.failed(failure) };
         if let Some(worker) = self.workers.get_mut(self.turn) {
             worker.tries += 1;
         }
-        self.look_again(*wait, now);
+        self.retry_after(*wait, now);
     }
 
     /// The current worker's task failed, which ends its node.
@@ -201,7 +201,7 @@ impl Pass {
         }
         let at_work = self.workers.drain(..).map(|worker| worker.node);
         let later = self.graph.steps.iter_mut().skip(self.step + 1).flat_map(std::mem::take);
-        let incomplete: Vec<Node> = at_work.chain(self.open.drain(..)).chain(later).collect();
+        let incomplete: Vec<TaskNode> = at_work.chain(self.open.drain(..)).chain(later).collect();
         let first = incomplete.iter().filter_map(|node| node.first()).min();
         if let Some(task) = first.and_then(|index| payload.tasks.get(*index)) {
             let message = format!(
@@ -211,7 +211,7 @@ impl Pass {
                 task.index,
                 payload.total
             );
-            self.failures.push(Failure::of_workload("", message, Effect::Fail, String::new()));
+            self.failures.push(Failure::of_workload("", message, FailingEffect::Fail, String::new()));
         }
     }
 }

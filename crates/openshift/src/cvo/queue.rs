@@ -40,7 +40,7 @@ impl Queue {
     }
 
     /// Makes the key due as soon as the rate limit of progress notifications allows.
-    pub(super) fn news(&mut self, now: Time) {
+    pub(super) fn notify_progress(&mut self, now: Time) {
         let floor = now - NEWS_INTERVAL * (NEWS_BURST - 1);
         let token = self.next_news_at.max(floor);
         let at = token.max(now);
@@ -99,7 +99,7 @@ mod tests {
         let mut queue = Queue::new(SignedDuration::from_hours(1), at(0));
         let mut taken = Vec::new();
         for second in 0..40 {
-            queue.news(at(second));
+            queue.notify_progress(at(second));
             if queue.take(at(second)) {
                 taken.push(second);
             }

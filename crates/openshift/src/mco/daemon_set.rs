@@ -21,9 +21,9 @@ pub fn key() -> Key {
 
 /// The write that updates the daemons to a release. `None` if the DaemonSet is up to date.
 pub(super) fn write(release: &Release, view: &View) -> Option<Write> {
-    let wanted = of(release);
+    let wanted = daemon_set(release);
     let Some(found) = view.get_key(&key()) else { return Some(Write::create(&DAEMON_SETS, wanted)) };
-    if is_of(found, release) {
+    if has_release(found, release) {
         return None;
     }
     let patch = json!({ "spec": { "template": wanted["spec"]["template"] } });
@@ -34,7 +34,7 @@ pub(super) fn write(release: &Release, view: &View) -> Option<Write> {
 pub(super) fn is_rolled(release: &Release, view: &View) -> bool {
     view.get_key(&key()).is_some_and(|set| {
         let count = |field: &str| set["status"][field].as_u64().unwrap_or(0);
-        is_of(set, release)
+        has_release(set, release)
             && set.number("/status/observedGeneration") == Some(set.generation())
             && count("updatedNumberScheduled") >= count("desiredNumberScheduled")
             && count("numberUnavailable") == 0
@@ -43,17 +43,17 @@ pub(super) fn is_rolled(release: &Release, view: &View) -> bool {
 
 /// The DaemonSet of an installed cluster with this number of nodes.
 pub(super) fn installed(release: &Release, nodes: usize) -> Value {
-    let mut set = of(release);
+    let mut set = daemon_set(release);
     set["status"] = daemon_sets::machines::status(1, nodes, nodes, 0);
     set
 }
 
-fn is_of(set: &Object, release: &Release) -> bool {
+fn has_release(set: &Object, release: &Release) -> bool {
     let container = set.list("/spec/template/spec/containers").first();
     container.is_some_and(|container| container["image"] == release.image_of(COMPONENT))
 }
 
-fn of(release: &Release) -> Value {
+fn daemon_set(release: &Release) -> Value {
     let labels = json!({ "k8s-app": DAEMON });
     json!({
         "apiVersion": DAEMON_SETS.api_version(),

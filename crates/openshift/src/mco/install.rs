@@ -13,15 +13,15 @@ use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, GENERATED_BY, LAST_APPLIED_DRAIN,
     LAST_OBSERVED_SERVER_CA, REASON, RELEASE_VERSION, REQUIRED, ROLE, STATE,
 };
-use super::render::rendered_well;
+use super::render::render_succeeded;
 use super::rendered::Rendered;
 use super::{CONTROLLER, CONTROLLER_CONFIG, DAEMON, NAMESPACE, daemon_set, membership, pool, templates};
-use crate::manifests::Line;
+use crate::manifests::MajorMinor;
 use crate::release::Release;
 
 const ROLES: [&str; 2] = [membership::MASTER, membership::WORKER];
 /// From this minor on daemons record whether the certificates of API servers are being rotated.
-const TELLS_SERVER_CA: Line = (4, 16);
+const TELLS_SERVER_CA: MajorMinor = (4, 16);
 const GROUP: &str = "machineconfiguration.openshift.io";
 
 /// The writes that update these objects to a release.
@@ -129,17 +129,17 @@ fn access() -> Vec<(Resource, Value)> {
 
 /// The pools and nodes of an installed cluster.
 #[derive(Debug)]
-pub struct Installed {
+pub struct InstalledPools {
     release: Release,
     rendered: [Rendered; 2],
 }
 
-impl Installed {
+impl InstalledPools {
     /// The installed objects of `release`.
     pub fn of(release: &Release) -> Self {
         let rendered = ROLES.map(|role| {
             let sources = templates::machine_configs(role, release, None, "");
-            Rendered::of(role, &sources.iter().collect::<Vec<_>>(), &release.os_image())
+            Rendered::merge_configs(role, &sources.iter().collect::<Vec<_>>(), &release.os_image())
         });
         Self { release: release.clone(), rendered }
     }
@@ -168,14 +168,14 @@ impl Installed {
             let mut object = pool(role);
             object["spec"]["configuration"] = self.rendered(role).reference();
             let mut conditions = Vec::new();
-            pool::conditions::set(&mut conditions, &rendered_well(), since);
+            pool::conditions::set(&mut conditions, &render_succeeded(), since);
             object["status"]["conditions"] = Value::Array(conditions);
             let shared = Object::new(object.clone());
             let members = nodes
                 .iter()
                 .filter(|node| membership::selects(&shared["spec"]["nodeSelector"], node))
                 .filter(|node| role == membership::MASTER || !membership::is_master(node))
-                .map(|node| (node.name().to_owned(), super::node::Member::of(node, None)))
+                .map(|node| (node.name().to_owned(), super::node::NodeState::of(node, None)))
                 .collect();
             object["status"] = pool::status(&shared, &members, self.release.line(), since);
             objects.push((MACHINE_CONFIG_POOLS, object));
@@ -185,7 +185,7 @@ impl Installed {
 }
 
 /// Sets the annotations of a `node` of this role that is done with its installation.
-pub fn annotate_node(node: &mut Value, role: &str, topology: &str, installed: &Installed) {
+pub fn annotate_node(node: &mut Value, role: &str, topology: &str, installed: &InstalledPools) {
     debug_assert_eq!(node["kind"], NODES.kind.as_ref());
     let config = installed.rendered(role).name.as_str();
     let drain = format!("uncordon-{config}");
@@ -208,8 +208,8 @@ mod tests {
     use super::*;
     use semver::Version;
 
-    fn installed(version: &str) -> Installed {
-        Installed::of(&Release::find(&Version::parse(version).unwrap()).unwrap())
+    fn installed(version: &str) -> InstalledPools {
+        InstalledPools::of(&Release::find(&Version::parse(version).unwrap()).unwrap())
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
         let objects = installed("4.16.0").objects(&[], Time::UNIX_EPOCH);
         let pools = objects.iter().filter(|(resource, _)| *resource == MACHINE_CONFIG_POOLS);
         for (_, pool) in pools {
-            let told = windtunnel_core::condition::of(&Object::new(pool.clone()), "RenderDegraded").cloned();
+            let told = windtunnel_core::condition::find_in_status(&Object::new(pool.clone()), "RenderDegraded").cloned();
             assert_eq!(told.map(|told| told["status"].clone()), Some(json!("False")));
         }
     }

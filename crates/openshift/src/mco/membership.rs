@@ -45,7 +45,7 @@ pub(super) fn pool_of<'a>(node: &Object, pools: &[&'a Object]) -> Result<Option<
 }
 
 /// The names of control-plane nodes that exactly one custom pool selects as well (`GetPoolsForNode`).
-pub(crate) fn contested(view: &View) -> Vec<&str> {
+pub(crate) fn nodes_in_custom_pools(view: &View) -> Vec<&str> {
     let pools = pools(view);
     let wants = |pool: &&&Object, node: &Object| selects(&pool["spec"]["nodeSelector"], node);
     let is_own = |pool: &&&Object| ![MASTER, WORKER].contains(&pool.name());
@@ -71,7 +71,7 @@ pub(super) fn selects(selector: &Value, object: &Object) -> bool {
         };
         selector.values().all(says_nothing)
     });
-    !is_empty && selector::chooses(selector, &object["metadata"]["labels"])
+    !is_empty && selector::selector_matches(selector, &object["metadata"]["labels"])
 }
 
 #[cfg(test)]

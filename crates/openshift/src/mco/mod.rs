@@ -39,15 +39,15 @@ use windtunnel_core::resources::{CONTROLLER_CONFIGS, NODE_SETTINGS};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Object, View};
 
-use crate::manifests::Line;
-use crate::world::World;
+use crate::manifests::MajorMinor;
+use crate::world::Environment;
 pub use annotations::RELEASE_VERSION;
 pub use daemon::MachineConfigDaemon;
 pub(super) use daemon::{KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS};
 pub use daemon_set::key as daemon_set;
 pub(super) use drain::DRAIN_ERRORS;
-pub use install::{Installed, annotate_node};
-pub(super) use membership::{MASTER_LABEL, contested, control_plane, is_master};
+pub use install::{InstalledPools, annotate_node};
+pub(super) use membership::{MASTER_LABEL, nodes_in_custom_pools, control_plane, is_master};
 pub use operator::MachineConfigOperator;
 
 /// Namespace of the operator, the controller and the daemons.
@@ -63,7 +63,7 @@ const CONTROLLER: &str = "machine-config-controller";
 const DAEMON: &str = "machine-config-daemon";
 
 /// The parts of the machine-config controller.
-pub fn controller(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> {
+pub fn controller(world: &Arc<Environment>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     vec![
         Box::new(template::TemplateController::new(Arc::clone(world))),
         Box::new(render::RenderController::new()),
@@ -74,9 +74,9 @@ pub fn controller(world: &Arc<World>, streams: &Streams) -> Vec<Box<dyn Actor>> 
 
 /// The parts of the operator with these facts.
 pub fn operator(
-    facts: &crate::release::Operator,
+    facts: &crate::release::OperatorFacts,
     component: &str,
-    world: &Arc<World>,
+    world: &Arc<Environment>,
     streams: &Streams,
 ) -> Vec<Box<dyn Actor>> {
     vec![
@@ -96,7 +96,7 @@ fn controller_identity() -> Identity {
 }
 
 /// Major and minor of the release of the controller and the daemons.
-fn controller_line(view: &View) -> Line {
+fn controller_line(view: &View) -> MajorMinor {
     let controller = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG);
     let version = controller.and_then(|config| Version::parse(config.annotation(RELEASE_VERSION)?).ok());
     version.map_or((0, 0), |version| (version.major, version.minor))

@@ -13,7 +13,7 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 /// The properties of a node that its pool depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is counted for itself")]
-pub(super) struct Member {
+pub(super) struct NodeState {
     /// `desiredConfig`, or empty.
     pub(super) desired: String,
     /// Whether pods can run on it: ready, no disk pressure, network available, and not cordoned.
@@ -38,7 +38,7 @@ pub(super) struct Member {
     created: String,
 }
 
-impl Member {
+impl NodeState {
     /// The properties of `node` with this failure in its MachineConfigNode.
     pub(super) fn of(node: &Object, failure: Option<String>) -> Self {
         let text = |key: &str| node.annotation(key).unwrap_or_default();
@@ -70,7 +70,7 @@ impl Member {
     }
 
     /// The sort key of the update order: by zone, nodes without a zone last, the oldest first.
-    pub(super) fn turn(&self) -> (bool, &Option<String>, &str) {
+    pub(super) fn update_order(&self) -> (bool, &Option<String>, &str) {
         (self.zone.is_none(), &self.zone, &self.created)
     }
 }
@@ -82,7 +82,7 @@ pub(super) fn taints(node: &Object) -> impl Iterator<Item = &Value> {
 /// Returns whether a node is ready. Missing conditions do not make it unready.
 fn is_ready(node: &Object) -> bool {
     let is =
-        |kind: &str, status: &str| condition::of(node, kind).is_none_or(|found| found["status"] == status);
+        |kind: &str, status: &str| condition::find_in_status(node, kind).is_none_or(|found| found["status"] == status);
     is("Ready", "True")
         && is("DiskPressure", "False")
         && is("NetworkUnavailable", "False")
@@ -94,9 +94,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn node(current: &str, desired: &str, state: &str, status: &Value) -> Member {
+    fn node(current: &str, desired: &str, state: &str, status: &Value) -> NodeState {
         let annotations = json!({ (CURRENT_CONFIG): current, (DESIRED_CONFIG): desired, (STATE): state });
-        Member::of(
+        NodeState::of(
             &Object::new(json!({ "metadata": { "annotations": annotations }, "status": status })),
             None,
         )

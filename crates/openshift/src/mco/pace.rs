@@ -10,7 +10,7 @@ pub(super) type Seconds = (u64, u64);
 
 /// The durations of a node's update steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pace {
+pub(super) struct StepDurations {
     /// The minimum time of a drain. Zero without a known platform: the drain then takes only the pods' own
     /// time.
     pub(super) drain: Seconds,
@@ -21,24 +21,24 @@ pub(super) struct Pace {
 }
 
 /// Machines of an unknown kind.
-const ANY: Pace = Pace { drain: (0, 0), apply: (60, 120), silence: (60, 150) };
+const ANY: StepDurations = StepDurations { drain: (0, 0), apply: (60, 120), silence: (60, 150) };
 /// Virtual machines.
-const VIRTUAL: Pace = Pace { drain: (30, 90), ..ANY };
+const VIRTUAL: StepDurations = StepDurations { drain: (30, 90), ..ANY };
 /// Physical machines, which run self-tests before they boot.
-const METAL: Pace = Pace { silence: (300, 600), ..VIRTUAL };
+const METAL: StepDurations = StepDurations { silence: (300, 600), ..VIRTUAL };
 
 /// The durations by the platform in Infrastructure. Measured for a worker: 3 minutes on AWS, nearly 6 on
 /// Azure.
-const PACES: [(&str, Pace); 6] = [
+const PACES: [(&str, StepDurations); 6] = [
     ("None", ANY),
     ("External", ANY),
-    ("AWS", Pace { drain: (30, 40), apply: (60, 70), silence: (60, 70) }),
-    ("Azure", Pace { drain: (60, 90), apply: (100, 120), silence: (100, 130) }),
+    ("AWS", StepDurations { drain: (30, 40), apply: (60, 70), silence: (60, 70) }),
+    ("Azure", StepDurations { drain: (60, 90), apply: (100, 120), silence: (100, 130) }),
     ("BareMetal", METAL),
     ("EquinixMetal", METAL),
 ];
 
-impl Pace {
+impl StepDurations {
     /// The durations in this cluster.
     pub(super) fn of(view: &View) -> Self {
         let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
@@ -61,7 +61,7 @@ mod tests {
 
     use super::*;
 
-    fn on(platform: &str) -> Pace {
+    fn on(platform: &str) -> StepDurations {
         let mut view = View::default();
         let object = json!({ "metadata": { "name": "cluster" }, "status": { "platform": platform } });
         view.apply(&Change {
@@ -70,17 +70,17 @@ mod tests {
             object: Object::new(object),
             old: None,
         });
-        Pace::of(&view)
+        StepDurations::of(&view)
     }
 
     /// The average sum of these steps in seconds.
-    fn average(Pace { drain, apply, silence }: Pace) -> u64 {
+    fn average(StepDurations { drain, apply, silence }: StepDurations) -> u64 {
         [drain, apply, silence].iter().map(|(low, high)| (low + high) / 2).sum()
     }
 
     #[test]
     fn physical_machines_take_longer_than_virtual_ones_and_azure_longer_than_aws() {
-        assert_eq!((on("None"), Pace::of(&View::default())), (ANY, ANY));
+        assert_eq!((on("None"), StepDurations::of(&View::default())), (ANY, ANY));
         assert_eq!((on("GCP"), on("VSphere")), (VIRTUAL, VIRTUAL));
         assert!(average(on("AWS")) < average(on("Azure")));
         assert!(average(on("GCP")) < average(on("BareMetal")));

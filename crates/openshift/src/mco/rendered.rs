@@ -25,7 +25,7 @@ pub(super) struct Rendered {
 
 impl Rendered {
     /// Merges `sources`, in any order, with the release's OS image `os_image`.
-    pub(super) fn of(pool: &str, sources: &[&Value], os_image: &str) -> Self {
+    pub(super) fn merge_configs(pool: &str, sources: &[&Value], os_image: &str) -> Self {
         let mut sorted = sources.to_vec();
         // Worker configs come first, so that custom pools can override them.
         sorted
@@ -137,7 +137,7 @@ mod tests {
         let a = config("50-a", "worker", &json!({ "kernelArguments": ["quiet"] }));
         let mut b = a.clone();
         b["metadata"]["annotations"] = json!({ "other": "commit" });
-        let name = |source: &Value, os: &str| Rendered::of("worker", &[source], os).name;
+        let name = |source: &Value, os: &str| Rendered::merge_configs("worker", &[source], os).name;
         assert_eq!(name(&a, "os"), name(&b, "os"));
         assert_ne!(name(&a, "os"), name(&a, "other os"));
         assert_eq!(name(&a, "os").len(), "rendered-worker-".len() + 32);
@@ -152,7 +152,7 @@ mod tests {
         infra["kernelType"] = json!("realtime");
         infra["osImageURL"] = json!("own");
         let (worker, infra) = (config("99-z", "worker", &worker), config("00-a", "infra", &infra));
-        let rendered = Rendered::of("infra", &[&infra, &worker], "os");
+        let rendered = Rendered::merge_configs("infra", &[&infra, &worker], "os");
         assert_eq!(rendered.spec["config"]["storage"]["files"][0]["contents"]["source"], "data:,infra");
         assert_eq!(rendered.spec["kernelArguments"], json!(["a", "b"]));
         assert_eq!(rendered.spec["kernelType"], "realtime");
@@ -163,6 +163,6 @@ mod tests {
             Object::new(object).annotation(OS_IMAGE_OVERRIDDEN).map(str::to_owned)
         };
         assert_eq!(overridden(&rendered).as_deref(), Some("true"));
-        assert_eq!(overridden(&Rendered::of("worker", &[&worker], "os")), None);
+        assert_eq!(overridden(&Rendered::merge_configs("worker", &[&worker], "os")), None);
     }
 }

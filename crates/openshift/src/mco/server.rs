@@ -6,11 +6,11 @@ use windtunnel_core::View;
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
 use windtunnel_core::rng::Streams;
 
-use super::pace::{self, Pace};
+use super::pace::{self, StepDurations};
 
 /// The disk of a new machine in this pool: the pool's target once one of its nodes has it, and before that
 /// its current configuration. `None` if the pool has no rendered MachineConfig.
-pub fn served(view: &View, pool: &str) -> Option<Disk> {
+pub fn first_disk(view: &View, pool: &str) -> Option<Disk> {
     let pool = view.get(&MACHINE_CONFIG_POOLS, "", pool)?;
     let is_proven = pool.number("/status/updatedMachineCount").is_some_and(|count| count > 0);
     let part = if is_proven { "spec" } else { "status" };
@@ -20,12 +20,12 @@ pub fn served(view: &View, pool: &str) -> Option<Disk> {
 
 /// The time from the start of a new machine to its request to the server.
 pub fn first_boot(view: &View, streams: &Streams, node: &str) -> SignedDuration {
-    pace::draw(*streams, &format!("joins/{node}/boot"), Pace::of(view).silence)
+    pace::draw(*streams, &format!("joins/{node}/boot"), StepDurations::of(view).silence)
 }
 
 /// The time from the server's answer until the new machine has applied it and is running.
 pub fn pivot(view: &View, streams: &Streams, node: &str) -> SignedDuration {
-    let pace = Pace::of(view);
+    let pace = StepDurations::of(view);
     let draw = |what: &str, seconds| pace::draw(*streams, &format!("joins/{node}/{what}"), seconds);
     draw("pivot", pace.apply) + draw("reboot", pace.silence)
 }
@@ -58,7 +58,7 @@ mod tests {
                 &MACHINE_CONFIG_POOLS,
                 json!({ "metadata": { "name": "p" }, "spec": spec, "status": status }),
             );
-            served(&view, "p").map(|disk| format!("{} {}", disk.config, disk.os_image))
+            first_disk(&view, "p").map(|disk| format!("{} {}", disk.config, disk.os_image))
         };
         let old = json!({ "name": "old" });
         assert_eq!(given(json!({ "configuration": old })).as_deref(), Some("old os-old"));
@@ -71,6 +71,6 @@ mod tests {
             Some("new os-new")
         );
         assert_eq!(given(json!({})), None);
-        assert_eq!(served(&view, "other"), None);
+        assert_eq!(first_disk(&view, "other"), None);
     }
 }

@@ -16,7 +16,7 @@ use windtunnel_core::clock::Time;
 use self::metrics::Moment;
 use crate::promql;
 use crate::promql::Value;
-use crate::world::World;
+use crate::world::Environment;
 pub(super) use metrics::{CERTIFICATE, PAYLOAD, PAYLOAD_ERRORS, SERVING_CERTIFICATE};
 pub use metrics::{Counted, EXPOSITION, Transitions, exposition};
 pub use prometheus::Prometheus;
@@ -27,7 +27,7 @@ pub use prometheus::Prometheus;
 /// The error of the evaluation.
 pub fn query(
     expr: &promql::Expr,
-    world: &World,
+    world: &Environment,
     view: &View,
     counted: Counted<'_>,
     now: Time,
@@ -39,7 +39,7 @@ pub fn query(
 ///
 /// # Errors
 /// The operator's message about any other result.
-pub(super) fn is_true(query: &str, world: &World, view: &View, now: Time) -> Result<bool, String> {
+pub(super) fn is_true(query: &str, world: &Environment, view: &View, now: Time) -> Result<bool, String> {
     let expr = promql::parse(query)
         .map_err(|error| format!("bad_data: invalid parameter \"query\": parse error: {error}"))?;
     let moment = Moment { operator_runs: true, given: &world.metrics, ..Moment::of(view, now) };

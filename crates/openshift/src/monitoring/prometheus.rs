@@ -29,7 +29,7 @@ use super::rules::{self, Rule};
 use super::scrapes::{INTERVAL, Scraped, Scrapes};
 use crate::promql;
 use crate::promql::{Labels, Selector, Value};
-use crate::world::World;
+use crate::world::Environment;
 
 /// A pending or firing alert.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ struct Active {
 /// The Prometheus of the cluster monitoring stack.
 #[derive(Debug, Clone, Default)]
 pub struct Prometheus {
-    world: Arc<World>,
+    world: Arc<Environment>,
     rules: Vec<Rule>,
     /// The rules that a change can affect, by group and plural of the kind.
     concerned: BTreeMap<(Cow<'static, str>, Cow<'static, str>), Vec<usize>>,
@@ -61,14 +61,14 @@ pub struct Prometheus {
 
 impl Prometheus {
     /// A Prometheus without any scrapes.
-    pub fn new(world: Arc<World>) -> Self {
+    pub fn new(world: Arc<Environment>) -> Self {
         Self { world, ..Self::default() }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
         let now = input.now;
-        if self.read_at.is_none() || input.changes.iter().any(|change| change.key.is(&PROMETHEUS_RULES)) {
-            (self.rules, self.faults) = rules::all(input.view, now);
+        if self.read_at.is_none() || input.changes.iter().any(|change| change.key.is_kind(&PROMETHEUS_RULES)) {
+            (self.rules, self.faults) = rules::load_rules(input.view, now);
             for active in self.active.values_mut() {
                 active.rule = None;
             }
@@ -93,7 +93,7 @@ impl Prometheus {
             let compared = Compared::of(change);
             for index in concerned {
                 let rule = &mut self.rules[*index];
-                if is_open(rule) && rule.expr.reads(&|found, labels| is_touched(found, labels, &compared)) {
+                if is_open(rule) && rule.expr.any_selector_with_labels(&|found, labels| is_touched(found, labels, &compared)) {
                     rule.touched = now;
                 }
             }
@@ -146,7 +146,7 @@ impl Prometheus {
         let scraped = Scraped { moment, scrapes: &self.scrapes };
         let due = self.rules.iter().enumerate().filter(|(_, rule)| self.is_due(rule, now));
         let found: Vec<_> = due
-            .map(|(index, rule)| (index, alerts(rule, &scraped), promql::stands_until(&rule.expr, &scraped)))
+            .map(|(index, rule)| (index, alerts(rule, &scraped), promql::valid_until(&rule.expr, &scraped)))
             .collect();
         let mut told = Vec::new();
         for (index, alerts, stands_until) in found {
@@ -255,8 +255,8 @@ impl Actor for Prometheus {
         Identity::service_account("openshift-monitoring", "prometheus-k8s")
     }
 
-    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        World::replace(&mut self.world, environment);
+    fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        Environment::replace(&mut self.world, environment);
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -35,7 +35,7 @@ impl Rule {
     /// The labels and annotations of the alert for a sample of the result.
     pub(super) fn alert(&self, sample: &Sample, metrics: &dyn Metrics) -> (Labels, Labels) {
         let fill = |texts: &Labels| -> Labels {
-            texts.iter().map(|(name, text)| (name.clone(), filled(text, sample, metrics))).collect()
+            texts.iter().map(|(name, text)| (name.clone(), expand_template(text, sample, metrics))).collect()
         };
         let mut labels = sample.labels.clone();
         labels.remove(NAME);
@@ -46,7 +46,7 @@ impl Rule {
 
 /// Returns the valid alert rules of all PrometheusRule objects, marked as changed now, and the errors of the
 /// others.
-pub(super) fn all(view: &View, now: Time) -> (Vec<Rule>, Vec<String>) {
+pub(super) fn load_rules(view: &View, now: Time) -> (Vec<Rule>, Vec<String>) {
     let (mut rules, mut faults) = (Vec::new(), Vec::new());
     for object in view.list(&PROMETHEUS_RULES) {
         for group in object.list("/spec/groups") {
@@ -91,13 +91,13 @@ fn texts(values: &Json) -> BTreeMap<String, String> {
 }
 
 /// Expands the commands of [`said`] in a template. Other text in braces stays unchanged.
-fn filled(template: &str, sample: &Sample, metrics: &dyn Metrics) -> String {
+fn expand_template(template: &str, sample: &Sample, metrics: &dyn Metrics) -> String {
     let (mut out, mut rest) = (String::new(), template);
     while let Some((before, (inner, after))) =
         rest.split_once("{{").and_then(|(before, opened)| Some((before, opened.split_once("}}")?)))
     {
         out += before;
-        out += &said(inner.trim(), sample, metrics).unwrap_or_else(|| format!("{{{{{inner}}}}}"));
+        out += &template_value(inner.trim(), sample, metrics).unwrap_or_else(|| format!("{{{{{inner}}}}}"));
         rest = after;
     }
     out + rest
@@ -105,7 +105,7 @@ fn filled(template: &str, sample: &Sample, metrics: &dyn Metrics) -> String {
 
 /// The value of a template command: `$value`, `$labels.<name>`, or `query "<PromQL>" | first | label
 /// "<name>"`.
-fn said(command: &str, sample: &Sample, metrics: &dyn Metrics) -> Option<String> {
+fn template_value(command: &str, sample: &Sample, metrics: &dyn Metrics) -> Option<String> {
     let label = |sample: &Sample, name: &str| sample.labels.get(name).cloned().unwrap_or_default();
     if command == "$value" {
         return Some(sample.value.to_string());

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
 
 use super::metrics::Moment;
-use crate::promql::{Metrics, Sample, Taken};
+use crate::promql::{Metrics, Sample, SampleCollector};
 
 /// The interval of scrapes and rule evaluations.
 pub(super) const INTERVAL: SignedDuration = SignedDuration::from_secs(30);
@@ -26,7 +26,7 @@ impl Scrapes {
         range: SignedDuration,
     ) {
         for metric in metrics {
-            let mut taken = Taken::all();
+            let mut taken = SampleCollector::all();
             moment.collect(metric, &mut taken);
             let scrapes = self.by_metric.entry(metric.to_owned()).or_default();
             // The oldest entry may represent scrapes within the range.
@@ -59,7 +59,7 @@ pub(super) struct Scraped<'a> {
 }
 
 impl Metrics for Scraped<'_> {
-    fn collect(&self, metric: &str, taken: &mut Taken<'_>) {
+    fn collect(&self, metric: &str, taken: &mut SampleCollector<'_>) {
         self.moment.collect(metric, taken);
     }
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use windtunnel_core::Object;
 
 use super::cluster_version::accepted_risks;
-use super::command::{Patch, Success, Turn};
-use super::said::Said;
+use super::command::{Patch, Success, CommandStep};
+use super::said::CommandOutput;
 
 /// The command name, for references to its help.
 pub(super) const NAME: &str = "oc adm upgrade accept";
@@ -70,17 +70,17 @@ impl Change {
 }
 
 /// Patches the accepted risks, if they change.
-pub(super) fn accept(change: &Change, cluster_version: &Object, mut said: Said) -> Turn {
+pub(super) fn accept(change: &Change, cluster_version: &Object, mut said: CommandOutput) -> CommandStep {
     let accepted = accepted_risks(cluster_version).and_then(Value::as_array);
     let risks = change.apply(accepted.map(Vec::as_slice).unwrap_or_default());
     if accepted.map_or(risks.is_empty(), |accepted| *accepted == risks) {
         said.say("info: Accept risks are not changed");
-        return Turn::Done(said);
+        return CommandStep::Done(said);
     }
     let names: Vec<&str> = risks.iter().filter_map(|risk| risk["name"].as_str()).collect();
     let line = format!("info: Accept risks are [{}]", names.join(", "));
     let risks = if risks.is_empty() { Value::Null } else { Value::Array(risks) };
-    Turn::Patch(Patch {
+    CommandStep::Patch(Patch {
         body: format!("{{\"spec\": {{\"desiredUpdate\": {{\"acceptRisks\": {risks}}}}}}}"),
         said,
         success: Success::Line(line),

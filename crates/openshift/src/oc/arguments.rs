@@ -8,7 +8,7 @@ use super::channel::Channel;
 use super::command::{Command, Gates, Verb};
 use super::pullspec::Pullspec;
 use super::recommend::Recommend;
-use super::said::Said;
+use super::said::CommandOutput;
 use super::semantic_version;
 
 const NAME: &str = "oc adm upgrade";
@@ -111,7 +111,7 @@ impl Upgrade {
     }
 
     /// Validates the flags; adds warnings to `said`.
-    fn check(&self, said: &mut Said) -> Result<(), String> {
+    fn check(&self, said: &mut CommandOutput) -> Result<(), String> {
         if self.clear && (self.asks_for_update() || self.to_multi_arch) {
             return Err("--clear may not be specified with any other flags".to_owned());
         }
@@ -130,7 +130,7 @@ impl Upgrade {
     }
 
     /// A version is a valid image name too, so the image must have a registry or repository.
-    fn check_image(&self, said: &mut Said) -> Result<(), String> {
+    fn check_image(&self, said: &mut CommandOutput) -> Result<(), String> {
         let image = Pullspec::of_release(&self.to_image)
             .map_err(|error| format!("--to-image must be a valid image pull spec: {error}"))?;
         if image.tag.is_empty() {
@@ -145,20 +145,20 @@ impl Upgrade {
 }
 
 /// Parses the arguments of `oc adm upgrade`.
-pub(super) fn read(words: &[String], gates: Gates) -> Result<Command, Said> {
-    let mut warned = Said::default();
+pub(super) fn parse_command(words: &[String], gates: Gates) -> Result<Command, CommandOutput> {
+    let mut warned = CommandOutput::default();
     let (name, rest) = words.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
     let verb = match name {
         "accept" if gates.accept_risks => {
             let flags: AcceptFlags = flags(accept::NAME, rest)?;
             let change = Change::read(flags.clear, flags.replace, &flags.words);
-            Verb::Accept(change.map_err(|error| Said::default().misused(&error, accept::NAME))?)
+            Verb::Accept(change.map_err(|error| CommandOutput::default().fail_usage(&error, accept::NAME))?)
         }
         "channel" => {
             let name = format!("{NAME} channel");
             let flags: ChannelFlags = flags(&name, rest)?;
             if flags.words.len() > 1 {
-                return Err(warned.misused("multiple positional arguments given", &name));
+                return Err(warned.fail_usage("multiple positional arguments given", &name));
             }
             let channel = flags.words.into_iter().next().unwrap_or_default();
             Verb::Channel(Channel { name: channel, allow_explicit: flags.allow_explicit_channel })
@@ -167,7 +167,7 @@ pub(super) fn read(words: &[String], gates: Gates) -> Result<Command, Said> {
             let name = format!("{NAME} recommend");
             let flags: RecommendFlags = flags(&name, rest)?;
             no_words(&flags.words, &name)?;
-            Verb::Recommend(recommend(flags).map_err(|error| Said::default().fail(&error))?)
+            Verb::Recommend(recommend(flags).map_err(|error| CommandOutput::default().fail(&error))?)
         }
         "rollback" if gates.rollback => {
             let name = format!("{NAME} rollback");
@@ -201,15 +201,15 @@ fn recommend(flags: RecommendFlags) -> Result<Recommend, String> {
     Ok(Recommend { show_outdated_releases, version, quiet, accept: accept.into_iter().collect() })
 }
 
-fn no_words(words: &[String], name: &str) -> Result<(), Said> {
+fn no_words(words: &[String], name: &str) -> Result<(), CommandOutput> {
     if words.is_empty() {
         return Ok(());
     }
-    Err(Said::default().misused(&format!("unknown command {:?}", words.join(" ")), name))
+    Err(CommandOutput::default().fail_usage(&format!("unknown command {:?}", words.join(" ")), name))
 }
 
 /// Parses the flags of a command.
-fn flags<F: Parser + Args + FromArgMatches>(name: &str, words: &[String]) -> Result<F, Said> {
+fn flags<F: Parser + Args + FromArgMatches>(name: &str, words: &[String]) -> Result<F, CommandOutput> {
     let command = F::command().no_binary_name(true).args_override_self(true).disable_version_flag(true);
     let command = command.mut_args(with_value);
     let matches = command.try_get_matches_from(words);
@@ -226,13 +226,13 @@ fn with_value(flag: Arg) -> Arg {
 }
 
 /// Returns the client's message for invalid flags, or the help text.
-fn complaint(error: &clap::Error, name: &str) -> Said {
+fn complaint(error: &clap::Error, name: &str) -> CommandOutput {
     let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let flag = context(ContextKind::InvalidArg);
     let flag = flag.split(['=', ' ', '[']).next().unwrap_or_default();
     let value = context(ContextKind::InvalidValue);
     let text = match error.kind() {
-        ErrorKind::DisplayHelp => return Said { stdout: error.to_string(), ..Said::default() },
+        ErrorKind::DisplayHelp => return CommandOutput { stdout: error.to_string(), ..CommandOutput::default() },
         ErrorKind::UnknownArgument if flag.starts_with("--") => format!("unknown flag: {flag}"),
         ErrorKind::UnknownArgument => {
             format!("unknown shorthand flag: {:?} in {flag}", flag.chars().nth(1).unwrap_or('-'))
@@ -243,7 +243,7 @@ fn complaint(error: &clap::Error, name: &str) -> Said {
         ),
         _ => error.to_string().trim_start_matches("error: ").trim_end().to_owned(),
     };
-    Said::default().fail(&format!("{text}\nSee '{name} --help' for usage."))
+    CommandOutput::default().fail(&format!("{text}\nSee '{name} --help' for usage."))
 }
 
 /// Parses a boolean like Go's `strconv.ParseBool`.

@@ -4,8 +4,8 @@ use serde_json::json;
 use windtunnel_core::Object;
 
 use super::cluster_version::{channels, desired};
-use super::command::{Patch, Success, Turn};
-use super::said::Said;
+use super::command::{Patch, Success, CommandStep};
+use super::said::CommandOutput;
 
 /// The requested channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,24 +17,24 @@ pub(super) struct Channel {
 }
 
 /// Patches the channel, unless it is unchanged or the current release does not list it.
-pub(super) fn channel(wanted: &Channel, cluster_version: &Object, mut said: Said) -> Turn {
+pub(super) fn channel(wanted: &Channel, cluster_version: &Object, mut said: CommandOutput) -> CommandStep {
     let (name, current) = (wanted.name.as_str(), cluster_version.text("/spec/channel"));
     if name == current {
         said.say(&match name {
             "" => "info: Cluster channel is already clear (no change)".to_owned(),
             _ => format!("info: Cluster is already in {name} (no change)"),
         });
-        return Turn::Done(said);
+        return CommandStep::Done(said);
     }
     if let Err(error) = judge(wanted, current, cluster_version, &mut said) {
-        return Turn::Done(said.fail(&error));
+        return CommandStep::Done(said.fail(&error));
     }
     if name.is_empty() {
         said.warn(&format!(
             "warning: Clearing channel {current:?}; cluster will no longer request available update recommendations."
         ));
     }
-    Turn::Patch(Patch {
+    CommandStep::Patch(Patch {
         body: format!("{{\"spec\":{{\"channel\": {}}}}}", json!(name)),
         said,
         success: Success::Silent,
@@ -44,7 +44,7 @@ pub(super) fn channel(wanted: &Channel, cluster_version: &Object, mut said: Said
 
 /// Checks the channel against the channels that list the current release. If there are none, every channel is
 /// allowed.
-fn judge(wanted: &Channel, current: &str, cluster_version: &Object, said: &mut Said) -> Result<(), String> {
+fn judge(wanted: &Channel, current: &str, cluster_version: &Object, said: &mut CommandOutput) -> Result<(), String> {
     let (name, known) = (wanted.name.as_str(), channels(cluster_version));
     let available = known.join(", ");
     if known.is_empty() {

@@ -3,15 +3,15 @@
 use windtunnel_core::Object;
 
 use super::cluster_version::{Release, Update, accepted_risks};
-use super::command::{Patch, Success, Turn};
-use super::said::Said;
+use super::command::{Patch, Success, CommandStep};
+use super::said::CommandOutput;
 
 /// Clears the requested update, if there is one.
-pub(super) fn clear(cluster_version: &Object, mut said: Said) -> Turn {
+pub(super) fn clear(cluster_version: &Object, mut said: CommandOutput) -> CommandStep {
     let asked = &cluster_version["spec"]["desiredUpdate"];
     if asked.is_null() {
         said.say("info: No update in progress");
-        return Turn::Done(said);
+        return CommandStep::Done(said);
     }
     let risks = accepted_risks(cluster_version);
     let update = match risks {
@@ -19,7 +19,7 @@ pub(super) fn clear(cluster_version: &Object, mut said: Said) -> Turn {
         None => "null".to_owned(),
     };
     let Release { version, image, .. } = Release::read(asked);
-    Turn::Patch(Patch {
+    CommandStep::Patch(Patch {
         body: format!("{{\"spec\":{{\"desiredUpdate\":{update}}}}}"),
         said,
         success: Success::Cleared(version.to_owned(), image.to_owned()),

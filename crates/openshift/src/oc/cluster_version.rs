@@ -79,7 +79,7 @@ pub(super) fn not_recommended(cluster_version: &Object) -> Vec<NotRecommended<'_
 
 /// Returns the condition `Recommended` of a conditional update.
 pub(super) fn recommended(update: &Value) -> Option<Condition> {
-    condition::find(update["conditions"].as_array()?, "Recommended").map(Condition::read)
+    condition::find(update["conditions"].as_array()?, "Recommended").map(Condition::from_value)
 }
 
 /// Sorts releases, the newest first.

@@ -8,7 +8,7 @@ use super::arguments::{self, Upgrade};
 use super::channel::Channel;
 use super::cluster_version::Release;
 use super::recommend::{Alert, Recommend};
-use super::{accept, channel, clear, recommend, report, request, rollback, said::Said};
+use super::{accept, channel, clear, recommend, report, request, rollback, said::CommandOutput};
 
 /// The commands that the client hides unless an environment variable enables them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Gates {
 
 impl Gates {
     /// Reads the gates from environment variables; ignores all others.
-    pub fn of<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    pub fn from_env<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut gates = Self::default();
         for (name, value) in variables {
             match name {
@@ -38,7 +38,7 @@ impl Gates {
 #[derive(Debug, Clone)]
 pub struct Command {
     /// The warnings about its arguments.
-    pub(super) warned: Said,
+    pub(super) warned: CommandOutput,
     pub(super) verb: Verb,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum Verb {
 
 /// The cluster as seen by a command.
 #[derive(Debug)]
-pub struct Sight<'a> {
+pub struct ClusterView<'a> {
     /// The ClusterVersion `version`, if it exists.
     pub cluster_version: Option<&'a Object>,
     /// The alerts, or the error of their request. Only `recommend` uses them, see [`Command::reads_alerts`].
@@ -68,9 +68,9 @@ pub struct Sight<'a> {
 
 /// The next step of a command.
 #[derive(Debug)]
-pub enum Turn {
+pub enum CommandStep {
     /// The command is finished.
-    Done(Said),
+    Done(CommandOutput),
     /// The command patches the ClusterVersion.
     Patch(Patch),
 }
@@ -80,7 +80,7 @@ pub enum Turn {
 pub struct Patch {
     /// The body, byte for byte as the client sends it.
     pub body: String,
-    pub(super) said: Said,
+    pub(super) said: CommandOutput,
     pub(super) success: Success,
     /// The prefix of the error message for a rejected patch.
     pub(super) unable: &'static str,
@@ -102,8 +102,8 @@ impl Command {
     /// # Errors
     /// The client's output for invalid arguments, for which it makes no request to the API server. A request
     /// for help ends this way too, with exit code 0.
-    pub fn read(words: &[String], gates: Gates) -> Result<Self, Said> {
-        arguments::read(words, gates)
+    pub fn read(words: &[String], gates: Gates) -> Result<Self, CommandOutput> {
+        arguments::parse_command(words, gates)
     }
 
     /// Returns whether it requests alerts.
@@ -112,12 +112,12 @@ impl Command {
     }
 
     /// Starts the command on a cluster.
-    pub fn begin(&self, sight: &Sight<'_>) -> Turn {
+    pub fn begin(&self, sight: &ClusterView<'_>) -> CommandStep {
         let said = self.warned.clone();
         let Some(cluster_version) = sight.cluster_version else {
             let capital = matches!(self.verb, Verb::Upgrade(_) | Verb::Recommend(_));
             let no = if capital { "No" } else { "no" };
-            return Turn::Done(said.fail(&format!(
+            return CommandStep::Done(said.fail(&format!(
                 "{no} cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version"
             )));
         };
@@ -128,12 +128,12 @@ impl Command {
             }
             Verb::Upgrade(flags) if flags.asks_for_update() => request::update(flags, cluster_version, said),
             Verb::Upgrade(flags) => {
-                Turn::Done(report::report(cluster_version, flags.include_not_recommended, said))
+                CommandStep::Done(report::report(cluster_version, flags.include_not_recommended, said))
             }
             Verb::Accept(change) => accept::accept(change, cluster_version, said),
             Verb::Channel(channel) => channel::channel(channel, cluster_version, said),
             Verb::Recommend(options) => {
-                Turn::Done(recommend::recommend(options, cluster_version, sight.alerts, said))
+                CommandStep::Done(recommend::recommend(options, cluster_version, sight.alerts, said))
             }
             Verb::Rollback => rollback::rollback(cluster_version, said),
         }
@@ -148,7 +148,7 @@ impl Patch {
     }
 
     /// Finishes the command with the patched object, or with the API server's error message.
-    pub fn answered(self, answer: Result<&Object, &str>) -> Said {
+    pub fn finish(self, answer: Result<&Object, &str>) -> CommandOutput {
         let Self { mut said, success, unable, .. } = self;
         let patched = match answer {
             Ok(patched) => patched,

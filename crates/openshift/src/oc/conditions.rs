@@ -5,8 +5,8 @@ use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 
 /// Returns the condition of this type.
-pub(super) fn of(cluster_version: &Object, kind: &str) -> Option<Condition> {
-    condition::of(cluster_version, kind).map(Condition::read)
+pub(super) fn find(cluster_version: &Object, kind: &str) -> Option<Condition> {
+    condition::find_in_status(cluster_version, kind).map(Condition::from_value)
 }
 
 /// Indents the continuation lines of a message.
@@ -15,7 +15,7 @@ pub(super) fn indented(message: &str) -> String {
 }
 
 /// Formats reason and message as two lines, without a final line break.
-pub(super) fn why(condition: &Condition) -> String {
+pub(super) fn reason_and_message(condition: &Condition) -> String {
     format!("  Reason: {}\n  Message: {}", condition.reason, indented(&condition.message))
 }
 

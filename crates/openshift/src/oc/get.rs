@@ -9,7 +9,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::text::tabwriter::Columns;
 use windtunnel_core::yaml;
 
-use super::said::Said;
+use super::said::CommandOutput;
 
 /// Short names of kinds (`shortNames` of their definitions).
 const SHORT: &[(&str, &str)] = &[
@@ -71,7 +71,7 @@ impl Get {
     ///
     /// # Errors
     /// The client's error message for invalid arguments.
-    pub fn read(words: &[String]) -> Result<Self, Said> {
+    pub fn read(words: &[String]) -> Result<Self, CommandOutput> {
         let mut get = Self {
             resource: CLUSTER_VERSIONS,
             name: String::new(),
@@ -96,7 +96,7 @@ impl Get {
             };
             value = glued.or(value);
             let mut needed = || {
-                let missing = || Said::default().fail(&format!("flag needs an argument: {flag}"));
+                let missing = || CommandOutput::default().fail(&format!("flag needs an argument: {flag}"));
                 value.or_else(|| words.next()).ok_or_else(missing)
             };
             match flag {
@@ -106,7 +106,7 @@ impl Get {
                 "-A" | "--all-namespaces" => get.everywhere = true,
                 "--no-headers" => get.headers = false,
                 _ if flag.starts_with('-') => {
-                    return Err(Said::default().misused(&format!("unknown flag: {flag}"), "oc get"));
+                    return Err(CommandOutput::default().fail_usage(&format!("unknown flag: {flag}"), "oc get"));
                 }
                 _ => plain.push(word),
             }
@@ -115,28 +115,28 @@ impl Get {
         Ok(get)
     }
 
-    fn asks_for(&mut self, plain: &[&str]) -> Result<(), Said> {
+    fn asks_for(&mut self, plain: &[&str]) -> Result<(), CommandOutput> {
         let (kind, name) = match *plain {
             [] => {
                 let missing = "You must specify the type of resource to get. ";
-                return Err(Said::default().fail(missing));
+                return Err(CommandOutput::default().fail(missing));
             }
             [one] => one.split_once('/').unwrap_or((one, "")),
             [kind, name] => (kind, name),
             [_, _, more, ..] => {
                 let one = format!("one object at a time can be asked for here, found `{more}` too");
-                return Err(Said::default().fail(&one));
+                return Err(CommandOutput::default().fail(&one));
             }
         };
         let odd = |c: char| !(c.is_ascii_alphanumeric() || "-._/=,!".contains(c));
         if let Some(odd) =
             self.selector.chars().chain(name.chars()).chain(self.namespace.chars()).find(|c| odd(*c))
         {
-            return Err(Said::default().fail(&format!("a name or a selector has no `{odd}`")));
+            return Err(CommandOutput::default().fail(&format!("a name or a selector has no `{odd}`")));
         }
-        self.resource = resource(kind).ok_or_else(|| {
+        self.resource = find_resource(kind).ok_or_else(|| {
             let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.plural));
-            Said::default().fail(&format!("the server doesn't have a resource type \"{kind}\"{hint}"))
+            CommandOutput::default().fail(&format!("the server doesn't have a resource type \"{kind}\"{hint}"))
         })?;
         name.clone_into(&mut self.name);
         Ok(())
@@ -167,8 +167,8 @@ impl Get {
     }
 
     /// Prints the API server's response.
-    pub fn answered(&self, answer: &Value) -> Said {
-        let mut said = Said::default();
+    pub fn print_response(&self, answer: &Value) -> CommandOutput {
+        let mut said = CommandOutput::default();
         let items = answer["items"].as_array().or_else(|| answer["rows"].as_array());
         if items.is_some_and(Vec::is_empty) && matches!(self.output, Output::Table { .. }) {
             let place = if self.resource.namespaced && !self.everywhere {
@@ -191,14 +191,14 @@ impl Get {
                 }
             }
             // The output of a template has no final line break.
-            Output::Path(pieces) => said.stdout = pieces.iter().map(|piece| piece.of(&whole)).collect(),
+            Output::Path(pieces) => said.stdout = pieces.iter().map(|piece| piece.evaluate(&whole)).collect(),
         }
         said
     }
 
     /// Prints the API server's error.
-    pub fn refused(reason: &str, message: &str) -> Said {
-        Said { stdout: String::new(), stderr: format!("Error from server ({reason}): {message}\n"), code: 1 }
+    pub fn refused(reason: &str, message: &str) -> CommandOutput {
+        CommandOutput { stdout: String::new(), stderr: format!("Error from server ({reason}): {message}\n"), code: 1 }
     }
 
     /// Returns a single object unchanged, and several as the `List` that the client builds.
@@ -259,7 +259,7 @@ fn line(namespace: &str, everywhere: bool, cells: impl Iterator<Item = String>) 
 }
 
 /// Returns the kind with this plural, singular or short name, optionally with (the start of) its group.
-pub fn resource(word: &str) -> Option<Resource> {
+pub fn find_resource(word: &str) -> Option<Resource> {
     let word = word.to_lowercase();
     let (name, group) = word.split_once('.').unwrap_or((&word, ""));
     let name = SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, plural)| plural);
@@ -274,7 +274,7 @@ pub fn resource(word: &str) -> Option<Resource> {
     first.into_iter().chain(resources::ALL).find(fits).cloned()
 }
 
-fn output(text: &str) -> Result<Output, Said> {
+fn output(text: &str) -> Result<Output, CommandOutput> {
     Ok(match text {
         "wide" => Output::Table { wide: true },
         "json" => Output::Json,
@@ -283,9 +283,9 @@ fn output(text: &str) -> Result<Output, Said> {
         _ => {
             let template = text.strip_prefix("jsonpath=").ok_or_else(|| {
                 let known = "json, yaml, name, wide, jsonpath=TEMPLATE";
-                Said::default().fail(&format!("output is printed here as one of {known}, found `{text}`"))
+                CommandOutput::default().fail(&format!("output is printed here as one of {known}, found `{text}`"))
             })?;
-            Output::Path(pieces(template).map_err(|why| Said::default().fail(&why))?)
+            Output::Path(pieces(template).map_err(|why| CommandOutput::default().fail(&why))?)
         }
     })
 }
@@ -316,7 +316,7 @@ fn pieces(template: &str) -> Result<Vec<Piece>, String> {
 }
 
 impl Piece {
-    fn of(&self, object: &Value) -> String {
+    fn evaluate(&self, object: &Value) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Path(path) => {
@@ -369,7 +369,7 @@ mod tests {
     fn prints_responses_in_the_requested_format() {
         let object = json!({ "metadata": { "name": "a" }, "status": { "l": [{ "t": "X", "v": true }] } });
         let list = json!({ "items": [object] });
-        let printed = |line: &str, answer: &Value| get(line).unwrap().answered(answer).stdout;
+        let printed = |line: &str, answer: &Value| get(line).unwrap().print_response(answer).stdout;
         assert_eq!(printed("no/a -o name", &object), "node/a\n");
         assert_eq!(printed("co -o name", &list), "clusteroperator.config.openshift.io/a\n");
         assert_eq!(printed("no a -o jsonpath={.status.l[?(.t=='X')].v}{\"\\n\"}", &object), "true\n");
@@ -380,7 +380,7 @@ mod tests {
         });
         assert_eq!(printed("no", &table), "NAME       STATUS\nworker-0   Ready\n");
         assert_eq!(printed("no -o wide --no-headers", &table), "worker-0   Ready   10.0.0.1\n");
-        let none = get("po").unwrap().answered(&json!({ "columnDefinitions": [], "rows": [] }));
+        let none = get("po").unwrap().print_response(&json!({ "columnDefinitions": [], "rows": [] }));
         assert_eq!((none.stderr.as_str(), none.code), ("No resources found in default namespace.\n", 0));
     }
 }

@@ -25,7 +25,7 @@ mod rollback;
 mod said;
 mod semantic_version;
 
-pub use command::{Command, Gates, Patch, Sight, Turn};
-pub use get::{Get, resource};
+pub use command::{Command, Gates, Patch, ClusterView, CommandStep};
+pub use get::{Get, find_resource};
 pub use recommend::Alert;
-pub use said::Said;
+pub use said::CommandOutput;

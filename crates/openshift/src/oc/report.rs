@@ -4,8 +4,8 @@ use windtunnel_core::Object;
 use windtunnel_core::text::tabwriter::Columns;
 
 use super::cluster_version::{NotRecommended, available, channels, not_recommended, sort};
-use super::conditions::{self, indented, missing, why};
-use super::said::Said;
+use super::conditions::{self, indented, missing, reason_and_message};
+use super::said::CommandOutput;
 use super::semantic_version::newest_first;
 
 /// The layout of lists of releases.
@@ -14,7 +14,7 @@ pub(super) const RELEASES: Columns = Columns { min_width: 14, padding: 1 };
 /// Printed if there are no updates.
 pub(super) const NO_UPDATES: &str = "No updates available. You may still upgrade to a specific release image with --to-image or wait for new updates to be available.";
 
-pub(super) fn report(cluster_version: &Object, include_not_recommended: bool, mut said: Said) -> Said {
+pub(super) fn report(cluster_version: &Object, include_not_recommended: bool, mut said: CommandOutput) -> CommandOutput {
     state(cluster_version, &mut said);
     source(cluster_version, ["Upstream is unset", "Upstream"], &mut said);
     recommended_updates(cluster_version, &mut said);
@@ -32,15 +32,15 @@ pub(super) fn report(cluster_version: &Object, include_not_recommended: bool, mu
 }
 
 /// Prints the cluster's conditions. (Only `Failing` has a colon, as in the client.)
-fn state(cluster_version: &Object, said: &mut Said) {
-    match conditions::of(cluster_version, "Failing") {
+fn state(cluster_version: &Object, said: &mut CommandOutput) {
+    match conditions::find(cluster_version, "Failing") {
         None => said.warn(&missing("Failing")),
         Some(failing) if failing.status != "False" => {
-            said.say(&format!("Failing={}:\n\n{}\n", failing.status, why(&failing)));
+            said.say(&format!("Failing={}:\n\n{}\n", failing.status, reason_and_message(&failing)));
         }
         Some(_) => {}
     }
-    match conditions::of(cluster_version, "Progressing").filter(|found| !found.message.is_empty()) {
+    match conditions::find(cluster_version, "Progressing").filter(|found| !found.message.is_empty()) {
         None => said.warn(&missing("Progressing")),
         Some(progressing) if progressing.status == "True" => {
             said.say(&format!("info: An upgrade is in progress. {}", progressing.message));
@@ -48,16 +48,16 @@ fn state(cluster_version: &Object, said: &mut Said) {
         Some(progressing) => said.say(&progressing.message),
     }
     said.say("");
-    let upgradeable = conditions::of(cluster_version, "Upgradeable").filter(|found| found.status == "False");
-    let accepted = conditions::of(cluster_version, "ReleaseAccepted").filter(|found| found.status != "True");
+    let upgradeable = conditions::find(cluster_version, "Upgradeable").filter(|found| found.status == "False");
+    let accepted = conditions::find(cluster_version, "ReleaseAccepted").filter(|found| found.status != "True");
     for condition in upgradeable.iter().chain(&accepted) {
-        said.say(&format!("{}={}\n\n{}\n", condition.kind, condition.status, why(condition)));
+        said.say(&format!("{}={}\n\n{}\n", condition.kind, condition.status, reason_and_message(condition)));
     }
 }
 
 /// Prints the update service and the channel. `unset` and `set` are the client's texts for a missing and a
 /// configured update service.
-pub(super) fn source(cluster_version: &Object, [unset, set]: [&str; 2], said: &mut Said) {
+pub(super) fn source(cluster_version: &Object, [unset, set]: [&str; 2], said: &mut CommandOutput) {
     let channel = cluster_version.text("/spec/channel");
     if channel.is_empty() {
         return;
@@ -73,10 +73,10 @@ pub(super) fn source(cluster_version: &Object, [unset, set]: [&str; 2], said: &m
     });
 }
 
-fn recommended_updates(cluster_version: &Object, said: &mut Said) {
+fn recommended_updates(cluster_version: &Object, said: &mut CommandOutput) {
     let mut updates = available(cluster_version);
     sort(&mut updates);
-    let unknown = conditions::of(cluster_version, "RetrievedUpdates").filter(|found| found.status == "False");
+    let unknown = conditions::find(cluster_version, "RetrievedUpdates").filter(|found| found.status == "False");
     if !updates.is_empty() {
         let rows = updates.iter().map(|to| format!("  {}\t{}", to.version, to.image));
         let rows: Vec<String> = std::iter::once("  VERSION\tIMAGE".to_owned()).chain(rows).collect();
@@ -87,11 +87,11 @@ fn recommended_updates(cluster_version: &Object, said: &mut Said) {
     }
     if let Some(unknown) = unknown {
         let what = if updates.is_empty() { "display" } else { "refresh" };
-        said.warn(&format!("warning: Cannot {what} available updates:\n{}\n", why(&unknown)));
+        said.warn(&format!("warning: Cannot {what} available updates:\n{}\n", reason_and_message(&unknown)));
     }
 }
 
-fn known_issues(updates: &[NotRecommended<'_>], said: &mut Said) {
+fn known_issues(updates: &[NotRecommended<'_>], said: &mut CommandOutput) {
     if updates.is_empty() {
         let none = "No updates which are not recommended based on your cluster configuration are available.";
         return said.say(&format!("\n{none}"));

@@ -7,35 +7,35 @@ use super::arguments::Upgrade;
 use super::cluster_version::{
     NotRecommended, Release, Update, accepted_risks, available, desired, not_recommended, sort,
 };
-use super::command::{Patch, Success, Turn};
-use super::conditions::{self, why};
+use super::command::{Patch, Success, CommandStep};
+use super::conditions::{self, reason_and_message};
 use super::pullspec::Pullspec;
-use super::said::Said;
+use super::said::CommandOutput;
 
 const FORCED: &str = "warning: --force overrides cluster verification of your supplied release image and waives any update precondition failures. Only use this if you are testing unsigned release images or you are working around a known bug in the cluster-version operator and you have verified the authenticity of the provided image yourself.";
 
 const EXPLICIT: &str = "warning: The requested upgrade image is not one of the available updates. You have used --allow-explicit-upgrade for the update to proceed anyway";
 
 /// Requests an update to the release that the flags select.
-pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut said: Said) -> Turn {
+pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut said: CommandOutput) -> CommandStep {
     let at = desired(cluster_version);
     if !flags.to.is_empty() && flags.to == at.version {
         said.say(&format!("info: Cluster is already at version {}", at.version));
-        return Turn::Done(said);
+        return CommandStep::Done(said);
     }
     if !flags.to_image.is_empty() && flags.to_image == at.image {
         said.say(&format!("info: Cluster is already at {}", at.image));
-        return Turn::Done(said);
+        return CommandStep::Done(said);
     }
     let mut search = Search::new(flags, cluster_version);
     match search.run(&mut said) {
-        Err(error) => Turn::Done(said.fail(&error)),
+        Err(error) => CommandStep::Done(said.fail(&error)),
         Ok(Some(target)) => {
             if flags.force {
                 said.warn(FORCED);
             }
             if let Err(error) = guard(flags, cluster_version, &mut said) {
-                return Turn::Done(said.fail(&error));
+                return CommandStep::Done(said.fail(&error));
             }
             let Release { version, image, .. } = target;
             let told = match version {
@@ -47,21 +47,21 @@ pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut said: Said) 
         Ok(None) => match search.nowhere() {
             Ok(line) => {
                 said.say(&line);
-                Turn::Done(said)
+                CommandStep::Done(said)
             }
-            Err(error) => Turn::Done(said.fail(&error)),
+            Err(error) => CommandStep::Done(said.fail(&error)),
         },
     }
 }
 
 /// Requests the multi-architecture payload of the current version.
-pub(super) fn to_multi_arch(flags: &Upgrade, cluster_version: &Object, mut said: Said) -> Turn {
+pub(super) fn to_multi_arch(flags: &Upgrade, cluster_version: &Object, mut said: CommandOutput) -> CommandStep {
     if cluster_version.text("/spec/desiredUpdate/architecture") == "Multi" {
         let told = "info: Update to multi cluster architecture has already been requested";
-        return Turn::Done(said.fail(told));
+        return CommandStep::Done(said.fail(told));
     }
     if let Err(error) = guard(flags, cluster_version, &mut said) {
-        return Turn::Done(said.fail(&error));
+        return CommandStep::Done(said.fail(&error));
     }
     if flags.force {
         said.warn(FORCED);
@@ -72,9 +72,9 @@ pub(super) fn to_multi_arch(flags: &Upgrade, cluster_version: &Object, mut said:
     request(update, flags, cluster_version, said, told)
 }
 
-fn request(update: Update<'_>, flags: &Upgrade, cluster_version: &Object, said: Said, told: String) -> Turn {
+fn request(update: Update<'_>, flags: &Upgrade, cluster_version: &Object, said: CommandOutput, told: String) -> CommandStep {
     let update = Update { force: flags.force, accept_risks: accepted_risks(cluster_version), ..update };
-    Turn::Patch(Patch {
+    CommandStep::Patch(Patch {
         body: format!("{{\"spec\":{{\"desiredUpdate\": {}}}}}", update.json()),
         said,
         success: Success::Line(told),
@@ -99,7 +99,7 @@ impl<'a> Search<'a> {
 
     /// Returns the release, if it is found. With `--to-latest` this is the newest of the updates seen,
     /// whatever else is requested.
-    fn run(&mut self, said: &mut Said) -> Result<Option<Release<'a>>, String> {
+    fn run(&mut self, said: &mut CommandOutput) -> Result<Option<Release<'a>>, String> {
         let mut found = self.recommended();
         if found.is_none() {
             found = self.conditional(said)?;
@@ -111,7 +111,7 @@ impl<'a> Search<'a> {
         sort(&mut self.targets);
         if let Some(latest) = self.targets.first().filter(|_| self.flags.to_latest) {
             if let Some(risky) = self.risky.iter().find(|risky| risky.release.image == latest.image) {
-                said.warn(&taken(risky));
+                said.warn(&accepted_risk_warning(risky));
             }
             found = Some(*latest);
         }
@@ -135,13 +135,13 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the release if it is an update that is not recommended, which the flags must allow.
-    fn conditional(&mut self, said: &mut Said) -> Result<Option<Release<'a>>, String> {
+    fn conditional(&mut self, said: &mut CommandOutput) -> Result<Option<Release<'a>>, String> {
         for update in not_recommended(self.cluster_version) {
             if self.is_meant(update.release) {
                 if !self.flags.allow_not_recommended {
                     return Err(risky(&update));
                 }
-                said.warn(&taken(&update));
+                said.warn(&accepted_risk_warning(&update));
                 return Ok(Some(update.release));
             }
             if self.flags.allow_not_recommended {
@@ -168,9 +168,9 @@ impl<'a> Search<'a> {
         let next = format!("{option} to continue with {article} update");
         let or_wait = format!("specify {next} or wait for new updates to be available.");
         let unknown =
-            conditions::of(self.cluster_version, "RetrievedUpdates").filter(|found| found.status != "True");
+            conditions::find(self.cluster_version, "RetrievedUpdates").filter(|found| found.status != "True");
         if let Some(unknown) = unknown {
-            return Err(format!("cannot refresh available updates:\n{}\n\nspecify {next}.", why(&unknown)));
+            return Err(format!("cannot refresh available updates:\n{}\n\nspecify {next}.", reason_and_message(&unknown)));
         }
         if !self.targets.is_empty() {
             let versions: Vec<&str> = self.targets.iter().map(|target| target.version).collect();
@@ -196,11 +196,11 @@ fn risky(NotRecommended { release, recommended }: &NotRecommended<'_>) -> String
         release.version,
         recommended.kind,
         recommended.status,
-        why(recommended)
+        reason_and_message(recommended)
     )
 }
 
-fn taken(NotRecommended { release, recommended }: &NotRecommended<'_>) -> String {
+fn accepted_risk_warning(NotRecommended { release, recommended }: &NotRecommended<'_>) -> String {
     format!(
         "warning: with --allow-not-recommended you have accepted the risks with {} and bypassed {}={} {}: {}",
         release.version, recommended.kind, recommended.status, recommended.reason, recommended.message
@@ -208,7 +208,7 @@ fn taken(NotRecommended { release, recommended }: &NotRecommended<'_>) -> String
 }
 
 /// The client's own checks: it refuses to update a cluster that is invalid, failing or already updating.
-fn guard(flags: &Upgrade, cluster_version: &Object, said: &mut Said) -> Result<(), String> {
+fn guard(flags: &Upgrade, cluster_version: &Object, said: &mut CommandOutput) -> Result<(), String> {
     let at = desired(cluster_version);
     let target = match (at.version, at.image) {
         ("", "") => "ClusterVersion status.desired has neither a version nor image; please open a bug",
@@ -221,8 +221,8 @@ fn guard(flags: &Upgrade, cluster_version: &Object, said: &mut Said) -> Result<(
         ("Progressing", "the cluster is already upgrading"),
     ];
     let told = guards.into_iter().filter_map(|(kind, what)| {
-        let condition = conditions::of(cluster_version, kind).filter(|found| found.status == "True")?;
-        Some(format!("{what}:\n\n{}", why(&condition)))
+        let condition = conditions::find(cluster_version, kind).filter(|found| found.status == "True")?;
+        Some(format!("{what}:\n\n{}", reason_and_message(&condition)))
     });
     let told = told.collect::<Vec<_>>().join("\n\n");
     if told.is_empty() {

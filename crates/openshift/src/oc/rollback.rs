@@ -4,20 +4,20 @@ use semver::Version;
 use windtunnel_core::Object;
 
 use super::cluster_version::{Release, Update, desired};
-use super::command::{Patch, Success, Turn};
-use super::said::Said;
+use super::command::{Patch, Success, CommandStep};
+use super::said::CommandOutput;
 use super::{conditions, semantic_version};
 
 /// Requests a rollback to the previous release.
-pub(super) fn rollback(cluster_version: &Object, said: Said) -> Turn {
+pub(super) fn rollback(cluster_version: &Object, said: CommandOutput) -> CommandStep {
     match previous(cluster_version) {
-        Err(error) => Turn::Done(said.fail(&error)),
+        Err(error) => CommandStep::Done(said.fail(&error)),
         Ok(previous) => {
             let Release { version, image, .. } = previous;
             // The patch omits accepted risks, so a merge patch keeps them.
             let update = Update { version, image, ..Update::default() };
             let from = desired(cluster_version).version;
-            Turn::Patch(Patch {
+            CommandStep::Patch(Patch {
                 body: format!("{{\"spec\":{{\"desiredUpdate\": {}}}}}", update.json()),
                 said,
                 success: Success::Line(format!("Requested rollback from {from} to {version}")),
@@ -43,7 +43,7 @@ fn previous(cluster_version: &Object) -> Result<Release<'_>, String> {
     let previous = semantic_version::parse(found.version)
         .map_err(|error| format!("previous version {:?} invalid SemVer: {error}", found.version))?;
     may_go_back(&previous, found.image, &current, now.image)?;
-    let Some(progressing) = conditions::of(cluster_version, "Progressing") else {
+    let Some(progressing) = conditions::find(cluster_version, "Progressing") else {
         return Err(
             "no current Progressing info, see `oc describe clusterversion` for more details.\n".to_owned()
         );

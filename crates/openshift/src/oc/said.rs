@@ -2,7 +2,7 @@
 
 /// The output of a command so far, and its exit code if it ended now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct CommandOutput {
     /// Standard output.
     pub stdout: String,
     /// Standard error.
@@ -11,7 +11,7 @@ pub struct Said {
     pub code: u8,
 }
 
-impl Said {
+impl CommandOutput {
     /// Adds a line to standard output.
     pub(super) fn say(&mut self, line: &str) {
         self.stdout.push_str(line);
@@ -36,12 +36,12 @@ impl Said {
     }
 
     /// Ends with a usage error that refers to the help of `command`.
-    pub(super) fn misused(self, error: &str, command: &str) -> Self {
+    pub(super) fn fail_usage(self, error: &str, command: &str) -> Self {
         self.fail(&format!("{error}\nSee '{command} -h' for help and examples"))
     }
 
     /// Returns the error message without `error: `; `None` if the command succeeded.
-    pub fn refusal(&self) -> Option<&str> {
+    pub fn error_message(&self) -> Option<&str> {
         let text = self.stderr.trim_end();
         // Warnings come before the error, and may contain `error: ` within a line.
         let error = text.strip_prefix("error: ").or_else(|| Some(text.split_once("\nerror: ")?.1));

@@ -45,8 +45,8 @@ impl BackupController {
         if version.major > 4 || version.minor > LAST_MINOR {
             return None;
         }
-        let Some(backup) = condition::of(etcd, KIND).map(Condition::read) else {
-            return Some(told(etcd, "Unknown", "ControllerStarted", "", now));
+        let Some(backup) = condition::find_in_status(etcd, KIND).map(Condition::from_value) else {
+            return Some(condition_write(etcd, "Unknown", "ControllerStarted", "", now));
         };
         let cluster_version = view.get(&CLUSTER_VERSIONS, "", "version")?;
         if !is_waited_for(cluster_version) || backup.status == "True" {
@@ -61,7 +61,7 @@ impl BackupController {
             self.under_way = Some((of, until));
             self.queue.add_at(key(), until);
             let message = format!("Upgrade backup pod created on node {node}");
-            return Some(told(etcd, "Unknown", "UpgradeBackupInProgress", &message, now));
+            return Some(condition_write(etcd, "Unknown", "UpgradeBackupInProgress", &message, now));
         };
         if *until > now {
             self.queue.add_at(key(), *until);
@@ -72,7 +72,7 @@ impl BackupController {
             "UpgradeBackup for {of} is located at path /etc/kubernetes/cluster-backup/{name} on node \"{node}\""
         );
         self.under_way = None;
-        Some(told(etcd, "True", "UpgradeBackupSuccessful", &message, now))
+        Some(condition_write(etcd, "True", "UpgradeBackupSuccessful", &message, now))
     }
 }
 
@@ -93,12 +93,12 @@ impl Actor for BackupController {
         if !std::mem::replace(&mut self.started, true) || !input.changes.is_empty() {
             self.queue.add(key());
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
         let mut step = Step::default();
         if !self.queue.take_due(input.now).is_empty()
             && let Some(write) = self.sync(input.view, input.now)
         {
-            self.queue.ask(&key(), write, &mut step.writes);
+            self.queue.send(&key(), write, &mut step.writes);
         }
         if let Some((of, _)) = &self.under_way {
             step.why = format!("etcd is backed up at {of}").into();
@@ -114,7 +114,7 @@ fn key() -> Key {
 
 /// Returns whether the cluster-version operator rejected an update because a backup is missing.
 fn is_waited_for(cluster_version: &Object) -> bool {
-    condition::of(cluster_version, "ReleaseAccepted").is_some_and(|accepted| {
+    condition::find_in_status(cluster_version, "ReleaseAccepted").is_some_and(|accepted| {
         accepted["status"] == "False" && accepted["message"].as_str().is_some_and(|text| text.contains(KIND))
     })
 }
@@ -125,7 +125,7 @@ fn completed(cluster_version: &Object) -> Option<&str> {
     history.find(|entry| entry["state"] == "Completed")?["version"].as_str()
 }
 
-fn told(etcd: &Object, status: &str, reason: &str, message: &str, now: Time) -> Write {
+fn condition_write(etcd: &Object, status: &str, reason: &str, message: &str, now: Time) -> Write {
     let mut value = etcd.to_value();
     let mut list = etcd.list("/status/conditions").to_vec();
     condition::set(&mut list, &Condition::new(KIND, status, reason, message), now);

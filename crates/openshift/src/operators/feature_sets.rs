@@ -33,7 +33,7 @@ pub(super) fn refusal(operator: &str, release: &Release, view: &View) -> Option<
 }
 
 /// Merges two conditions, with reasons and messages sorted by reason.
-pub(super) fn both(one: Condition, other: Condition) -> Condition {
+pub(super) fn merge_refusals(one: Condition, other: Condition) -> Condition {
     let mut two = [one, other];
     two.sort_by(|one, other| one.reason.cmp(&other.reason));
     let [first, second] = two;

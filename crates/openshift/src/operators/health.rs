@@ -38,14 +38,14 @@ pub(crate) enum Pace {
 
 /// The health that the annotations of a ClusterOperator make its operator report.
 #[derive(Debug)]
-pub(crate) struct Health {
+pub(crate) struct FaultReport {
     fault: Option<Fault>,
 }
 
-impl Health {
+impl FaultReport {
     /// Reads the annotations of `object`. `None` without a fault annotation.
-    pub(crate) fn told(object: &Value) -> Option<Self> {
-        Some(Self { fault: Fault::told(object)? })
+    pub(crate) fn from_annotations(object: &Value) -> Option<Self> {
+        Some(Self { fault: Fault::from_annotations(object)? })
     }
 
     fn is(&self, kind: FaultKind) -> bool {
@@ -124,7 +124,7 @@ impl Health {
 
     /// `Progressing` during a rollout. A stalled rollout reports its reason.
     fn progressing(&self, list: &[Value]) -> Option<Condition> {
-        let found = condition::find(list, "Progressing").map(Condition::read)?;
+        let found = condition::find(list, "Progressing").map(Condition::from_value)?;
         let target = target_in(&found.message).filter(|_| found.status == "True")?;
         let stalled = self.fault.as_ref().filter(|fault| fault.kind == FaultKind::Stalled);
         let [reason, message] =

@@ -46,7 +46,7 @@ impl Kubelets {
     /// Applies changes of nodes. Returns whether a kubelet version changed, appeared or disappeared.
     pub(super) fn notice(&mut self, changes: &[Change]) -> bool {
         let mut moved = false;
-        for change in changes.iter().filter(|change| change.key.is(&NODES)) {
+        for change in changes.iter().filter(|change| change.key.is_kind(&NODES)) {
             moved |= match change.kind {
                 ChangeKind::Deleted => self.remove(&change.key.name),
                 _ => self.put(&change.object),

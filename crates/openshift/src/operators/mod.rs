@@ -38,9 +38,9 @@ use windtunnel_core::{Identity, Key, Object, View, Write};
 
 use crate::release;
 use crate::release::{Account, Release};
-use crate::world::World;
+use crate::world::Environment;
 pub use backup::{BackupController, LAST_MINOR as LAST_MINOR_WITH_BACKUPS};
-use health::{Health, Pace};
+use health::{FaultReport, Pace};
 use kubelet_skew::Kubelets;
 use nodes::Nodes;
 pub use proxy::{NETWORK, ProxyController, proxy_status};
@@ -55,8 +55,8 @@ const OPERATOR: &str = "operator";
 #[derive(Debug, Clone)]
 pub struct Operator {
     name: String,
-    facts: release::Operator,
-    world: Arc<World>,
+    facts: release::OperatorFacts,
+    world: Arc<Environment>,
     streams: Streams,
     queue: WorkQueue,
     /// The version being rolled out and the start of the rollout, if this process has seen it.
@@ -73,7 +73,7 @@ pub struct Operator {
 impl Operator {
     /// The operator of `component` with these facts. A version in `world` is rolled out by the facts of its
     /// release, any other by `facts`.
-    pub fn new(facts: &release::Operator, component: &str, world: Arc<World>, streams: &Streams) -> Self {
+    pub fn new(facts: &release::OperatorFacts, component: &str, world: Arc<Environment>, streams: &Streams) -> Self {
         Self {
             name: format!("operator/{component}"),
             facts: facts.clone(),
@@ -104,11 +104,11 @@ impl Operator {
             });
             return self.ask(Write::create(&CLUSTER_OPERATORS, object), step);
         };
-        let health = Health::told(object);
-        if health.as_ref().is_some_and(Health::is_silent) {
+        let health = FaultReport::from_annotations(object);
+        if health.as_ref().is_some_and(FaultReport::is_silent) {
             // A silent operator still rolls out.
             self.static_pods_are_at(&wanted, rollout_in(object), view, now, step);
-            if let Some(silenced) = Health::silenced(object) {
+            if let Some(silenced) = FaultReport::silenced(object) {
                 self.ask(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
             }
             return;
@@ -128,10 +128,10 @@ impl Operator {
             next = (rolled || changed).then_some(value);
         }
         if health.is_none() {
-            next = self.tell_of_nodes(object, next, view, now);
+            next = self.report_nodes(object, next, view, now);
         }
         if let Some(mut value) = next {
-            self.say(&mut value, view, now);
+            self.set_own_messages(&mut value, view, now);
             if value["status"] != object["status"] {
                 self.ask(Write::update_status(&CLUSTER_OPERATORS, value), step);
             }
@@ -193,7 +193,7 @@ impl Operator {
     fn refusal(&self, release: &Release, view: &View) -> Option<Condition> {
         let operator = &self.facts.cluster_operator;
         let refusals = [feature_sets::refusal(operator, release, view), self.kubelets.refusal(release)];
-        refusals.into_iter().flatten().reduce(feature_sets::both)
+        refusals.into_iter().flatten().reduce(feature_sets::merge_refusals)
     }
 
     /// Returns whether it checks the versions of kubelets.
@@ -227,7 +227,7 @@ impl Operator {
 
     fn ask(&mut self, write: Write, step: &mut Step) {
         let key = self.key();
-        self.queue.ask(&key, write, &mut step.writes);
+        self.queue.send(&key, write, &mut step.writes);
     }
 
     /// The start of the rollout to `wanted`: as this process saw it, as its predecessor wrote it, or now.
@@ -256,7 +256,7 @@ impl Operator {
         self.world.payload_of(&Version::parse(version).ok()?)
     }
 
-    fn facts_of(&self, version: &str) -> &release::Operator {
+    fn facts_of(&self, version: &str) -> &release::OperatorFacts {
         let release = self.release(version);
         release.and_then(|release| release.operator(&self.facts.cluster_operator)).unwrap_or(&self.facts)
     }
@@ -284,14 +284,14 @@ impl Operator {
 
     /// Sets reasons and messages of healthy conditions to the operator's own. A condition whose status
     /// another client changed is kept.
-    fn say(&self, value: &mut Value, view: &View, now: Time) {
+    fn set_own_messages(&self, value: &mut Value, view: &View, now: Time) {
         let infrastructure = view.get(&INFRASTRUCTURES, "", "cluster");
         let platform = infrastructure.map_or("", |object| object.text("/status/platformStatus/type"));
         let Some(version) = reported_version(value).map(str::to_owned) else { return };
         let Some(list) = value.pointer_mut("/status/conditions").and_then(Value::as_array_mut) else {
             return;
         };
-        for said in self.facts_of(&version).own_words(platform, &version) {
+        for said in self.facts_of(&version).own_conditions(platform, &version) {
             if condition::find(list, &said.kind).is_none_or(|found| found["status"] == *said.status) {
                 condition::set(list, &said, now);
             }
@@ -320,8 +320,8 @@ impl Actor for Operator {
         identity(&self.facts)
     }
 
-    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        World::replace(&mut self.world, environment);
+    fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        Environment::replace(&mut self.world, environment);
     }
 
     fn interests(&self) -> Vec<Interest> {
@@ -349,10 +349,10 @@ impl Actor for Operator {
         // Only kubelet versions and missing nodes are relevant changes of nodes.
         let of_nodes = self.watches_kubelets() && self.kubelets.notice(input.changes);
         self.notice_nodes(input.changes, input.now);
-        if of_nodes || input.changes.iter().any(|change| !change.key.is(&NODES)) {
+        if of_nodes || input.changes.iter().any(|change| !change.key.is_kind(&NODES)) {
             self.queue.add(self.key());
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
         let mut step = Step::default();
         if !self.queue.take_due(input.now).is_empty() {
             self.sync(input.view, input.now, &mut step);
@@ -363,7 +363,7 @@ impl Actor for Operator {
 }
 
 /// The identity of an operator with these facts.
-pub(super) fn identity(facts: &release::Operator) -> Identity {
+pub(super) fn identity(facts: &release::OperatorFacts) -> Identity {
     match &facts.account {
         Account::OfDeployment => Identity::service_account(&facts.namespace, &facts.deployment),
         Account::Named(name) => Identity::service_account(&facts.namespace, name),

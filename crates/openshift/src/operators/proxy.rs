@@ -12,13 +12,13 @@ use windtunnel_core::resources::{DEPLOYMENTS, INFRASTRUCTURES, PROXIES};
 use windtunnel_core::{Identity, Key, View, Write};
 
 use super::identity;
+use crate::SERVICE_NETWORK;
 use crate::release;
 
 /// The ClusterOperator of the network operator.
 pub const NETWORK: &str = "network";
 
 /// The service network of a default installation.
-const SERVICE_NETWORK: &str = "172.30.0.0/16";
 /// Entries of `noProxy` in every cluster.
 const ALWAYS: [&str; 7] =
     ["127.0.0.1", "localhost", ".svc", ".cluster.local", MACHINE_NETWORK, POD_NETWORK, SERVICE_NETWORK];
@@ -32,14 +32,14 @@ const FIELDS: [&str; 3] = ["httpProxy", "httpsProxy", "noProxy"];
 #[derive(Debug, Clone)]
 pub struct ProxyController {
     name: String,
-    facts: release::Operator,
+    facts: release::OperatorFacts,
     queue: WorkQueue,
     started: bool,
 }
 
 impl ProxyController {
     /// The controller in the operator of `component` with these facts.
-    pub fn new(facts: &release::Operator, component: &str) -> Self {
+    pub fn new(facts: &release::OperatorFacts, component: &str) -> Self {
         // Each part of an operator restarts separately and needs its own name.
         let name = format!("operator/{component}/proxy");
         Self { name, facts: facts.clone(), queue: WorkQueue::default(), started: false }
@@ -83,17 +83,17 @@ impl Actor for ProxyController {
 
     fn step(&mut self, input: &Input<'_>) -> Step {
         // Only the existence of its Deployment matters.
-        let matters = |key: &Key| !key.is(&DEPLOYMENTS);
+        let matters = |key: &Key| !key.is_kind(&DEPLOYMENTS);
         let news = input.changes.iter().any(|change| matters(&change.key) || change.old.is_none());
         if !std::mem::replace(&mut self.started, true) || news {
             self.queue.add(proxy());
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
         let mut step = Step::default();
         if !self.queue.take_due(input.now).is_empty()
             && let Some(write) = self.sync(input.view)
         {
-            self.queue.ask(&proxy(), write, &mut step.writes);
+            self.queue.send(&proxy(), write, &mut step.writes);
         }
         step.wake_at = self.queue.next();
         step
@@ -116,14 +116,14 @@ pub fn proxy_status(proxy: &Value, infrastructure: &Value) -> Option<Value> {
     let no = match (said.iter().any(|text| !text.is_empty()), no) {
         (false, _) => String::new(),
         (true, NOTHING) => NOTHING.to_owned(),
-        (true, own) => not_by_proxy(own, infrastructure)?,
+        (true, own) => no_proxy_entries(own, infrastructure)?,
     };
     let told = FIELDS.into_iter().zip([http, https, no.as_str()]).filter(|(_, text)| !text.is_empty());
     Some(told.map(|(field, text)| (field.to_owned(), json!(text))).collect())
 }
 
 /// The entries of `noProxy`: those of the administrator and those of the cluster, sorted.
-fn not_by_proxy(own: &str, infrastructure: &Value) -> Option<String> {
+fn no_proxy_entries(own: &str, infrastructure: &Value) -> Option<String> {
     let status = &infrastructure["status"];
     let address = status["apiServerInternalURI"].as_str()?;
     let host = address.split_once("://")?.1.split(['/', ':']).next()?;

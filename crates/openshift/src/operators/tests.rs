@@ -14,24 +14,24 @@ use windtunnel_core::{Object, Write, condition};
 use super::Operator;
 use crate::release;
 use crate::release::{Architecture, Component, Release};
-use crate::world::World;
+use crate::world::Environment;
 
 const NAME: &str = "kube-apiserver";
 
-fn facts() -> release::Operator {
-    release::Operator {
+fn facts() -> release::OperatorFacts {
+    release::OperatorFacts {
         cluster_operator: NAME.to_owned(),
         namespace: "ns".to_owned(),
         deployment: "kube-apiserver-operator".to_owned(),
         operands: vec!["raw-internal".to_owned(), NAME.to_owned()],
         rollout_seconds: (600, 900),
-        ..release::Operator::default()
+        ..release::OperatorFacts::default()
     }
 }
 
 /// The operator's own `Tidy` condition.
-fn said(platforms: &[&str], reason: &str, message: &str) -> release::Said {
-    release::Said {
+fn said(platforms: &[&str], reason: &str, message: &str) -> release::OwnCondition {
+    release::OwnCondition {
         platforms: platforms.iter().map(|&name| name.to_owned()).collect(),
         kind: "Tidy".to_owned(),
         status: "True".to_owned(),
@@ -40,7 +40,7 @@ fn said(platforms: &[&str], reason: &str, message: &str) -> release::Said {
     }
 }
 
-fn world(facts: &release::Operator) -> World {
+fn world(facts: &release::OperatorFacts) -> Environment {
     let release = |version: &str, kubernetes_minor| Release {
         version: Version::parse(version).unwrap(),
         image: String::new(),
@@ -65,7 +65,7 @@ fn world(facts: &release::Operator) -> World {
         payload: None,
     };
     let releases = [release("4.14.8", 27), release("4.15.2", 28)];
-    World { releases: releases.map(|release| (release.version.clone(), release)).into(), ..World::default() }
+    Environment { releases: releases.map(|release| (release.version.clone(), release)).into(), ..Environment::default() }
 }
 
 fn deployment(version: &str) -> Value {
@@ -77,7 +77,7 @@ fn prepare(rig: &mut Rig) {
     prepare_with(rig, &facts());
 }
 
-fn prepare_with(rig: &mut Rig, facts: &release::Operator) {
+fn prepare_with(rig: &mut Rig, facts: &release::OperatorFacts) {
     let facts = facts.clone();
     let mut first = deployment("4.14.8");
     first["metadata"] = json!({ "namespace": "ns", "name": "kube-apiserver-operator" });
@@ -175,7 +175,7 @@ fn keeps_a_condition_set_by_another_client() {
     rig.write(&Write::merge_patch_status(&CLUSTER_OPERATORS, "", NAME, patch));
     rig.write(&update("4.15.2"));
     rig.run(1000);
-    let degraded = windtunnel_core::condition::of(object(&rig), "Degraded").unwrap();
+    let degraded = windtunnel_core::condition::find_in_status(object(&rig), "Degraded").unwrap();
     assert_eq!((degraded["status"].as_str(), degraded["reason"].as_str()), (Some("True"), Some("Fault")));
 }
 
@@ -203,8 +203,8 @@ fn statuses(rig: &Rig, kind: &str) -> Vec<String> {
 }
 
 fn tell(rig: &mut Rig, name: &str) {
-    let fault = FaultKind::named(name).map(|kind| Fault { reason: "Broken".to_owned(), ..Fault::of(kind) });
-    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::patch(fault.as_ref())));
+    let fault = FaultKind::named(name).map(|kind| Fault { reason: "Broken".to_owned(), ..Fault::new(kind) });
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::annotation_patch(fault.as_ref())));
 }
 
 #[test]
@@ -229,23 +229,23 @@ fn a_stalled_rollout_reports_its_cause_and_resumes_later() {
     let fault = Fault {
         reason: "Hung".to_owned(),
         message: "a pod: is away".to_owned(),
-        ..Fault::of(FaultKind::Stalled)
+        ..Fault::new(FaultKind::Stalled)
     };
     rig.write(&update("4.15.2"));
     rig.run(1);
     let told = |rig: &Rig| {
         let object = rig.view.get(&CLUSTER_OPERATORS, "", NAME).unwrap();
-        let found = condition::of(object, "Progressing").unwrap();
+        let found = condition::find_in_status(object, "Progressing").unwrap();
         format!("{} {}", found["reason"].as_str().unwrap(), found["message"].as_str().unwrap())
     };
     assert_eq!(told(&rig), "Progressing Working towards 4.15.2");
-    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::patch(Some(&fault))));
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::annotation_patch(Some(&fault))));
     rig.run(10_000);
     assert_eq!(told(&rig), "Hung Working towards 4.15.2: a pod: is away");
     let begun = rig.log.len();
     rig.run(10_000);
     assert_eq!(rig.log.len(), begun, "it is told once");
-    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::patch(None)));
+    rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", NAME, Fault::annotation_patch(None)));
     rig.run(1000);
     assert_eq!(told(&rig), "AsExpected Deployed 4.15.2");
 }
@@ -273,7 +273,7 @@ fn a_silent_operator_reports_at_once_when_its_fault_changes() {
     tell(&mut rig, "degraded");
     rig.run(1);
     assert_eq!(versions(&rig), "raw-internal 4.14.8, kube-apiserver 1.27.8, operator 4.14.8");
-    let degraded = windtunnel_core::condition::of(object(&rig), "Degraded").unwrap();
+    let degraded = windtunnel_core::condition::find_in_status(object(&rig), "Degraded").unwrap();
     let said = (degraded["status"].as_str(), degraded["reason"].as_str(), degraded["message"].as_str());
     let message = "The operator was told to report Degraded=True";
     assert_eq!(said, (Some("True"), Some("Broken"), Some(message)));
@@ -286,11 +286,11 @@ fn healthy_conditions_have_the_operators_own_text_by_version_and_platform() {
         let infrastructure = json!({ "metadata": { "name": "cluster" }, "status": { "platformStatus": { "type": platform } } });
         rig.put(&INFRASTRUCTURES, infrastructure);
         let says = vec![said(&[], "Ready", "at {version}"), said(&["None"], "Removed", "")];
-        let facts = release::Operator { says, ..facts() };
+        let facts = release::OperatorFacts { says, ..facts() };
         prepare_with(&mut rig, &facts);
         rig.write(&update("4.15.2"));
         rig.run(1000);
-        let told = condition::of(object(&rig), "Tidy").map(condition::Condition::read).unwrap();
+        let told = condition::find_in_status(object(&rig), "Tidy").map(condition::Condition::from_value).unwrap();
         assert_eq!(format!("{} {}", told.reason, told.message), expected, "{platform}");
     }
 }
@@ -337,11 +337,11 @@ fn does_not_report_nodes_if_all_are_unready_or_a_fault_sets_degraded() {
     prepare(&mut rig);
     nodes(&mut rig, ["Unknown"; 3]);
     rig.run(1000);
-    assert_eq!(condition::of(object(&rig), "Degraded").unwrap()["status"], "False");
+    assert_eq!(condition::find_in_status(object(&rig), "Degraded").unwrap()["status"], "False");
     tell(&mut rig, "degraded");
     nodes(&mut rig, ["True", "True", "False"]);
     rig.run(1000);
-    assert_eq!(condition::of(object(&rig), "Degraded").unwrap()["reason"], "Broken");
+    assert_eq!(condition::find_in_status(object(&rig), "Degraded").unwrap()["reason"], "Broken");
 }
 
 #[test]
@@ -353,13 +353,13 @@ fn a_restarted_operator_resets_its_report_about_nodes() {
             rig.run(seconds);
         }
     };
-    check_recovery(story, |rig| condition::of(object(rig), "Degraded").unwrap()["status"].to_string());
+    check_recovery(story, |rig| condition::find_in_status(object(rig), "Degraded").unwrap()["status"].to_string());
 }
 
 #[test]
 fn node_changes_within_a_few_seconds_are_reported_once() {
     let mut rig = Rig::new();
-    prepare_with(&mut rig, &release::Operator { cluster_operator: "network".to_owned(), ..facts() });
+    prepare_with(&mut rig, &release::OperatorFacts { cluster_operator: "network".to_owned(), ..facts() });
     nodes(&mut rig, ["True"; 3]);
     rig.run(100);
     rig.log.clear();

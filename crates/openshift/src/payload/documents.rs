@@ -7,7 +7,7 @@ use windtunnel_core::yaml;
 ///
 /// # Errors
 /// `<line>:<column>: <what>` of the first error.
-pub(super) fn read(path: &str, text: &str) -> Result<Vec<Value>, String> {
+pub(super) fn parse_objects(path: &str, text: &str) -> Result<Vec<Value>, String> {
     let documents = if super::extension(path) == Some("json") { json(text)? } else { stream(text)? };
     let mut objects = Vec::new();
     for (line, document) in documents {

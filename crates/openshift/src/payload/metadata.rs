@@ -33,7 +33,7 @@ impl Metadata {
 }
 
 /// Parses both files, and adds errors to `problems`.
-pub(super) fn read(files: &[File], problems: &mut Vec<String>) -> Option<Metadata> {
+pub(super) fn parse_metadata(files: &[File], problems: &mut Vec<String>) -> Option<Metadata> {
     let metadata = json(files, METADATA, problems);
     let images = json(files, IMAGES, problems);
     let ((path, text, metadata), (images_path, images_text, images)) = metadata.zip(images)?;

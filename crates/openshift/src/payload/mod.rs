@@ -18,7 +18,7 @@ use semver::Version;
 use serde_json::Value;
 
 pub use selection::Selection;
-use template::Fault;
+use template::ExpandError;
 
 /// The folder of the operator's own manifests in a release image, which are templates.
 pub const OWN: &str = "manifests";
@@ -75,10 +75,10 @@ impl Payload {
     ///
     /// # Errors
     /// All errors, each as `<path>:<line>:<column>: <what>`.
-    pub fn read(mut files: Vec<File>, release_image: &str) -> Result<Self, Vec<String>> {
+    pub fn parse(mut files: Vec<File>, release_image: &str) -> Result<Self, Vec<String>> {
         files.sort_by(|(a, _), (b, _)| (place(a), a).cmp(&(place(b), b)));
         let mut problems = Vec::new();
-        let metadata = metadata::read(&files, &mut problems);
+        let metadata = metadata::parse_metadata(&files, &mut problems);
         let passes_over =
             metadata.as_ref().is_some_and(|metadata| metadata.version() >= &PASSES_OVER_UNKNOWN);
         let mut manifests = Vec::new();
@@ -86,13 +86,13 @@ impl Payload {
             let expanded = if is_template(path) { template::expand(text, release_image) } else { Ok(None) };
             let expanded = match expanded {
                 Ok(expanded) => expanded,
-                Err(Fault::UnknownField(_)) if passes_over => continue,
-                Err(Fault::UnknownField(error) | Fault::Broken(error)) => {
+                Err(ExpandError::UnknownField(_)) if passes_over => continue,
+                Err(ExpandError::UnknownField(error) | ExpandError::Broken(error)) => {
                     problems.push(format!("{path}:{error}"));
                     continue;
                 }
             };
-            match documents::read(path, expanded.as_deref().unwrap_or(text)) {
+            match documents::parse_objects(path, expanded.as_deref().unwrap_or(text)) {
                 Ok(objects) => manifests.extend(objects.into_iter().map(|object| Manifest::of(path, object))),
                 Err(error) => problems.push(format!("{path}:{error}")),
             }
@@ -110,7 +110,7 @@ impl Payload {
     /// encoding, as base64.
     pub fn version_hash(&self, selection: &Selection) -> String {
         use base64::Engine as _;
-        let taken = self.manifests.iter().filter(|manifest| selection.takes(&manifest.object));
+        let taken = self.manifests.iter().filter(|manifest| selection.includes(&manifest.object));
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for manifest in taken {
             for byte in go_json(&manifest.object).bytes() {
@@ -139,7 +139,7 @@ impl Manifest {
 }
 
 /// Returns whether a path belongs to a payload: to a flat folder, or to the two folders of a release image.
-pub fn is_part(path: &str) -> bool {
+pub fn is_payload_file(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     matches!(folder, "" | OWN | RELEASE) && (is_manifest(name) || name == METADATA || name == IMAGES)
 }

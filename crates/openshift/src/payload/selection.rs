@@ -32,7 +32,7 @@ impl Selection {
 
     /// Returns whether the cluster includes a manifest. Capabilities are not considered here, because they
     /// are checked when a manifest is applied.
-    pub fn takes(&self, manifest: &Value) -> bool {
+    pub fn includes(&self, manifest: &Value) -> bool {
         let Some(annotations) = manifest["metadata"]["annotations"].as_object() else { return false };
         let text = |key: &str| annotations.get(key).and_then(Value::as_str);
         let of_release = |name: &str| text(&format!("release.openshift.io/{name}"));

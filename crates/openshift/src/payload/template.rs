@@ -5,7 +5,7 @@ pub(super) const PROFILE: &str = "self-managed-high-availability";
 
 /// Why a template cannot be expanded.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum ExpandError {
     /// It uses a field that this operator does not know.
     UnknownField(String),
     /// It is invalid.
@@ -17,7 +17,7 @@ pub(super) enum Fault {
 ///
 /// # Errors
 /// `<line>:<column>: <what>` of the first unsupported action.
-pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, Fault> {
+pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, ExpandError> {
     if !text.contains("{{") {
         return Ok(None);
     }
@@ -30,7 +30,7 @@ pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, 
         };
         let inside = &rest[begin + 2..];
         let end =
-            end_of(inside).ok_or_else(|| Fault::Broken(fault("expected `}}` after this `{{`".to_owned())))?;
+            end_of(inside).ok_or_else(|| ExpandError::Broken(fault("expected `}}` after this `{{`".to_owned())))?;
         let action = &inside[..end];
         let (trims_before, trims_after) = (action.starts_with("- "), action.ends_with(" -"));
         let head = &rest[..begin];
@@ -40,7 +40,7 @@ pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, 
         let value = value(said, release_image).ok_or_else(|| {
             let expected = "expected `.ReleaseImage`, `.ClusterProfile`, `.Images` or a text";
             let what = fault(format!("{expected}, found `{said}`"));
-            if is_field(said) { Fault::UnknownField(what) } else { Fault::Broken(what) }
+            if is_field(said) { ExpandError::UnknownField(what) } else { ExpandError::Broken(what) }
         })?;
         out.push_str(&value);
         rest = &inside[end + 2..];

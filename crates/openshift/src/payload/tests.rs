@@ -19,7 +19,7 @@ fn read(files: &[(&str, &str)]) -> Result<Payload, Vec<String>> {
         files.iter().map(|(path, _)| path.rsplit('/').next().unwrap_or_default()).collect();
     let missing = own.iter().filter(|(name, _)| !names.contains(name));
     let files = files.iter().chain(missing).map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
-    Payload::read(files.collect(), "quay.io/r@sha256:1")
+    Payload::parse(files.collect(), "quay.io/r@sha256:1")
 }
 
 fn problem(files: &[(&str, &str)]) -> String {
@@ -102,7 +102,7 @@ fn reports_all_errors_with_file_line_and_column() {
 fn metadata_files_must_exist_and_match() {
     let map = config_map("a");
     let manifest = ("0000_10_a_1.yaml", map.as_str());
-    let none = Payload::read(vec![("a.yaml".to_owned(), map.clone())], "").unwrap_err();
+    let none = Payload::parse(vec![("a.yaml".to_owned(), map.clone())], "").unwrap_err();
     assert_eq!(
         none,
         [
@@ -128,7 +128,7 @@ fn annotations_select_the_manifests_of_a_cluster() {
     let check = |annotations: &str, selection: &Selection| {
         let object: Value =
             windtunnel_core::yaml::from_str(&format!("metadata: {{annotations: {annotations}}}")).unwrap();
-        selection.takes(&object)
+        selection.includes(&object)
     };
     let profile = "include.release.openshift.io/self-managed-high-availability: 'true'";
     let with = |more: &str| format!("{{{profile}, release.openshift.io/{more}}}");

@@ -10,21 +10,21 @@ pub const NAME: &str = "__name__";
 
 /// Collects the samples of a metric that match a selector.
 #[derive(Debug)]
-pub struct Taken<'a> {
+pub struct SampleCollector<'a> {
     matchers: &'a [Matcher],
     /// The comparison that samples must satisfy, and its number.
     filter: Option<(&'a str, f64)>,
     samples: Vec<Sample>,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> SampleCollector<'a> {
     /// Collects the samples that match all matchers.
     fn by(matchers: &'a [Matcher]) -> Self {
         Self { matchers, filter: None, samples: Vec::new() }
     }
 
     /// Collects the samples that match a selector.
-    pub fn of(selector: &'a Selector) -> Self {
+    pub fn for_selector(selector: &'a Selector) -> Self {
         Self::by(&selector.matchers)
     }
 
@@ -34,8 +34,8 @@ impl<'a> Taken<'a> {
     }
 
     /// Adds a sample if it matches. Labels with empty values count as missing; no label may occur twice.
-    pub fn offer(&mut self, labels: &[(&str, &str)], value: f64) {
-        self.offer_of(labels, &[], value);
+    pub fn add(&mut self, labels: &[(&str, &str)], value: f64) {
+        self.add_for_target(labels, &[], value);
     }
 
     /// Returns whether a sample with this value can match, so that callers can avoid computing labels for
@@ -45,7 +45,7 @@ impl<'a> Taken<'a> {
     }
 
     /// Adds a matching sample with the labels of its scrape target.
-    pub fn offer_of(&mut self, labels: &[(&str, &str)], target: &[(&str, &str)], value: f64) {
+    pub fn add_for_target(&mut self, labels: &[(&str, &str)], target: &[(&str, &str)], value: f64) {
         if !self.wants(value) {
             return;
         }
@@ -231,7 +231,7 @@ fn counts_no_change(binary: &Binary, metrics: &dyn Metrics) -> bool {
 }
 
 fn select<'a>(selector: &'a Selector, filter: Option<(&'a str, f64)>, metrics: &dyn Metrics) -> Vec<Sample> {
-    let mut taken = Taken { filter, ..Taken::by(&selector.matchers) };
+    let mut taken = SampleCollector { filter, ..SampleCollector::by(&selector.matchers) };
     metrics.collect(&selector.metric, &mut taken);
     for sample in &mut taken.samples {
         sample.labels.insert(NAME.to_owned(), selector.metric.clone());

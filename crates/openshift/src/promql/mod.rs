@@ -18,14 +18,14 @@ use jiff::SignedDuration;
 use regex::Regex;
 use windtunnel_core::clock::Time;
 
-pub use evaluate::{NAME, Taken, evaluate};
+pub use evaluate::{NAME, SampleCollector, evaluate};
 pub use parser::parse;
-pub use standing::stands_until;
+pub use standing::valid_until;
 
 /// A source of samples.
 pub trait Metrics {
     /// Adds the current samples of a metric to `taken`; none for an unknown metric.
-    fn collect(&self, metric: &str, taken: &mut Taken<'_>);
+    fn collect(&self, metric: &str, taken: &mut SampleCollector<'_>);
 
     /// Returns the samples of earlier scrapes within the last `span`, oldest first. Without earlier scrapes,
     /// the current samples count as constant over the range.
@@ -96,17 +96,17 @@ impl Expr {
     }
 
     /// Like [`Self::selects`], but passes the grouping labels if only they matter.
-    pub fn reads(&self, holds: &impl Fn(&Selector, Option<&[String]>) -> bool) -> bool {
+    pub fn any_selector_with_labels(&self, holds: &impl Fn(&Selector, Option<&[String]>) -> bool) -> bool {
         match self {
             Self::Number(_) | Self::Text(_) => false,
             Self::Select(selector) => holds(selector, None),
-            Self::Binary(binary) => binary.left.reads(holds) || binary.right.reads(holds),
+            Self::Binary(binary) => binary.left.any_selector_with_labels(holds) || binary.right.any_selector_with_labels(holds),
             Self::Aggregate(of) => match of.grouped() {
                 Some(selector) => holds(selector, Some(&of.labels)),
-                None => of.of.reads(holds),
+                None => of.of.any_selector_with_labels(holds),
             },
-            Self::Call(_, arguments) => arguments.iter().any(|argument| argument.reads(holds)),
-            Self::Negative(of) => of.reads(holds),
+            Self::Call(_, arguments) => arguments.iter().any(|argument| argument.any_selector_with_labels(holds)),
+            Self::Negative(of) => of.any_selector_with_labels(holds),
         }
     }
 

@@ -12,16 +12,16 @@ const OF_ANY_VALUE: [&str; 6] = ["avg", "count", "group", "max", "min", "sum"];
 /// Returns the time up to which the expression keeps the labels of its current result, as long as the metrics
 /// do not change; `None` if this is unknown without a new evaluation. The values may still change. Supports
 /// comparisons `time() - <metric> >= <number>`, also in aggregations and combined with others.
-pub fn stands_until(expr: &Expr, metrics: &dyn Metrics) -> Option<Time> {
+pub fn valid_until(expr: &Expr, metrics: &dyn Metrics) -> Option<Time> {
     if !expr.depends_on_time() {
         return Some(Time::MAX);
     }
     match expr {
         Expr::Binary(binary) if matches!(binary.operator.as_str(), "and" | "or" | "unless") => {
-            Some(stands_until(&binary.left, metrics)?.min(stands_until(&binary.right, metrics)?))
+            Some(valid_until(&binary.left, metrics)?.min(valid_until(&binary.right, metrics)?))
         }
         Expr::Binary(binary) => is_old_at(binary, metrics),
-        Expr::Aggregate(of) if OF_ANY_VALUE.contains(&of.operator.as_str()) => stands_until(&of.of, metrics),
+        Expr::Aggregate(of) if OF_ANY_VALUE.contains(&of.operator.as_str()) => valid_until(&of.of, metrics),
         _ => None,
     }
 }

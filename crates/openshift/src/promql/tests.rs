@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
-use super::{Labels, Metrics, Sample, Taken, Value, evaluate, parse, stands_until};
+use super::{Labels, Metrics, Sample, SampleCollector, Value, evaluate, parse, valid_until};
 
 fn labels(list: &[(&str, &str)]) -> Labels {
     list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -15,7 +15,7 @@ fn labels(list: &[(&str, &str)]) -> Labels {
 struct Made;
 
 impl Metrics for Made {
-    fn collect(&self, metric: &str, taken: &mut Taken<'_>) {
+    fn collect(&self, metric: &str, taken: &mut SampleCollector<'_>) {
         let series: &[(&[(&str, &str)], f64)] = match metric {
             "provider" => &[(&[("type", "AWS"), ("region", "here")], 1.0)],
             "objects" => &[
@@ -33,7 +33,7 @@ impl Metrics for Made {
             _ => &[],
         };
         for (labels, value) in series {
-            taken.offer(labels, *value);
+            taken.add(labels, *value);
         }
     }
 
@@ -157,7 +157,7 @@ fn functions_use_the_current_time_and_ranges() {
 #[test]
 fn an_age_comparison_is_valid_until_the_next_sample_reaches_the_age() {
     // At 100 s; the values of `objects` are 30, 6 and 9 s.
-    let until = |text: &str| stands_until(&parse(text).unwrap(), &Made).map(Time::as_second);
+    let until = |text: &str| valid_until(&parse(text).unwrap(), &Made).map(Time::as_second);
     let never = Some(Time::MAX.as_second());
     assert_eq!(until("time() - objects >= 80"), Some(110), "of the one that is not as old yet");
     assert_eq!(until("time() - objects >= 70"), Some(100), "the others are");

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::Component;
 use crate::manifests;
-use crate::manifests::Line;
+use crate::manifests::MajorMinor;
 
 /// Facts by minor.
-pub(super) static FACTS: LazyLock<BTreeMap<Line, Facts>> = LazyLock::new(|| {
-    let mut merged: BTreeMap<Line, Value> = BTreeMap::new();
+pub(super) static FACTS: LazyLock<BTreeMap<MajorMinor, Facts>> = LazyLock::new(|| {
+    let mut merged: BTreeMap<MajorMinor, Value> = BTreeMap::new();
     for (line, file) in manifests::by_line("releases") {
         let facts = match file["extends"].as_str() {
             Some(older) => {
@@ -28,7 +28,7 @@ pub(super) static FACTS: LazyLock<BTreeMap<Line, Facts>> = LazyLock::new(|| {
 });
 
 /// The text form of a minor, as `4.14`.
-pub(super) fn name((major, minor): Line) -> String {
+pub(super) fn name((major, minor): MajorMinor) -> String {
     format!("{major}.{minor}")
 }
 
@@ -57,7 +57,7 @@ fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[Component
 }
 
 impl Facts {
-    fn read(line: Line, facts: Value) -> Self {
+    fn read(line: MajorMinor, facts: Value) -> Self {
         serde_json::from_value(facts)
             .unwrap_or_else(|error| panic!("manifests/releases/{}.yaml: {error}", name(line)))
     }

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use windtunnel_core::text;
 
-use super::manifests::Line;
+use super::manifests::MajorMinor;
 use super::payload::Payload;
 pub use architecture::Architecture;
 use facts::FACTS;
-pub use operators::{Said, version_in};
+pub use operators::{OwnCondition, version_in};
 
 /// The repository of release images.
 const REPOSITORY: &str = "quay.io/openshift-release-dev/ocp-release";
@@ -79,13 +79,13 @@ pub struct Component {
     pub objects: Vec<String>,
     /// Its operator, if it has one.
     #[serde(default)]
-    pub operator: Option<Operator>,
+    pub operator: Option<OperatorFacts>,
 }
 
 /// An operator with a ClusterOperator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Operator {
+pub struct OperatorFacts {
     /// Name of the ClusterOperator.
     pub cluster_operator: String,
     /// Namespace of its Deployment.
@@ -99,7 +99,7 @@ pub struct Operator {
     pub rollout_seconds: (u64, u64),
     /// Conditions with its own text while it is healthy.
     #[serde(default)]
-    pub says: Vec<Said>,
+    pub says: Vec<OwnCondition>,
     /// The versions in the `status.versions` of its manifest, if there is a manifest.
     #[serde(skip)]
     pub versions: Option<Vec<(String, String)>>,
@@ -125,12 +125,12 @@ pub enum Account {
 
 impl Release {
     /// The operators in its components.
-    pub fn operators(&self) -> impl Iterator<Item = &Operator> {
+    pub fn operators(&self) -> impl Iterator<Item = &OperatorFacts> {
         self.components.iter().filter_map(|component| component.operator.as_ref())
     }
 
     /// The operator with this ClusterOperator.
-    pub fn operator(&self, cluster_operator: &str) -> Option<&Operator> {
+    pub fn operator(&self, cluster_operator: &str) -> Option<&OperatorFacts> {
         self.operators().find(|operator| operator.cluster_operator == cluster_operator)
     }
 
@@ -179,7 +179,7 @@ impl Release {
     /// The same release for this architecture. All machines of a run have the same architecture, so only the
     /// multi-architecture image differs.
     #[must_use]
-    pub fn of(self, architecture: Architecture) -> Self {
+    pub fn for_architecture(self, architecture: Architecture) -> Self {
         let image = if architecture == Architecture::Multi { self.multi_image() } else { self.image.clone() };
         Self { image, architecture, ..self }
     }
@@ -190,7 +190,7 @@ impl Release {
     }
 
     /// The minors with facts, ascending.
-    pub fn lines() -> impl Iterator<Item = Line> {
+    pub fn lines() -> impl Iterator<Item = MajorMinor> {
         FACTS.keys().copied()
     }
 
@@ -202,13 +202,13 @@ impl Release {
             "url": self.url,
             "channels": self.channels,
         });
-        self.tell_architecture(&mut status);
+        self.add_architecture(&mut status);
         status
     }
 
     /// Adds the architecture to a release in a status, which has this field for multi-architecture payloads
     /// from 4.21 on.
-    pub fn tell_architecture(&self, status: &mut Value) {
+    pub fn add_architecture(&self, status: &mut Value) {
         if self.architecture == Architecture::Multi && self.line() >= (4, 21) {
             status["architecture"] = json!(self.architecture.in_cluster_version());
         }
@@ -227,7 +227,7 @@ impl Release {
     }
 
     /// The `status.versions` of an operator: from its manifest, or else of its operands and itself.
-    pub fn versions_of(&self, operator: &Operator) -> Vec<(String, String)> {
+    pub fn versions_of(&self, operator: &OperatorFacts) -> Vec<(String, String)> {
         let of_facts = || {
             let operands = operator.operands.iter().map(|name| (name.clone(), self.operand_version(name)));
             operands.chain([("operator".to_owned(), self.version.to_string())]).collect()
@@ -247,7 +247,7 @@ impl Release {
     }
 
     /// Major and minor of its version: `(4, 14)` for `4.14.8`.
-    pub fn line(&self) -> Line {
+    pub fn line(&self) -> MajorMinor {
         (self.version.major, self.version.minor)
     }
 }
@@ -257,7 +257,7 @@ fn pullspec(digest: &[u8]) -> String {
 }
 
 /// Channels of a minor, sorted. Only even minors have extended update support.
-fn channels((major, minor): Line) -> Vec<String> {
+fn channels((major, minor): MajorMinor) -> Vec<String> {
     ["candidate", "eus", "fast", "stable"]
         .iter()
         .filter(|name| **name != "eus" || minor.is_multiple_of(2))

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use windtunnel_core::condition::Condition;
 
-use super::{Account, Component, Operator, Release};
+use super::{Account, Component, OperatorFacts, Release};
 use crate::payload::{Manifest, Payload};
 
 /// The rollout duration of operators without facts, in seconds.
@@ -15,7 +15,7 @@ const VERSION_VARIABLES: [&str; 2] = ["RELEASE_VERSION", "OPERATOR_IMAGE_VERSION
 /// A condition with an operator's own text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Said {
+pub struct OwnCondition {
     /// The platforms with this text (`PlatformType` of openshift/api). If empty, all platforms that no other
     /// text of this condition names.
     #[serde(default)]
@@ -69,8 +69,8 @@ pub(super) fn components(release: &Release, payload: &Payload) -> Vec<Component>
 fn operator<'a>(
     manifest: &Manifest,
     payload: &Payload,
-    known: impl Fn(&str) -> Option<&'a Operator>,
-) -> Operator {
+    known: impl Fn(&str) -> Option<&'a OperatorFacts>,
+) -> OperatorFacts {
     let name = manifest.object["metadata"]["name"].as_str().unwrap_or_default();
     let deployment = deployment(manifest, payload);
     let text = |of: Option<&Manifest>, pointer: &str| {
@@ -81,7 +81,7 @@ fn operator<'a>(
     let account = text(deployment, "/spec/template/spec/serviceAccountName");
     let account = if account.is_empty() { "default".to_owned() } else { account };
     let bound = deployment.is_some() && is_bound(payload, &namespace, &account);
-    Operator {
+    OperatorFacts {
         cluster_operator: name.to_owned(),
         deployment: text(deployment, "/metadata/name"),
         operands: Vec::new(),
@@ -94,7 +94,7 @@ fn operator<'a>(
     }
 }
 
-impl Operator {
+impl OperatorFacts {
     /// `status.relatedObjects`: from its manifest, or else its namespace. Null if its manifest has none.
     pub fn related_objects(&self) -> Value {
         let of_facts = || json!([{ "group": "", "resource": "namespaces", "name": self.namespace }]);
@@ -102,9 +102,9 @@ impl Operator {
     }
 
     /// Its conditions with its own text on a platform, at a version, while it is healthy.
-    pub fn own_words(&self, platform: &str, version: &str) -> impl Iterator<Item = Condition> {
-        let names = move |said: &&Said| said.platforms.iter().any(|name| name == platform);
-        let counts = move |said: &&Said| {
+    pub fn own_conditions(&self, platform: &str, version: &str) -> impl Iterator<Item = Condition> {
+        let names = move |said: &&OwnCondition| said.platforms.iter().any(|name| name == platform);
+        let counts = move |said: &&OwnCondition| {
             let for_others = || self.says.iter().any(|other| other.kind == said.kind && names(&other));
             names(said) || said.platforms.is_empty() && !for_others()
         };

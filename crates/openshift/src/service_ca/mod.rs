@@ -48,7 +48,7 @@ pub struct ServiceCa {
 
 impl ServiceCa {
     /// The controller of the operator with these facts. It starts once the operator is deployed.
-    pub fn new(facts: &release::Operator, streams: &Streams) -> Self {
+    pub fn new(facts: &release::OperatorFacts, streams: &Streams) -> Self {
         Self {
             namespace: facts.namespace.clone(),
             deployment: facts.deployment.clone(),
@@ -65,7 +65,7 @@ impl ServiceCa {
     fn notice(&mut self, change: &Change, view: &View) {
         if change.key == signer() || change.key == self.operator() {
             self.add_all(view);
-        } else if change.key.is(&SECRETS) {
+        } else if change.key.is_kind(&SECRETS) {
             let told = [Some(&change.object), change.old.as_ref()].into_iter().flatten();
             for name in told.filter_map(|secret| secret.annotation(SERVICE_NAME)) {
                 self.queue.add(SERVICES.key(&change.key.namespace, name));
@@ -171,7 +171,7 @@ impl Reconcile for ServiceCa {
             return if *subject == signer() { self.new_signer(view, now) } else { Vec::new() };
         };
         let Some(object) = view.get_key(subject).filter(|object| wants(object)) else { return Vec::new() };
-        let write = if subject.is(&SERVICES) {
+        let write = if subject.is_kind(&SERVICES) {
             self.certify(object, &signer_of_all, view, now)
         } else {
             inject(object, &signer_of_all)
@@ -201,7 +201,7 @@ impl Actor for ServiceCa {
         for change in input.changes {
             self.notice(change, input.view);
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
         self.reconcile(input)
     }
 }

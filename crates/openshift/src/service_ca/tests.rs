@@ -8,14 +8,14 @@ use windtunnel_core::{Object, Write};
 
 use super::{EXPIRY, NAMESPACE, SERVICE_NAME, SERVICE_UID, SIGNER, ServiceCa};
 use crate::certificate::Certificate;
-use crate::release::Operator;
+use crate::release::OperatorFacts;
 
-fn facts() -> Operator {
-    Operator {
+fn facts() -> OperatorFacts {
+    OperatorFacts {
         cluster_operator: super::CLUSTER_OPERATOR.to_owned(),
         namespace: "openshift-service-ca-operator".to_owned(),
         deployment: "service-ca-operator".to_owned(),
-        ..Operator::default()
+        ..OperatorFacts::default()
     }
 }
 

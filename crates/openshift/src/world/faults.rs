@@ -1,19 +1,19 @@
-//! What goes wrong with the image of a release, and with its signatures.
+//! Faults of the image of a release, and of its signatures.
 
 use windtunnel_controllers::registry::{Containers, Contents, Image, OpenPgp, Pull, Signature};
 
-/// How the image of a release can fail for the time being.
+/// A temporary fault of the image of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReleaseFault {
-    /// Pulls that begin now come to this.
+    /// Pulls that begin now end like this.
     Pull(Pull),
     /// The container runtime finds this signature.
     Sigstore(Signature),
-    /// Signature stores answer this.
+    /// Signature stores return this.
     OpenPgp(OpenPgp),
-    /// This is what its image holds.
+    /// The image holds this.
     Contents(Contents),
-    /// This becomes of its containers.
+    /// Its containers behave like this.
     Containers(Containers),
 }
 
@@ -40,7 +40,7 @@ const ALL: [(ReleaseFault, &str); 19] = [
 ];
 
 impl ReleaseFault {
-    /// The names of all of them, as scenarios have them.
+    /// All names, as scenarios use them.
     pub const NAMES: [&str; ALL.len()] = {
         let mut names = [""; ALL.len()];
         let mut index = 0;
@@ -51,18 +51,18 @@ impl ReleaseFault {
         names
     };
 
-    /// The one of this name.
+    /// Finds a fault by its name.
     pub fn named(name: &str) -> Option<Self> {
         ALL.iter().find(|(_, known)| *known == name).map(|(fault, _)| *fault)
     }
 
-    /// Its name, such as `openpgp-missing`; empty for what is no fault.
+    /// The name, such as `openpgp-missing`; empty for a value that is no fault.
     pub fn name(self) -> &'static str {
         ALL.iter().find(|(fault, _)| *fault == self).map_or("", |(_, name)| name)
     }
 
-    /// Has an image be like this.
-    pub(crate) fn spoil(self, image: &mut Image) {
+    /// Applies the fault to an image.
+    pub(crate) fn apply_to(self, image: &mut Image) {
         match self {
             Self::Pull(pull) => image.pull = pull,
             Self::Sigstore(signature) => image.sigstore = signature,
@@ -78,12 +78,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_name_is_of_one_fault() {
+    fn each_name_belongs_to_one_fault() {
         for name in ReleaseFault::NAMES {
             assert_eq!(ReleaseFault::named(name).map(ReleaseFault::name), Some(name));
         }
         assert_eq!(ReleaseFault::named("succeeds"), None);
-        // Pulls are called as they are where releases are described.
+        // Pulls have the same names as in the descriptions of releases.
         let pulls = Pull::NAMES.into_iter().filter_map(ReleaseFault::named);
         assert!(
             pulls.eq(Pull::NAMES[1..].iter().filter_map(|name| Pull::named(name)).map(ReleaseFault::Pull))

@@ -1,4 +1,4 @@
-//! What lies outside the cluster: the releases that exist, and the image registry.
+//! The environment of the cluster: the existing releases, and the image registry.
 
 mod faults;
 mod outages;
@@ -22,35 +22,35 @@ pub use outages::Outages;
 
 /// Everything outside the cluster that its components can reach.
 #[derive(Debug, Clone)]
-pub struct World {
-    /// Releases that exist in this run, by version, for the machines of the cluster. Each exists for several architectures as
-    /// well.
+pub struct Environment {
+    /// The releases of this run, by version, for the machines of the cluster. Each also exists for several
+    /// architectures.
     pub releases: BTreeMap<Version, Release>,
-    /// Versions that the update service offers as targets, unless it is told otherwise.
+    /// Versions that the update service offers as targets, unless `service` sets others.
     pub recommended: Vec<Version>,
-    /// What the update service is told.
+    /// The settings of the update service.
     pub service: UpdateService,
     /// The registry of release images.
     pub registry: Registry,
-    /// What goes wrong with releases for the time being.
+    /// The current faults of releases.
     pub outages: Outages,
-    /// The images that people run beside releases.
+    /// The images that users run beside releases.
     pub workloads: Workloads,
-    /// Samples of metrics that others export than components of ours.
+    /// Samples of metrics whose exporters are not simulated.
     pub metrics: Vec<Sample>,
-    /// Keyrings in the payloads of releases, each of which must have signed a release. Without any, payloads name no
-    /// trust at all.
+    /// Keyrings in the payloads of releases, each of which must have signed a release. Without any, payloads
+    /// configure no verification.
     pub keyrings: Vec<String>,
-    /// Whether the controllers of Kubernetes are others than ours, which restart nothing on machines.
+    /// Whether the cluster has its own Kubernetes controllers, which restart nothing on machines.
     pub has_controllers: bool,
-    /// Whether kubelets show by Leases that they live.
+    /// Whether kubelets renew Leases.
     pub node_leases: bool,
-    /// How many times as long as usual they wait between renewals: where others judge by the wall's clock whether they live, and
-    /// theirs passes faster.
+    /// Factor for the time between two renewals, if other controllers judge Leases by the wall clock and
+    /// kubelets live in a faster time.
     pub node_lease_stretch: i32,
 }
 
-impl Default for World {
+impl Default for Environment {
     fn default() -> Self {
         Self {
             releases: BTreeMap::new(),
@@ -68,8 +68,8 @@ impl Default for World {
     }
 }
 
-impl World {
-    /// Replaces the environment that a component knows by that of the cluster which it is copied into.
+impl Environment {
+    /// Replaces the environment of a component by that of the cluster which it is copied into.
     pub(crate) fn replace(known: &mut Arc<Self>, environment: &Arc<dyn NodeEnvironment>) {
         let other: Arc<dyn Any + Send + Sync> = Arc::clone(environment) as _;
         if let Ok(other) = other.downcast() {
@@ -77,13 +77,14 @@ impl World {
         }
     }
 
-    /// What a payload of this version installs. It may lie in the image of another release.
+    /// The release that a payload of this version installs. The payload may be in the image of another
+    /// release.
     pub fn payload_of(&self, version: &Version) -> Option<&Release> {
         let is_of = |release: &&Release| release.version == *version;
         self.releases.get(version).filter(is_of).or_else(|| self.releases.values().find(is_of))
     }
 
-    fn held(&self, pullspec: &str) -> Image {
+    fn registry_image(&self, pullspec: &str) -> Image {
         if let Some(named) = self.workloads.named.get(pullspec) {
             return named.clone();
         }
@@ -93,12 +94,12 @@ impl World {
         self.workloads.others.clone()
     }
 
-    /// The image of a release as the registry and the signature stores have it now.
+    /// The current image of a release in the registry and the signature stores.
     pub fn release_image(&self, pullspec: &str) -> Image {
-        self.outages.over(pullspec, self.registry.resolve(pullspec))
+        self.outages.with_faults(pullspec, self.registry.resolve(pullspec))
     }
 
-    /// Whether a repository is one of releases: what nobody told of there, there is not.
+    /// Whether a repository belongs to releases: other images in it do not exist.
     fn holds_releases(&self, repository: &str) -> bool {
         let is_of = |release: &Release| {
             [&release.image, &release.os_image()].into_iter().any(|image| repository_of(image) == repository)
@@ -106,14 +107,14 @@ impl World {
         self.releases.values().any(is_of)
     }
 
-    /// The release whose image this is; images are the same when their digests are.
+    /// The release of this image; images are the same if their digests are.
     pub fn release_of(&self, pullspec: &str) -> Option<Release> {
         let digest = digest_of(pullspec)?;
         let has = |image: &str| digest_of(image) == Some(digest);
         let own = self.releases.values().find(|release| has(&release.image)).cloned();
         own.or_else(|| {
             let multi = self.releases.values().find(|release| has(&release.multi_image()))?;
-            Some(multi.clone().of(Architecture::Multi))
+            Some(multi.clone().for_architecture(Architecture::Multi))
         })
     }
 
@@ -122,33 +123,33 @@ impl World {
         self.releases.values().find(|release| release.is_of_os(os_image))
     }
 
-    /// The release that an operator's Deployment is of: that of the version which it tells, for several architectures if its
-    /// image is.
-    pub fn release_in(&self, deployment: &Object) -> Option<Cow<'_, Release>> {
+    /// The release of an operator's Deployment: that of the version which it reports, for several
+    /// architectures if its image is.
+    pub fn release_of_deployment(&self, deployment: &Object) -> Option<Cow<'_, Release>> {
         let version: Version = release::version_in(deployment)?.parse().ok()?;
-        // A payload may say another version than the one that it goes by.
+        // A payload may report another version than that of its release.
         let release = self.releases.values().find(|release| release.version == version)?;
         let image = &deployment.list("/spec/template/spec/containers").first()?["image"];
         let is_multi = *image == release.image_for(deployment.name(), Architecture::Multi);
         Some(if is_multi {
-            Cow::Owned(release.clone().of(Architecture::Multi))
+            Cow::Owned(release.clone().for_architecture(Architecture::Multi))
         } else {
             Cow::Borrowed(release)
         })
     }
 }
 
-impl NodeEnvironment for World {
-    // One of a release, one that is told of by name, or any other that may be where no release is.
+impl NodeEnvironment for Environment {
+    // An image of a release, a named image, or any other image outside of release repositories.
     fn image(&self, pullspec: &str) -> Image {
-        self.outages.over(pullspec, self.held(pullspec))
+        self.outages.with_faults(pullspec, self.registry_image(pullspec))
     }
 
-    // In whatever repository, a digest that nobody told of is of no payload.
+    // In any repository, an unknown digest belongs to no payload.
     fn payload(&self, pullspec: &str) -> Image {
         let named = self.workloads.named.get(pullspec);
         let found = named.cloned().unwrap_or_else(|| self.registry.resolve(pullspec));
-        self.outages.over(pullspec, found)
+        self.outages.with_faults(pullspec, found)
     }
 
     fn software(&self, os_image: &str, architecture: &str) -> Option<NodeSoftware> {
@@ -173,9 +174,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_told_of_is_there_but_among_releases() {
+    fn unknown_images_exist_except_in_release_repositories() {
         let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
-        let mut world = World::default();
+        let mut world = Environment::default();
         let component = release.image_of("etcd");
         world.registry.images.insert(digest_of(&release.image).unwrap().to_owned(), Image::default());
         let slow = Workloads::image(Pull::Slow, Containers::Run);

@@ -1,4 +1,4 @@
-//! What goes wrong with releases outside of the cluster while it runs.
+//! Faults of releases outside of the cluster during a run.
 
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -9,12 +9,12 @@ use windtunnel_controllers::registry::{Image, digest_of};
 use crate::release::Release;
 use crate::world::ReleaseFault;
 
-/// What releases are like for the time being, whatever the registry has. Clones share it: there is one registry.
+/// The current faults of releases, on top of the registry. Clones share them: there is one registry.
 #[derive(Debug, Clone, Default)]
 pub struct Outages(Arc<RwLock<BTreeMap<String, Vec<ReleaseFault>>>>);
 
 impl Outages {
-    /// Has a release be like this from now on; what was said before of the same side of it is over.
+    /// Begins a fault of a release, which replaces an earlier one of the same aspect.
     pub fn begin(&self, release: &Release, fault: ReleaseFault) {
         self.change(release, |faults| {
             faults.retain(|other| discriminant(other) != discriminant(&fault));
@@ -22,12 +22,12 @@ impl Outages {
         });
     }
 
-    /// This fault of a release is over; others stay.
+    /// Ends a fault of a release; other faults stay.
     pub fn end(&self, release: &Release, fault: ReleaseFault) {
         self.change(release, |faults| faults.retain(|other| *other != fault));
     }
 
-    /// A release is what it was before any fault.
+    /// Ends all faults of a release.
     pub fn heal(&self, release: &Release) {
         self.change(release, Vec::clear);
     }
@@ -41,11 +41,11 @@ impl Outages {
         }
     }
 
-    /// An image as it is now.
-    pub(super) fn over(&self, pullspec: &str, mut image: Image) -> Image {
+    /// Applies the current faults to an image.
+    pub(super) fn with_faults(&self, pullspec: &str, mut image: Image) -> Image {
         let faults = self.0.read().unwrap_or_else(PoisonError::into_inner);
         for fault in digest_of(pullspec).and_then(|digest| faults.get(digest)).into_iter().flatten() {
-            fault.spoil(&mut image);
+            fault.apply_to(&mut image);
         }
         image
     }
@@ -58,10 +58,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_of_several_sides_come_and_go_by_themselves() {
+    fn faults_of_different_aspects_are_independent() {
         let release = Release::find(&"4.18.3".parse().unwrap()).unwrap();
         let (outages, pullspec) = (Outages::default(), release.image.clone());
-        let now = || outages.over(&pullspec, Image::default());
+        let now = || outages.with_faults(&pullspec, Image::default());
         let (slow, hangs) = (ReleaseFault::Pull(Pull::Slow), ReleaseFault::Pull(Pull::Hangs));
         let corrupt = ReleaseFault::Contents(Contents::UnreadableManifest);
         outages.begin(&release, slow);

@@ -15,21 +15,21 @@ type Documents = BTreeMap<String, Option<Rc<Value>>>;
 
 thread_local! {
     /// The parsed content does not depend on the run, so all runs on a thread share the cache.
-    static READ: RefCell<Documents> = const { RefCell::new(BTreeMap::new()) };
+    static PARSED: RefCell<Documents> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// Returns the parsed document; `None` if it is not valid YAML.
-pub fn read(document: &str) -> Option<Rc<Value>> {
-    READ.with_borrow_mut(|known| {
-        if let Some(read) = known.get(document) {
-            return read.clone();
+pub fn parse_cached(document: &str) -> Option<Rc<Value>> {
+    PARSED.with_borrow_mut(|known| {
+        if let Some(parsed) = known.get(document) {
+            return parsed.clone();
         }
         if known.len() == MOST {
             known.clear();
         }
-        let read = yaml::from_str(document).ok().map(Rc::new);
-        known.insert(document.to_owned(), read.clone());
-        read
+        let parsed = yaml::from_str(document).ok().map(Rc::new);
+        known.insert(document.to_owned(), parsed.clone());
+        parsed
     })
 }
 
@@ -39,13 +39,13 @@ mod tests {
 
     #[test]
     fn parses_a_document_once_and_caches_failures() {
-        let first = read("a: 1").unwrap();
-        assert!(Rc::ptr_eq(&first, &read("a: 1").unwrap()));
+        let first = parse_cached("a: 1").unwrap();
+        assert!(Rc::ptr_eq(&first, &parse_cached("a: 1").unwrap()));
         assert_eq!(first["a"], 1);
         for _ in 0..2 {
-            assert_eq!(read("a: ["), None);
+            assert_eq!(parse_cached("a: ["), None);
         }
-        (0..MOST).for_each(|number| assert_eq!(read(&format!("b: {number}")).unwrap()["b"], number));
-        assert_eq!(*read("a: 1").unwrap(), *first);
+        (0..MOST).for_each(|number| assert_eq!(parse_cached(&format!("b: {number}")).unwrap()["b"], number));
+        assert_eq!(*parse_cached("a: 1").unwrap(), *first);
     }
 }

@@ -42,7 +42,7 @@ pub enum ScopeType {
 
 impl ScopeType {
     /// Returns the scope of a pool.
-    pub fn of(is_control_plane: bool) -> Self {
+    pub fn for_pool(is_control_plane: bool) -> Self {
         if is_control_plane { Self::ControlPlane } else { Self::WorkerPool }
     }
 }
@@ -105,6 +105,14 @@ pub enum ImpactType {
     /// The update makes no progress.
     #[serde(rename = "Update Stalled")]
     UpdateStalled,
+}
+
+impl ImpactType {
+    /// Returns the name in the API, such as `API Availability`, which `oc` shows as well.
+    pub(crate) fn name(self) -> String {
+        let name = serde_json::to_value(self).unwrap_or_default();
+        name.as_str().unwrap_or_default().to_owned()
+    }
 }
 
 /// The recommended action.

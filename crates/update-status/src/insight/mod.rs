@@ -9,13 +9,16 @@ mod node;
 mod pool;
 pub mod published;
 mod time;
+pub(crate) mod uid;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 use windtunnel_core::clock::Time;
 
 pub use cluster_operator::ClusterOperatorStatusInsight;
 pub use health::{HealthInsight, Impact, ImpactLevel, ImpactType, Remediation, Scope, ScopeType};
-pub use node::{AWAY, NodeStatusInsight};
+pub use node::{NodeStatusInsight, UNAVAILABLE_DURING_UPDATE};
 pub use pool::{
     MachineConfigPoolStatusInsight, PoolAssessment, PoolNodesSummaryType, PoolNodesUpdateSummary,
 };
@@ -228,32 +231,48 @@ pub struct ResourceRef {
 impl ResourceRef {
     /// References a ClusterVersion.
     pub fn cluster_version(name: &str) -> Self {
-        Self::of("config.openshift.io", "clusterversions", name)
+        Self::new("config.openshift.io", "clusterversions", name)
     }
 
     /// References a ClusterOperator.
     pub fn cluster_operator(name: &str) -> Self {
-        Self::of("config.openshift.io", "clusteroperators", name)
+        Self::new("config.openshift.io", "clusteroperators", name)
     }
 
     /// References a node.
     pub fn node(name: &str) -> Self {
-        Self::of("", "nodes", name)
+        Self::new("", "nodes", name)
     }
 
     /// References a MachineConfigPool.
     pub fn machine_config_pool(name: &str) -> Self {
-        Self::of("machineconfiguration.openshift.io", "machineconfigpools", name)
+        Self::new("machineconfiguration.openshift.io", "machineconfigpools", name)
     }
 
     /// References an alert, with the same group and resource as `oc`.
     pub fn alert(name: &str) -> Self {
-        Self::of("config.openshift.io", "alerts", name)
+        Self::new("config.openshift.io", "alerts", name)
     }
 
-    fn of(group: &str, resource: &str, name: &str) -> Self {
+    fn new(group: &str, resource: &str, name: &str) -> Self {
         let [group, resource, name] = [group, resource, name].map(str::to_owned);
         Self { group, resource, name, namespace: String::new() }
+    }
+}
+
+impl fmt::Display for ResourceRef {
+    /// Formats like `oc`: `<resource>.<group>: <namespace>/<name>`, without empty parts.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { group, resource, name, namespace } = self;
+        f.write_str(resource)?;
+        if !group.is_empty() {
+            write!(f, ".{group}")?;
+        }
+        f.write_str(": ")?;
+        if !namespace.is_empty() {
+            write!(f, "{namespace}/")?;
+        }
+        f.write_str(name)
     }
 }
 

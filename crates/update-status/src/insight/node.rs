@@ -7,7 +7,7 @@ use super::{InsightCondition, ResourceRef, ScopeType, time};
 
 /// Message of the condition `Available` of a node that cannot run pods because of its own update, which is
 /// expected.
-pub const AWAY: &str = "The node is away for its update";
+pub const UNAVAILABLE_DURING_UPDATE: &str = "The node is away for its update";
 
 /// The update progress of a node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

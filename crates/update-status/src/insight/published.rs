@@ -20,7 +20,7 @@ pub fn documents(config_map: &Value) -> impl Iterator<Item = (&str, &str)> {
 
 /// Returns the insights in the status of an UpdateStatus, each with its ConfigMap key without the prefix:
 /// `<informer>.<uid>`.
-pub fn in_status(status: &Value) -> impl Iterator<Item = (String, &Value)> {
+pub fn insights_in_status(status: &Value) -> impl Iterator<Item = (String, &Value)> {
     let pools = status["workerPools"].as_array().into_iter().flatten();
     let parts = std::iter::once(&status["controlPlane"]).chain(pools);
     let informers = parts.flat_map(|part| part["informers"].as_array().into_iter().flatten());

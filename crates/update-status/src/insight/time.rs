@@ -4,13 +4,13 @@
 use serde::{Deserializer, Serializer};
 use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
 
-fn read<E: serde::de::Error>(text: &str) -> Result<Time, E> {
+fn parse_time<E: serde::de::Error>(text: &str) -> Result<Time, E> {
     parse_rfc3339(text).ok_or_else(|| E::custom(format_args!("not an RFC 3339 time: {text:?}")))
 }
 
 /// A required time.
 pub(super) mod required {
-    use super::{Deserializer, Serializer, Time, read, rfc3339};
+    use super::{Deserializer, Serializer, Time, parse_time, rfc3339};
     use serde::Deserialize as _;
 
     pub(crate) fn serialize<S: Serializer>(at: &Time, serializer: S) -> Result<S::Ok, S::Error> {
@@ -18,13 +18,13 @@ pub(super) mod required {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
-        read(&String::deserialize(deserializer)?)
+        parse_time(&String::deserialize(deserializer)?)
     }
 }
 
 /// A time that may be `null`, the zero time.
 pub(super) mod optional {
-    use super::{Deserializer, Serializer, Time, read, rfc3339};
+    use super::{Deserializer, Serializer, Time, parse_time, rfc3339};
     use serde::Deserialize as _;
 
     #[expect(clippy::ref_option, reason = "the signature that serde's `with` calls")]
@@ -36,7 +36,7 @@ pub(super) mod optional {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
-        Option::<String>::deserialize(deserializer)?.as_deref().map(read).transpose()
+        Option::<String>::deserialize(deserializer)?.as_deref().map(parse_time).transpose()
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) mod span {
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         match span {
-            Some(span) => serializer.serialize_some(&in_words(*span)),
+            Some(span) => serializer.serialize_some(&format_duration(*span)),
             None => serializer.serialize_none(),
         }
     }
@@ -70,7 +70,7 @@ pub(super) mod span {
     }
 
     /// Formats like Go: from the first nonzero unit down to seconds.
-    fn in_words(span: SignedDuration) -> String {
+    fn format_duration(span: SignedDuration) -> String {
         let (hours, minutes, seconds) = (span.as_hours(), span.as_mins() % 60, span.as_secs() % 60);
         match (hours, minutes) {
             (0, 0) => format!("{seconds}s"),

@@ -1,12 +1,12 @@
 //! The response of Prometheus to `/api/v1/alerts`, or the reason why there is none.
 
 use serde_json::{Value, json};
-use windtunnel_core::alert::Alert;
+use windtunnel_core::alert::{ActiveAlert, Alert};
 use windtunnel_core::clock::Time;
 
 /// The response of Prometheus or Thanos.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Alerts {
+pub enum AlertsResponse {
     /// The JSON body: `{data: {alerts: [{labels, annotations, state, activeAt}]}}`.
     Answer(Value),
     /// The request failed, with the reason.
@@ -15,16 +15,16 @@ pub enum Alerts {
     Unreadable(String),
 }
 
-impl Default for Alerts {
+impl Default for AlertsResponse {
     /// No alerts.
     fn default() -> Self {
         Self::Answer(Value::Null)
     }
 }
 
-impl Alerts {
+impl AlertsResponse {
     /// Builds a response with these alerts, each with the time since which it is active.
-    pub fn of<'a>(alerts: impl IntoIterator<Item = (Time, &'a Alert)>) -> Self {
+    pub fn from_active<'a>(alerts: impl IntoIterator<Item = (Time, &'a Alert)>) -> Self {
         let alert = |(since, alert): (Time, &Alert)| {
             let Alert { labels, annotations, state } = alert;
             json!({
@@ -39,23 +39,26 @@ impl Alerts {
     }
 
     /// Parses a response body.
-    pub fn read(body: &[u8]) -> Self {
+    pub fn parse(body: &[u8]) -> Self {
         match serde_json::from_slice(body) {
             Ok(value) => Self::Answer(value),
-            Err(error) => Self::Unreadable(why(body, &error)),
+            Err(error) => Self::Unreadable(parse_error(body, &error)),
         }
     }
 
     /// Returns the alerts in the order of the response.
-    pub(super) fn list(&self) -> &[Value] {
+    pub(super) fn list(&self) -> Vec<ActiveAlert> {
         match self {
-            Self::Answer(answer) => answer["data"]["alerts"].as_array().map_or(&[], Vec::as_slice),
-            Self::Unfetched(_) | Self::Unreadable(_) => &[],
+            Self::Answer(answer) => {
+                let alerts = answer["data"]["alerts"].as_array().into_iter().flatten();
+                alerts.map(ActiveAlert::parse).collect()
+            }
+            Self::Unfetched(_) | Self::Unreadable(_) => Vec::new(),
         }
     }
 
     /// Returns the line that `oc` prints first when it continues without alerts.
-    pub(super) fn complaint(&self) -> Option<String> {
+    pub(super) fn warning(&self) -> Option<String> {
         match self {
             Self::Answer(_) => None,
             Self::Unfetched(why) => {
@@ -71,7 +74,7 @@ impl Alerts {
 
 /// Returns the parse error, worded like Go's `encoding/json` if the body ends early or starts with an invalid
 /// character.
-fn why(body: &[u8], error: &serde_json::Error) -> String {
+fn parse_error(body: &[u8], error: &serde_json::Error) -> String {
     let first = body.iter().copied().find(|byte| !byte.is_ascii_whitespace());
     match first {
         _ if error.is_eof() => "unexpected end of JSON input".to_owned(),
@@ -95,8 +98,12 @@ mod tests {
             ("<html>", "invalid character '<' looking for beginning of value"),
             ("  Service Unavailable", "invalid character 'S' looking for beginning of value"),
         ] {
-            assert_eq!(Alerts::read(body.as_bytes()), Alerts::Unreadable(expected.to_owned()), "{body}");
+            assert_eq!(
+                AlertsResponse::parse(body.as_bytes()),
+                AlertsResponse::Unreadable(expected.to_owned()),
+                "{body}"
+            );
         }
-        assert_eq!(Alerts::read(b"{}"), Alerts::Answer(json!({})));
+        assert_eq!(AlertsResponse::parse(b"{}"), AlertsResponse::Answer(json!({})));
     }
 }

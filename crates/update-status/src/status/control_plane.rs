@@ -2,54 +2,58 @@
 
 use std::fmt::Write as _;
 
-use jiff::SignedDuration;
-use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, rfc3339};
 
-use super::Inputs;
-use super::estimate::{TEN_MINUTES, remaining};
-use super::go_time::{MINUTE, SECOND, ZERO_TIME, round, short, since, truncate};
-use super::history::History;
-use super::operators::Census;
+use super::go_time::{short, truncate};
+use super::operators;
 use super::refusal::Refusal;
+use crate::assessment::cluster_operator::Operator;
+use crate::assessment::cluster_version::desired;
+use crate::assessment::estimate::TEN_MINUTES;
+use crate::assessment::history::{History, UNKNOWN, version};
+use crate::assessment::operator_counts::OperatorCounts;
+use crate::assessment::percent::percent_of_oc;
+use crate::assessment::progress::UpdateTimes;
+use crate::assessment::rules::Rules;
+use crate::assessment::time::{MINUTE, SECOND, ZERO_TIME, round};
+use windtunnel_core::Object;
 
 /// The update of the control plane at one moment.
 #[derive(Debug)]
 pub(super) struct ControlPlane<'a> {
     history: History<'a>,
-    operators: Census<'a>,
+    operators: OperatorCounts<'a>,
     /// When the update completed, or now; the year 1 without a history.
     completion: Time,
-    /// The duration of the update so far, or in total.
-    updating_for: SignedDuration,
-    /// The estimated remaining time.
-    remaining: SignedDuration,
+    times: UpdateTimes,
 }
 
 impl<'a> ControlPlane<'a> {
+    /// `mco_image` is the image in the machine-config operator's Deployment; empty if unknown.
+    ///
     /// # Errors
     /// `oc` crashes on the history of the ClusterVersion.
-    pub(super) fn assess(inputs: &'a Inputs, now: Time) -> Result<Self, Refusal> {
-        let history = History::of(&inputs.cluster_version);
+    pub(super) fn assess(
+        cluster_version: &'a Object,
+        operators: &'a [Operator],
+        mco_image: &str,
+        now: Time,
+    ) -> Result<Self, Refusal> {
+        let history = History::of(cluster_version);
         if history.lacks_completion_time() {
             return Err(Refusal::NoCompletionTime);
         }
-        let operators = Census::take(inputs);
-        let mut completion = ZERO_TIME;
-        let (mut to_last_progress, mut updating_for) = (SignedDuration::ZERO, SignedDuration::ZERO);
-        if let Some(started) = history.started() {
-            let last_progress = if operators.last_progress > started { operators.last_progress } else { now };
-            to_last_progress = since(last_progress, started);
-            completion = history.completed().unwrap_or(now);
-            updating_for = since(completion, started);
-        }
-        let remaining = remaining(history.baseline(), to_last_progress, updating_for, operators.share());
-        Ok(Self { history, operators, completion, updating_for, remaining })
+        let operators = OperatorCounts::new(operators, desired(cluster_version), mco_image, Rules::Oc);
+        // For `oc`, an update of unknown start has started in the year 1. Without a history, there is none.
+        let started = (!history.is_empty()).then(|| history.started().unwrap_or(ZERO_TIME));
+        let completion = started.map_or(ZERO_TIME, |_| history.completed().unwrap_or(now));
+        let times = UpdateTimes::estimate(history, started, &operators, now);
+        Ok(Self { history, operators, completion, times })
     }
 
     /// Returns the operators of the payload.
-    pub(super) fn operators(&self) -> impl Iterator<Item = &'a Object> {
-        self.operators.all.iter().copied()
+    pub(super) fn operators(&self) -> &[&'a Operator] {
+        &self.operators.all
     }
 
     /// Returns whether all operators are updated, regardless of the history.
@@ -74,15 +78,15 @@ impl<'a> ControlPlane<'a> {
             let _ = writeln!(text, "{label:<16} {value}");
         };
         line("Assessment:", self.assessment());
-        line("Target Version:", &self.history.target());
+        line("Target Version:", &target(self.history));
         let names: Vec<&str> =
-            self.operators.updating.iter().map(|operator| Object::name(operator)).collect();
+            self.operators.updating.iter().map(|operator| operator.name.as_str()).collect();
         if !names.is_empty() {
             line("Updating:", &names.join(", "));
         }
         line("Completion:", &self.progress());
         line("Duration:", &(self.duration() + &self.estimate()));
-        line("Operator Health:", &self.operators.health());
+        line("Operator Health:", &operators::health(&self.operators));
         text
     }
 
@@ -92,13 +96,13 @@ impl<'a> ControlPlane<'a> {
         if self.operators.updating.is_empty() {
             return String::new();
         }
-        format!("\nUpdating Cluster Operators\n{}", self.operators.table(now))
+        format!("\nUpdating Cluster Operators\n{}", operators::table(&self.operators.updating, now))
     }
 
     fn assessment(&self) -> &'static str {
-        if self.remaining < -TEN_MINUTES {
+        if self.times.is_stalled() {
             "Stalled"
-        } else if self.remaining.is_negative() {
+        } else if self.times.remaining.is_negative() {
             "Progressing - Slow"
         } else {
             "Progressing"
@@ -106,48 +110,84 @@ impl<'a> ControlPlane<'a> {
     }
 
     fn progress(&self) -> String {
-        let Census { updated, updating, waiting, .. } = &self.operators;
-        let updating = updating.len();
-        let percent = percent(self.operators.share());
+        let (updated, updating) = (self.operators.updated(), self.operators.updating.len());
+        let (percent, waiting) = (percent_of_oc(self.operators.share()), self.operators.waiting);
         format!("{percent}% ({updated} operators updated, {updating} updating, {waiting} waiting)")
     }
 
     fn duration(&self) -> String {
-        let unit = if self.updating_for > TEN_MINUTES { MINUTE } else { SECOND };
-        short(round(self.updating_for, unit))
+        let unit = if self.times.updating_for > TEN_MINUTES { MINUTE } else { SECOND };
+        short(round(self.times.updating_for, unit))
     }
 
     /// Returns the estimate in parentheses after a blank; empty if it is exactly zero.
     fn estimate(&self) -> String {
-        if self.remaining.is_zero() {
+        if self.times.remaining.is_zero() {
             return String::new();
         }
         let text = if self.history.is_multi_arch_migration() {
             "N/A for Multi-Architecture Migration".to_owned()
-        } else if self.remaining < -TEN_MINUTES {
-            let total = truncate(self.updating_for.saturating_add(self.remaining), MINUTE);
+        } else if self.times.is_stalled() {
+            let total = truncate(self.times.updating_for.saturating_add(self.times.remaining), MINUTE);
             format!("N/A; estimate duration was {}", short(total))
-        } else if self.remaining < TEN_MINUTES {
+        } else if self.times.remaining < TEN_MINUTES {
             "<10m".to_owned()
         } else {
-            short(self.remaining)
+            short(self.times.remaining)
         };
         format!(" (Est. Time Remaining: {text})")
     }
 }
 
-/// Formats a fraction from 0 to 1 as whole percent, rounding halves to even (C's `%.0f`).
-fn percent(share: f64) -> String {
-    format!("{:.0}", share * 100.0)
+/// Returns the text of the line `Target Version:`.
+fn target(history: History<'_>) -> String {
+    match history.current_and_previous() {
+        [None, _] => format!("{UNKNOWN} (from {UNKNOWN})"),
+        [Some(only), None] => format!("{} (a new install)", version(only)),
+        [Some(current), Some(previous)] => {
+            let (to, from) = (version(current), version(previous));
+            if history.interrupted().is_some() {
+                format!("{to} (from incomplete {from})")
+            } else if history.is_multi_arch_migration() {
+                format!("{to} to Multi-Architecture")
+            } else {
+                format!("{to} (from {from})")
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
+    fn check_target(entries: &[(&str, &str, &str)], expected: &str) {
+        let entries = entries
+            .iter()
+            .map(|(version, state, image)| json!({ "version": version, "state": state, "image": image }));
+        let cluster_version = json!({ "status": { "history": entries.collect::<Vec<_>>() } });
+        assert_eq!(target(History::of(&cluster_version)), expected);
+    }
+
     #[test]
-    fn rounds_half_percents_to_even() {
-        let shown = [1.0, 3.0, 5.0, 7.0].map(|eighths: f64| percent(eighths / 8.0));
-        assert_eq!(shown, ["12", "38", "62", "88"]);
+    fn the_target_line_names_the_previous_version() {
+        check_target(&[], "unknown (from unknown)");
+        check_target(&[("4.16.1", "Partial", "a")], "4.16.1 (a new install)");
+        check_target(&[("4.16.2", "Partial", "b"), ("4.16.1", "Completed", "a")], "4.16.2 (from 4.16.1)");
+        check_target(
+            &[("4.16.2", "Partial", "b"), ("4.16.1", "Partial", "a")],
+            "4.16.2 (from incomplete 4.16.1)",
+        );
+    }
+
+    #[test]
+    fn the_same_version_with_another_image_is_an_architecture_migration() {
+        check_target(
+            &[("4.16.1", "Partial", "b"), ("4.16.1", "Completed", "a")],
+            "4.16.1 to Multi-Architecture",
+        );
+        check_target(&[("4.16.1", "Partial", "a"), ("4.16.1", "Completed", "a")], "4.16.1 (from 4.16.1)");
     }
 }

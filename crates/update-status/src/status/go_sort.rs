@@ -6,7 +6,7 @@ const SHORT: usize = 12;
 /// Ranges from this length on get a better pivot, and moving a few elements is worthwhile.
 const LONG: usize = 50;
 /// Maximum number of misplaced elements that partial insertion sort moves before it gives up.
-const MENDS: usize = 5;
+const INSERTIONS_MAX: usize = 5;
 /// Number of comparisons in the choice of a pivot. If all of them swap, the range looks descending.
 const ALL_SWAPPED: usize = 12;
 
@@ -59,7 +59,7 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
                 pivot = to - 1 - (pivot - from);
                 looks = Looks::Ascending;
             }
-            if balanced && partitioned && looks == Looks::Ascending && self.mend(from, to) {
+            if balanced && partitioned && looks == Looks::Ascending && self.partial_insertion_sort(from, to) {
                 return;
             }
             // Nothing in the range is less than this pivot, so its equals need no further sorting.
@@ -172,9 +172,9 @@ impl<T, F: Fn(&T, &T) -> bool> Sorter<'_, T, F> {
     }
 
     /// Moves a few misplaced elements. Returns whether the range is sorted then.
-    fn mend(&mut self, from: usize, to: usize) -> bool {
+    fn partial_insertion_sort(&mut self, from: usize, to: usize) -> bool {
         let mut index = from + 1;
-        for _ in 0..MENDS {
+        for _ in 0..INSERTIONS_MAX {
             while index < to && !self.less(index, index - 1) {
                 index += 1;
             }

@@ -1,37 +1,8 @@
-//! Durations and times, computed and printed like the Go client: whole nanoseconds in 64 bits.
+//! Durations as the Go client prints them.
 
-use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
-use windtunnel_core::clock::{Time, parse_rfc3339};
+use jiff::SignedDuration;
 
-/// Go's zero `time.Time`, the first moment of the year 1, which represents missing times.
-pub(super) const ZERO_TIME: Time = Timestamp::constant(-62_135_596_800, 0);
-
-pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
-
-pub(super) const MINUTE: SignedDuration = SignedDuration::from_mins(1);
-
-/// Parses the time in a field; [`ZERO_TIME`] if it is missing or invalid.
-pub(super) fn moment(value: &Value, field: &str) -> Time {
-    value[field].as_str().and_then(parse_rfc3339).unwrap_or(ZERO_TIME)
-}
-
-/// Returns `later - earlier`, limited to the range of a Go `time.Duration` (some 292 years).
-pub(super) fn since(later: Time, earlier: Time) -> SignedDuration {
-    from_nanos(later.duration_since(earlier).as_nanos())
-}
-
-fn from_nanos(nanos: i128) -> SignedDuration {
-    let limit = if nanos < 0 { i64::MIN } else { i64::MAX };
-    SignedDuration::from_nanos(i64::try_from(nanos).unwrap_or(limit))
-}
-
-/// Rounds to the nearest multiple of a unit, halves away from zero (Go's `Duration.Round`).
-pub(super) fn round(span: SignedDuration, unit: SignedDuration) -> SignedDuration {
-    let (nanos, unit) = (span.as_nanos(), unit.as_nanos());
-    let half = unit / 2 * nanos.signum();
-    from_nanos((nanos + half) / unit * unit)
-}
+use crate::assessment::time::from_nanos;
 
 /// Rounds towards zero to a multiple of a unit (Go's `Duration.Truncate`).
 pub(super) fn truncate(span: SignedDuration, unit: SignedDuration) -> SignedDuration {
@@ -109,7 +80,10 @@ fn as_seconds(text: &str) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use windtunnel_core::clock::Time;
+
     use super::*;
+    use crate::assessment::time::{MINUTE, SECOND, ZERO_TIME, duration_between, round};
 
     fn check_short(nanos: i64, expected: &str) {
         assert_eq!(short(SignedDuration::from_nanos(nanos)), expected, "{nanos} ns");
@@ -142,20 +116,16 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_since_the_zero_time_is_limited_to_the_range_of_go() {
+    fn formats_the_longest_duration() {
         let now: Time = "2024-01-01T00:00:00Z".parse().unwrap();
-        assert_eq!(short(since(now, ZERO_TIME)), "2562047h47m16s");
-        assert_eq!(short(round(since(now, ZERO_TIME), SECOND)), "2562047h47m16s");
-        assert_eq!(moment(&serde_json::json!({}), "lastTransitionTime"), ZERO_TIME);
+        assert_eq!(short(duration_between(ZERO_TIME, now)), "2562047h47m16s");
+        assert_eq!(short(round(duration_between(ZERO_TIME, now), SECOND)), "2562047h47m16s");
     }
 
     #[test]
-    fn rounds_halves_away_from_zero_and_truncates_towards_zero() {
-        for (seconds, rounded, truncated) in
-            [(89, 60, 60), (90, 120, 60), (-89, -60, -60), (-90, -120, -60), (29, 0, 0), (-31, -60, 0)]
-        {
+    fn truncates_towards_zero() {
+        for (seconds, truncated) in [(89, 60), (90, 60), (-89, -60), (-90, -60), (29, 0), (-31, 0)] {
             let span = SignedDuration::from_secs(seconds);
-            assert_eq!(round(span, MINUTE).as_secs(), rounded, "{seconds} s rounded");
             assert_eq!(truncate(span, MINUTE).as_secs(), truncated, "{seconds} s truncated");
         }
     }

@@ -7,14 +7,10 @@
 //! gets it, and `Excluded` comes before `Degraded` in the row of a pool.
 
 mod alerts;
-mod availability;
 mod control_plane;
-pub(crate) mod estimate;
 mod go_sort;
 mod go_time;
 mod health;
-pub(crate) mod history;
-mod membership;
 pub mod nodes;
 mod operators;
 mod pools;
@@ -22,7 +18,6 @@ pub mod published;
 mod refusal;
 
 use jiff::SignedDuration;
-use serde_json::Value;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES,
@@ -30,19 +25,17 @@ use windtunnel_core::resources::{
 use windtunnel_core::text::tabwriter::Columns;
 use windtunnel_core::{Object, Resource, condition};
 
-pub use alerts::Alerts;
+pub use crate::assessment::cluster_operator::{MACHINE_CONFIG_OPERATOR, MCO_NAMESPACE};
+use crate::assessment::cluster_operator::{Operator, image_of};
+use crate::assessment::cluster_version::is_cluster_updating;
+use crate::assessment::time::{ZERO_TIME, time_field};
+pub use alerts::AlertsResponse;
 use control_plane::ControlPlane;
-use go_time::ZERO_TIME;
 pub use refusal::Refusal;
 
 /// The kinds that [`Inputs`] consist of.
 pub const KINDS: &[&Resource] =
     &[&CLUSTER_VERSIONS, &CLUSTER_OPERATORS, &MACHINE_CONFIG_POOLS, &MACHINE_CONFIGS, &NODES, &DEPLOYMENTS];
-
-/// Namespace of the machine-config operator's Deployment.
-pub const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
-/// Name of that Deployment.
-pub const MACHINE_CONFIG_OPERATOR: &str = "machine-config-operator";
 
 /// Layout of all tables.
 const TABLE: Columns = Columns { min_width: 0, padding: 3 };
@@ -65,7 +58,7 @@ pub struct Inputs {
     /// operator's image counts as empty.
     pub machine_config_operator: Option<Object>,
     /// The response of Prometheus.
-    pub alerts: Alerts,
+    pub alerts: AlertsResponse,
 }
 
 impl Inputs {
@@ -78,7 +71,7 @@ impl Inputs {
             machine_configs: Vec::new(),
             nodes: Vec::new(),
             machine_config_operator: None,
-            alerts: Alerts::default(),
+            alerts: AlertsResponse::default(),
         }
     }
 
@@ -104,15 +97,21 @@ impl Inputs {
         })
     }
 
-    /// Makes the checks that `oc` makes first, and returns the condition `Progressing`.
+    /// Makes the checks that `oc` makes first.
     ///
     /// # Errors
-    /// There are no ClusterOperators, or there is no such condition.
-    pub fn check(&self) -> Result<&Value, Refusal> {
+    /// There are no ClusterOperators, or the ClusterVersion has no condition `Progressing`.
+    pub fn check_progressing_condition(&self) -> Result<(), Refusal> {
         if self.cluster_operators.is_empty() {
             return Err(Refusal::NoClusterOperators);
         }
-        condition::of(&self.cluster_version, "Progressing").ok_or(Refusal::NoProgressing)
+        condition::find_in_status(&self.cluster_version, "Progressing").ok_or(Refusal::NoProgressing)?;
+        Ok(())
+    }
+
+    /// Returns the image in the machine-config operator's Deployment; empty if unknown.
+    fn mco_image(&self) -> String {
+        self.machine_config_operator.as_ref().and_then(|deployment| image_of(deployment)).unwrap_or_default()
     }
 
     /// Returns the current time that `oc --mock-clusterversion` assumes, since a dump has no clock: 368.975
@@ -122,7 +121,7 @@ impl Inputs {
         let objects = std::iter::once(&self.cluster_version).chain(&self.cluster_operators);
         objects
             .flat_map(|object| object.list("/status/conditions"))
-            .map(|condition| go_time::moment(condition, "lastTransitionTime"))
+            .filter_map(|condition| time_field(condition, "lastTransitionTime"))
             .filter(|at| *at > ZERO_TIME)
             .max()
             .and_then(|latest| latest.checked_add(MOCK_DELAY).ok())
@@ -183,15 +182,15 @@ impl Details {
         index.map_or("", |index| Self::NAMES[index])
     }
 
-    fn of_nodes(self) -> bool {
+    fn shows_nodes(self) -> bool {
         matches!(self, Self::All | Self::Nodes)
     }
 
-    fn of_health(self) -> bool {
+    fn shows_health(self) -> bool {
         matches!(self, Self::All | Self::Health)
     }
 
-    fn of_operators(self) -> bool {
+    fn shows_operators(self) -> bool {
         matches!(self, Self::All | Self::Operators)
     }
 }
@@ -220,21 +219,24 @@ impl Report {
 /// # Errors
 /// `oc` fails on such a cluster before it prints anything, or crashes.
 pub fn render(inputs: &Inputs, at: Moment, details: Details) -> Result<Report, Refusal> {
-    let progressing = inputs.check()?;
+    inputs.check_progressing_condition()?;
     let pools = nodes::by_pool(inputs)?;
     let groups = pools::groups(&pools);
-    if progressing["status"] != "True" && !pools::any_outdated(&groups) {
+    if !is_cluster_updating(&inputs.cluster_version, pools::any_outdated(&groups)) {
         return Ok(Report { complaint: None, text: NOT_UPDATING.to_owned() });
     }
-    let control_plane = ControlPlane::assess(inputs, at.now)?;
+    let operators: Vec<Operator> =
+        inputs.cluster_operators.iter().map(|operator| Operator::read(operator)).collect();
+    let image = inputs.mco_image();
+    let control_plane = ControlPlane::assess(&inputs.cluster_version, &operators, &image, at.now)?;
     let mut text = control_plane.block();
-    if details.of_operators() {
+    if details.shows_operators() {
         text.push_str(&control_plane.updating_operators(at.now));
     }
     text.push_str(&pools::sections(&groups, details));
     text.push('\n');
     text.push_str(&health::section(inputs, &pools, &control_plane, at, details));
-    Ok(Report { complaint: inputs.alerts.complaint(), text })
+    Ok(Report { complaint: inputs.alerts.warning(), text })
 }
 
 #[cfg(test)]

@@ -27,10 +27,8 @@ struct Kind {
     collection: bool,
 }
 
-/// The result of a sweep.
 #[derive(Debug, Default)]
 pub(crate) struct Swept {
-    /// The number of removed objects.
     pub(crate) removed: usize,
     /// Kinds that could not be listed, each with the reason.
     pub(crate) unseen: Vec<String>,
@@ -66,7 +64,7 @@ pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<Sw
         traces.nodes.extend(own.iter().map(|node| text(node, "name")));
         let own = list(wire, &format!("{}?{selector}", NAMESPACES.path("", "")))?;
         let namespaces = own.iter().map(|namespace| text(namespace, "name")).collect();
-        last = look(wire, &kinds, &Scope { run, controllers, namespaces, traces: &traces }, &own);
+        last = sweep_once(wire, &kinds, &Scope { run, controllers, namespaces, traces: &traces }, &own);
         removed.extend(last.found.iter().cloned());
         traces.owners.append(&mut last.owners);
         unseen_for = if last.unseen.is_empty() { 0 } else { unseen_for + 1 };
@@ -79,7 +77,7 @@ pub(crate) fn sweep(wire: &Arc<Wire>, run: &str, controllers: bool) -> Result<Sw
 }
 
 /// Does one round: lists all kinds and deletes the objects of the run, whose namespaces these are.
-fn look(wire: &Arc<Wire>, kinds: &[Kind], scope: &Scope<'_>, namespaces: &[Value]) -> Look {
+fn sweep_once(wire: &Arc<Wire>, kinds: &[Kind], scope: &Scope<'_>, namespaces: &[Value]) -> Look {
     let mut seen = Look::default();
     for kind in kinds {
         let resource = &kind.resource;

@@ -1,4 +1,4 @@
-//! Insights of a cluster.
+//! Insights of a live cluster.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures::{StreamExt as _, stream};
 use kube::Client;
 use windtunnel_core::clock::{Clock, Time};
-use windtunnel_update_status::insights::snapshot::{Insights, published};
-use windtunnel_update_status::insights::{Parts, once};
+use windtunnel_update_status::controller::snapshot::{Insights, published_insights};
+use windtunnel_update_status::controller::{Parts, run_once};
 
 use super::{alerts_in, none};
 use crate::cli::live::clock;
@@ -19,19 +19,19 @@ const CONFIG_MAP: &str =
     "/api/v1/namespaces/openshift-update-status-controller/configmaps/status-api-cm-prototype";
 const UPDATE_STATUS: &str = "/apis/update.openshift.io/v1alpha1/updatestatuses/cluster";
 
-/// Those that are published.
+/// Returns the published insights.
 ///
 /// # Errors
 /// The cluster does not answer, or there are none.
 pub(super) fn found(kubeconfig: &Path, context: Option<&str>) -> Result<Insights, Failure> {
     block_on(async {
-        let config = Connection::of(kubeconfig, context).config().await?;
+        let config = Connection::from_kubeconfig(kubeconfig, context).config().await?;
         let client = Client::try_from(config).map_err(|error| plain(&error.to_string()))?;
         let config_map = get(&client, CONFIG_MAP).await?;
-        if let Some(insights) = published(config_map.as_ref(), None) {
+        if let Some(insights) = published_insights(config_map.as_ref(), None) {
             return Ok(insights);
         }
-        published(None, get(&client, UPDATE_STATUS).await?.as_ref()).ok_or_else(none)
+        published_insights(None, get(&client, UPDATE_STATUS).await?.as_ref()).ok_or_else(none)
     })?
 }
 
@@ -48,17 +48,17 @@ impl Clock for Stopped {
     }
 }
 
-/// Those that a controller would publish that starts now, or started at another moment.
+/// Returns the insights that a controller would publish that starts now, or that started at another moment.
 ///
 /// # Errors
-/// The cluster does not answer, or shows too little.
+/// The cluster does not answer, or required objects are missing.
 pub(super) fn made(
     kubeconfig: &Path,
     context: Option<&str>,
     as_of: Option<Time>,
 ) -> Result<Insights, Failure> {
     block_on(async {
-        let config = Connection::of(kubeconfig, context).config().await?;
+        let config = Connection::from_kubeconfig(kubeconfig, context).config().await?;
         let (client, shown) = clock::client(config.clone()).map_err(|error| plain(&error.to_string()))?;
         let alerts = thanos::alerts(&client, &config).await.map(|body| alerts_in(&body)).unwrap_or_default();
         let clock: Arc<dyn Clock> = match as_of {
@@ -67,7 +67,7 @@ pub(super) fn made(
         };
         let alerts = stream::iter([Ok(alerts)]).chain(stream::pending()).boxed();
         let parts = Parts { client, clock, alerts: Some(alerts), observer: Arc::new(()) };
-        let look = once(parts, false).await;
+        let look = run_once(parts, false).await;
         Ok(look.map_err(|error| plain(&error.to_string()))?.insights)
     })?
 }

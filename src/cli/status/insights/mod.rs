@@ -1,4 +1,4 @@
-//! Insights in the place of the status: those that were published, or those that a controller would publish.
+//! Insights instead of the status: published ones, or those that a controller would publish.
 
 #[cfg(feature = "live")]
 mod live;
@@ -11,33 +11,33 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use windtunnel_core::{Object, Resource};
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
-use windtunnel_update_status::insights::snapshot;
-use windtunnel_update_status::insights::snapshot::Insights;
+use windtunnel_update_status::controller::snapshot;
+use windtunnel_update_status::controller::snapshot::Insights;
 use windtunnel_update_status::status::{Inputs, published};
 
 use super::Failure;
 use crate::cli::args::StatusArgs;
-use crate::cli::{dump, moment, report, say};
+use crate::cli::{dump, moment, report, print_output};
 use crate::record::{Event, Record};
 
-/// The kinds that insights are published in.
+/// The kinds that contain published insights.
 const HOMES: &[&Resource] = &[&CONFIG_MAPS, &UPDATE_STATUSES];
 
-/// An API server that takes any status: what a cluster is not known to suffer from is not told.
+/// The minor for an API server of unknown version. The newest server accepts any status update, so insights
+/// report no problem that may not exist.
 const NEWEST: u32 = u32::MAX;
 
-/// Prints the lines on nodes and pools, or the insights themselves.
+/// Prints the sections on nodes and pools, or the insights themselves.
 pub(super) fn print(args: &StatusArgs) -> Result<(), Failure> {
-    let insights = if args.from_insights { found(args)? } else { made(args)? };
+    let insights = if args.from_insights { published_insights(args)? } else { computed_insights(args)? };
     match args.output {
-        Some(format) => say(&format.text(&insights)?),
-        None => say(&published::sections_on_nodes(insights.values(), args.details.into())),
+        Some(format) => print_output(&format.text(&insights)?),
+        None => print_output(&published::sections_on_nodes(insights.values(), args.details.into())),
     }
     Ok(())
 }
 
-/// The published ones.
-fn found(args: &StatusArgs) -> Result<Insights, Failure> {
+fn published_insights(args: &StatusArgs) -> Result<Insights, Failure> {
     let found = if let Some(path) = &args.source.record {
         let record = report::read(path)?;
         let view = record.view_at(moment::of_record(&record, args.at.as_deref())?);
@@ -61,17 +61,17 @@ fn none() -> Failure {
     ))
 }
 
-/// Those that are published in one of these objects.
+/// Returns the insights that are published in one of these objects.
 fn among(list: impl Fn(&Resource) -> Vec<Object>) -> Option<Insights> {
     let (config_maps, update_statuses) = (list(&CONFIG_MAPS), list(&UPDATE_STATUSES));
     let is_home = |object: &&Object| (object.namespace(), object.name()) == (NAMESPACE, CONFIG_MAP);
     let config_map: Option<&Value> = config_maps.iter().find(is_home).map(|object| &**object);
     let update_status = update_statuses.iter().find(|object| object.name() == UPDATE_STATUS);
-    snapshot::published(config_map, update_status.map(|object| &**object))
+    snapshot::published_insights(config_map, update_status.map(|object| &**object))
 }
 
-/// Those that a controller would publish that starts at the moment.
-fn made(args: &StatusArgs) -> Result<Insights, Failure> {
+/// Returns the insights that a controller would publish that starts at the moment.
+fn computed_insights(args: &StatusArgs) -> Result<Insights, Failure> {
     if let Some(path) = &args.source.record {
         let record = report::read(path)?;
         let at = moment::of_record(&record, args.at.as_deref())?;
@@ -108,14 +108,13 @@ fn of_dump(path: &Path, as_of: Option<Time>) -> Result<Insights, Failure> {
     of_objects(list, alerts, NEWEST, now)
 }
 
-/// The alerts in an answer of Prometheus.
 fn alerts_in(body: &str) -> Vec<ActiveAlert> {
     let answer: Value = serde_json::from_str(body).unwrap_or_default();
     let alerts = answer["data"]["alerts"].as_array().into_iter().flatten();
-    alerts.map(ActiveAlert::read).collect()
+    alerts.map(ActiveAlert::parse).collect()
 }
 
-/// The minor of the API server at a moment, if it was ever replaced until then.
+/// Returns the minor of the API server at a moment, if the record contains it.
 fn kubernetes(record: &Record, at: Time) -> u32 {
     let told = record.entries.iter().filter(|entry| entry.at <= at).rev();
     let minor = told.filter_map(|entry| match &entry.event {
@@ -131,6 +130,6 @@ fn of_objects(
     kubernetes_minor: u32,
     now: Time,
 ) -> Result<Insights, Failure> {
-    let made = snapshot::of_objects(list, alerts, kubernetes_minor, now);
+    let made = snapshot::insights_from_objects(list, alerts, kubernetes_minor, now);
     made.map_err(|error| Failure::Input(error.to_string()))
 }

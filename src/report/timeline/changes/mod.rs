@@ -11,7 +11,7 @@ use windtunnel_update_status::insight::published;
 
 use super::one_line;
 use crate::record::WriteEvent;
-use crate::report::insights::{self, Told};
+use crate::report::insights::{self, PublishedInsight};
 
 /// The annotation of nodes that changes with each write of the ControllerConfig; it contains nothing about
 /// the node.
@@ -22,7 +22,6 @@ const LAST_SYNCED: &str = "machineconfiguration.openshift.io/lastSyncedControlle
 pub(in crate::report) struct Change {
     /// The changed part of the object; the timeline can merge consecutive changes of one subject.
     pub(in crate::report) subject: String,
-    /// The change, in one line.
     pub(in crate::report) text: String,
 }
 
@@ -31,7 +30,7 @@ fn change(subject: impl Into<String>, text: impl Into<String>) -> Change {
 }
 
 /// Returns the interesting changes of a write; empty if there are none.
-pub(in crate::report) fn of(write: &WriteEvent) -> Vec<Change> {
+pub(in crate::report) fn changes_of_write(write: &WriteEvent) -> Vec<Change> {
     if write.key.plural == resources::EVENTS.plural {
         return Vec::new();
     }
@@ -50,16 +49,16 @@ pub(in crate::report) fn of(write: &WriteEvent) -> Vec<Change> {
     }
     found.extend(specific(write, before, after));
     let asked_to_go = after.is_terminating() && !before.is_some_and(Object::is_terminating);
-    if asked_to_go && !write.key.is(&resources::PODS) {
+    if asked_to_go && !write.key.is_kind(&resources::PODS) {
         found.push(change("life", "terminating"));
     }
     if found.is_empty()
         && let Some(before) = before
-        && !write.key.is(&resources::LEASES)
-        && !write.key.is(&resources::PODS)
-        && !write.key.is(&resources::DEPLOYMENTS)
-        && !write.key.is(&resources::MACHINE_CONFIG_NODES)
-        && !insights::is_home(&write.key)
+        && !write.key.is_kind(&resources::LEASES)
+        && !write.key.is_kind(&resources::PODS)
+        && !write.key.is_kind(&resources::DEPLOYMENTS)
+        && !write.key.is_kind(&resources::MACHINE_CONFIG_NODES)
+        && !insights::is_insights_config_map(&write.key)
         && !insights::is_update_status(&write.key)
     {
         found.extend(generic::of(before, after));
@@ -70,38 +69,38 @@ pub(in crate::report) fn of(write: &WriteEvent) -> Vec<Change> {
 /// Returns changes in the terms of the object's kind.
 fn specific(write: &WriteEvent, before: Option<&Object>, after: &Object) -> Vec<Change> {
     let key = &write.key;
-    if key.is(&resources::PODS) {
+    if key.is_kind(&resources::PODS) {
         return pod_changes(before, after);
     }
-    if key.is(&resources::LEASES) {
+    if key.is_kind(&resources::LEASES) {
         return text_change(before, after, "/spec/holderIdentity", "holder", "nobody").into_iter().collect();
     }
-    if insights::is_home(key) {
+    if insights::is_insights_config_map(key) {
         return insight_changes(before, after);
     }
     if insights::is_update_status(key) {
         return update_status_changes(before, after);
     }
     let mut found = Vec::new();
-    if key.is(&resources::CLUSTER_VERSIONS) {
+    if key.is_kind(&resources::CLUSTER_VERSIONS) {
         found.extend(openshift::of_cluster_version(before, after));
-    } else if key.is(&resources::CLUSTER_OPERATORS) {
+    } else if key.is_kind(&resources::CLUSTER_OPERATORS) {
         found.extend(openshift::of_cluster_operator(before, after));
-    } else if key.is(&resources::CUSTOM_RESOURCE_DEFINITIONS) {
+    } else if key.is_kind(&resources::CUSTOM_RESOURCE_DEFINITIONS) {
         if before.is_some_and(|before| before["spec"] != after["spec"]) {
             found.push(change("schema", format!("schema replaced (generation {})", after.generation())));
         }
-    } else if key.is(&resources::DEPLOYMENTS) {
+    } else if key.is_kind(&resources::DEPLOYMENTS) {
         // Its other conditions change with every rollout.
         let available = condition_changes(before, after).into_iter();
         found.extend(image_changes(before, after));
         found.extend(replicas_change(before, after));
         found.extend(available.filter(|change| change.subject == "condition Available"));
         return found;
-    } else if key.is(&resources::NODES) {
+    } else if key.is_kind(&resources::NODES) {
         found.extend(openshift::of_node(before, after));
     }
-    if key.is(&resources::MACHINE_CONFIG_NODES) {
+    if key.is_kind(&resources::MACHINE_CONFIG_NODES) {
         found.extend(openshift::of_machine_config_node(before, after));
         return found;
     }
@@ -132,7 +131,7 @@ fn pod_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
 
 /// Returns conditions with a changed status, reason or message, and removed conditions.
 fn condition_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
-    let read = |object: &Object| object.list("/status/conditions").iter().map(Condition::read).collect();
+    let read = |object: &Object| object.list("/status/conditions").iter().map(Condition::from_value).collect();
     let old: Vec<Condition> = before.map(read).unwrap_or_default();
     let new: Vec<Condition> = read(after);
     let mut found = Vec::new();
@@ -161,7 +160,6 @@ fn condition_text(condition: &Condition) -> String {
     text
 }
 
-/// Returns changed images of containers.
 fn image_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
     const CONTAINERS: &str = "/spec/template/spec/containers";
     let old = before.map_or(&[] as &[Value], |before| before.list(CONTAINERS));
@@ -207,7 +205,7 @@ fn update_status_changes(before: Option<&Object>, after: &Object) -> Vec<Change>
             Some(name) => status["workerPools"].as_array()?.iter().find(|pool| pool["name"] == name)?,
         };
         let list = part["conditions"].as_array()?;
-        condition::find(list, "Updating").map(Condition::read)
+        condition::find(list, "Updating").map(Condition::from_value)
     };
     let pools = after["status"]["workerPools"].as_array().into_iter().flatten();
     let names = pools.filter_map(|pool| pool["name"].as_str()).map(Some);
@@ -232,12 +230,12 @@ fn insight_changes(before: Option<&Object>, after: &Object) -> Vec<Change> {
         if old == Some(document) {
             continue;
         }
-        if old.is_none() && insights::is_all_well(Told::Document(document)) {
+        if old.is_none() && insights::has_no_news(PublishedInsight::Document(document)) {
             quiet += 1;
             continue;
         }
-        let text = insights::in_short(Told::Document(document));
-        if old.map(|old| insights::in_short(Told::Document(old))).as_ref() != Some(&text) {
+        let text = insights::summarize(PublishedInsight::Document(document));
+        if old.map(|old| insights::summarize(PublishedInsight::Document(old))).as_ref() != Some(&text) {
             found.push(change(key, format!("{key} {text}")));
         }
     }

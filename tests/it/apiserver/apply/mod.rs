@@ -1,4 +1,4 @@
-//! Server-side apply and owners of fields, beyond what the recorded exchanges show.
+//! Server-side apply and field ownership, beyond the recorded exchanges.
 
 mod renewed;
 mod repeated;
@@ -17,7 +17,7 @@ const MERGE: &str = "application/merge-patch+json";
 const CONFIG_MAP: &str = "/api/v1/namespaces/default/configmaps/a";
 const WIDGETS: &str = "/apis/example.io/v1/widgets";
 
-/// Asks; gives the code and the body.
+/// Sends a request. Returns code and body.
 pub(crate) fn ask(
     server: &mut ApiServer,
     method: Method,
@@ -40,7 +40,7 @@ fn config_map(data: &Value) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": data })
 }
 
-/// Manager, operation and fields of each entry.
+/// Manager, operation and fields of each entry of `managedFields`.
 fn owners(object: &Value) -> Vec<(String, String, Value)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
@@ -53,7 +53,7 @@ fn entry(manager: &str, operation: &str, fields: Value) -> (String, String, Valu
     (manager.to_owned(), operation.to_owned(), fields)
 }
 
-/// Widgets in two versions, the second of which calls `size` nothing.
+/// The CRD of widgets with these versions, all of the same schema. `v1` is the storage version.
 pub(crate) fn widgets(versions: &[&str]) -> Value {
     let spec = json!({ "type": "object", "properties": {
         "s": { "type": "string" },
@@ -99,7 +99,7 @@ fn widget(version: &str, spec: &Value) -> Value {
 }
 
 #[test]
-fn a_client_owns_fields_by_its_user_agent_unless_it_names_a_manager() {
+fn the_field_manager_defaults_to_the_user_agent() {
     let mut server = server(36);
     let path = "/api/v1/namespaces/default/configmaps";
     let (_, created) = ask(&mut server, Method::Post, path, "", &config_map(&json!({ "k": "1" })));
@@ -117,7 +117,7 @@ fn a_client_owns_fields_by_its_user_agent_unless_it_names_a_manager() {
 }
 
 #[test]
-fn owners_can_be_forgotten_and_an_apply_then_knows_who_was_before_it() {
+fn cleared_managed_fields_make_an_apply_conflict_with_before_first_apply() {
     let mut server = server(36);
     apply(&mut server, CONFIG_MAP, "one", &config_map(&json!({ "k": "1" })));
     let forget = json!({ "metadata": { "managedFields": [{}] } });
@@ -141,7 +141,7 @@ fn owners_can_be_forgotten_and_an_apply_then_knows_who_was_before_it() {
 }
 
 #[test]
-fn more_than_ten_updaters_become_ancient() {
+fn more_than_ten_update_managers_become_ancient_changes() {
     let mut server = server(36);
     apply(&mut server, CONFIG_MAP, "one", &config_map(&json!({ "k": "1" })));
     let mut last = Value::Null;
@@ -156,7 +156,7 @@ fn more_than_ten_updaters_become_ancient() {
 }
 
 #[test]
-fn kubectl_takes_over_what_it_applied_on_the_side_of_the_client() {
+fn kubectl_adopts_the_fields_of_its_client_side_apply() {
     let annotated = |value: &str| {
         let config = config_map(&json!({ "k": value }));
         let mut object = config.clone();
@@ -180,7 +180,7 @@ fn kubectl_takes_over_what_it_applied_on_the_side_of_the_client() {
 }
 
 #[test]
-fn owners_in_another_version_give_way_and_those_of_a_version_that_is_gone_do_not_count() {
+fn a_forced_apply_takes_fields_of_other_versions_and_ignores_removed_versions() {
     let mut server = server(36);
     define(&mut server, &["v1", "v2"]);
     let path = format!("{WIDGETS}/w");
@@ -207,7 +207,7 @@ fn owners_in_another_version_give_way_and_those_of_a_version_that_is_gone_do_not
 }
 
 #[test]
-fn a_default_comes_back_when_nobody_applies_the_field() {
+fn a_default_returns_when_no_manager_applies_the_field() {
     let mut server = server(36);
     define(&mut server, &["v1"]);
     let path = format!("{WIDGETS}/w");
@@ -218,7 +218,7 @@ fn a_default_comes_back_when_nobody_applies_the_field() {
 }
 
 #[test]
-fn ports_are_told_apart_by_number_and_protocol_which_is_tcp_unless_said() {
+fn service_ports_are_keyed_by_number_and_protocol_with_tcp_as_default() {
     let mut server = server(36);
     let path = "/api/v1/namespaces/default/services/s";
     let service = |target: u16| {
@@ -234,7 +234,7 @@ fn ports_are_told_apart_by_number_and_protocol_which_is_tcp_unless_said() {
 }
 
 #[test]
-fn an_apply_that_cannot_be_is_refused() {
+fn rejects_invalid_apply_requests() {
     let mut server = server(36);
     define(&mut server, &["v1"]);
     let path = format!("{WIDGETS}/w");
@@ -276,7 +276,7 @@ fn an_apply_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_tried_apply_stores_nothing_and_a_server_without_owners_keeps_none() {
+fn a_dry_run_apply_stores_nothing_and_managed_fields_can_be_off() {
     let mut server = server(36);
     let tried = format!("{CONFIG_MAP}?fieldManager=one&dryRun=All");
     assert_eq!(ask(&mut server, Method::Patch, &tried, APPLY, &config_map(&json!({}))).0, 201);
@@ -287,7 +287,7 @@ fn a_tried_apply_stores_nothing_and_a_server_without_owners_keeps_none() {
 }
 
 #[test]
-fn a_patch_tells_of_repeated_and_unknown_fields_or_is_refused_for_them() {
+fn a_patch_warns_of_or_rejects_repeated_and_unknown_fields() {
     let text = |server: &mut ApiServer, how: &str, content_type: &str, body: &'static str| {
         let admin = Identity::admin();
         let path = format!("{CONFIG_MAP}?fieldValidation={how}");

@@ -1,4 +1,4 @@
-//! Updates that change values alone, whose owners the server need not find out anew.
+//! Updates that only change values, so that the server need not compute their owners again.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method};
@@ -17,7 +17,7 @@ fn patch(server: &mut ApiServer, value: &str) -> Value {
 }
 
 #[test]
-fn a_schema_that_is_replaced_between_updates_changes_what_is_owned() {
+fn a_replaced_schema_changes_the_owned_fields_of_later_updates() {
     let mut server = server(36);
     define(&mut server, &["v1"]);
     ask(&mut server, Method::Post, WIDGETS, "", &widget("v1", &json!({ "map": { "a": "1", "b": "1" } })));
@@ -38,7 +38,7 @@ fn a_schema_that_is_replaced_between_updates_changes_what_is_owned() {
 }
 
 #[test]
-fn who_is_said_to_own_nothing_is_no_owner_at_the_next_update() {
+fn a_manager_without_fields_is_dropped_by_the_next_update() {
     let mut server = server(36);
     ask(&mut server, Method::Post, CONFIG_MAPS, "", &config_map(&json!({ "a": "1" })));
     let nothing = json!({ "manager": "tester", "operation": "Update", "apiVersion": "v1",
@@ -46,7 +46,7 @@ fn who_is_said_to_own_nothing_is_no_owner_at_the_next_update() {
     let given = json!({ "metadata": { "managedFields": [nothing] } });
     let (_, told) = ask(&mut server, Method::Patch, CONFIG_MAP, MERGE, &given);
     assert_eq!(owners(&told), [entry("tester", "Update", json!({}))]);
-    // A change of what nobody owns.
+    // A change of an unowned field.
     let unowned = json!({ "metadata": { "resourceVersion": null } });
     let (code, told) = ask(&mut server, Method::Patch, CONFIG_MAP, MERGE, &unowned);
     assert_eq!((code, owners(&told)), (200, vec![]));

@@ -1,4 +1,4 @@
-//! Keys that stand more than once in what is applied.
+//! Repeated keys in applied objects.
 
 use super::*;
 
@@ -33,7 +33,7 @@ const TOLD: [&str; 3] = [
 ];
 
 #[test]
-fn the_last_one_counts_and_each_is_warned_of_by_its_line() {
+fn the_last_repeated_key_counts_and_each_one_causes_a_warning_with_its_line() {
     for how in ["", "&fieldValidation=Warn"] {
         let (code, warnings, object) = applied(36, how, YAML);
         assert_eq!((code, warnings), (201, TOLD.map(str::to_owned).to_vec()));
@@ -44,7 +44,7 @@ fn the_last_one_counts_and_each_is_warned_of_by_its_line() {
 }
 
 #[test]
-fn strictly_they_are_refused_all_at_once() {
+fn strict_validation_rejects_all_repeated_keys_at_once() {
     let (code, _, body) = applied(36, "&fieldValidation=Strict", YAML);
     let why = "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ";
     assert_eq!((code, &body["reason"]), (400, &json!("BadRequest")));
@@ -58,7 +58,7 @@ fn strictly_they_are_refused_all_at_once() {
 }
 
 #[test]
-fn what_is_wrong_otherwise_is_told_first() {
+fn other_errors_are_reported_before_repeated_keys() {
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nextra: 1\nextra: 2\n";
     let (code, _, body) = applied(36, "&fieldValidation=Strict", text);
     assert_eq!(code, 500);
@@ -66,7 +66,7 @@ fn what_is_wrong_otherwise_is_told_first() {
 }
 
 #[test]
-fn before_1_25_nothing_is_said_of_them() {
+fn repeated_keys_are_not_reported_before_1_25() {
     let (code, warnings, _) = applied(24, "&fieldValidation=Strict", YAML);
     assert_eq!((code, warnings), (201, Vec::new()));
 }

@@ -1,4 +1,4 @@
-//! Scales that are applied.
+//! Server-side apply of scales.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn owners_of_replicas(server: &mut ApiServer) -> Vec<String> {
 }
 
 #[test]
-fn who_applies_a_scale_owns_the_replicas_of_the_object() {
+fn applying_a_scale_owns_the_replicas_of_the_object() {
     let mut server = server(36);
     assert_eq!(apply(&mut server, DEPLOYMENT, "main", &deployment(&json!(1))).0, 201);
     let (code, body) = apply(&mut server, SCALE, "scaler", &scale(3));
@@ -56,7 +56,7 @@ fn who_applies_a_scale_owns_the_replicas_of_the_object() {
 }
 
 #[test]
-fn the_same_number_is_shared_and_a_scale_that_is_applied_again_stays_its_owner() {
+fn equal_replicas_are_shared_and_reapplying_a_scale_keeps_its_ownership() {
     let mut server = server(36);
     apply(&mut server, DEPLOYMENT, "main", &deployment(&json!(3)));
     assert_eq!(apply(&mut server, SCALE, "scaler", &scale(3)).0, 200);
@@ -67,7 +67,7 @@ fn the_same_number_is_shared_and_a_scale_that_is_applied_again_stays_its_owner()
     let after = ask(&mut server, Method::Get, DEPLOYMENT, "", &Value::Null).1;
     assert_eq!(before["metadata"]["resourceVersion"], after["metadata"]["resourceVersion"]);
     assert_eq!(owners_of_replicas(&mut server), shared);
-    // Who applies no number any more leaves it to the other.
+    // A manager that no longer applies the number leaves it to the other one.
     apply(&mut server, DEPLOYMENT, "main", &deployment(&Value::Null));
     assert_eq!(owners_of_replicas(&mut server), shared[1..]);
     assert_eq!(apply(&mut server, SCALE, "scaler", &scale(5)).0, 200);
@@ -76,7 +76,7 @@ fn the_same_number_is_shared_and_a_scale_that_is_applied_again_stays_its_owner()
 }
 
 #[test]
-fn who_updates_a_scale_is_in_the_way_of_who_applies_one() {
+fn an_applied_scale_conflicts_with_an_updated_one() {
     let mut server = server(36);
     apply(&mut server, DEPLOYMENT, "main", &deployment(&Value::Null));
     let patch = json!({ "spec": { "replicas": 4 } });
@@ -90,7 +90,7 @@ fn who_updates_a_scale_is_in_the_way_of_who_applies_one() {
 }
 
 #[test]
-fn a_scale_of_a_custom_resource_is_owned_where_its_definition_says() {
+fn a_custom_resource_scale_owns_the_path_that_the_crd_names() {
     let mut server = server(36);
     let mut crd = super::super::requests::definition(&[], false);
     let version = &mut crd["spec"]["versions"][0];
@@ -116,7 +116,7 @@ fn a_scale_of_a_custom_resource_is_owned_where_its_definition_says() {
 }
 
 #[test]
-fn only_a_scale_is_applied_to_a_scale() {
+fn rejects_another_kind_applied_to_a_scale() {
     let mut server = server(36);
     apply(&mut server, DEPLOYMENT, "main", &deployment(&json!(1)));
     let (code, body) = apply(&mut server, SCALE, "scaler", &deployment(&json!(1)));

@@ -1,4 +1,5 @@
-//! Replays all exchanges recorded from a real kube-apiserver 1.36 against the server, without HTTP. All must agree.
+//! Replays all exchanges recorded from a real kube-apiserver 1.36 against the server, without HTTP. All must
+//! agree.
 
 mod shape;
 
@@ -14,12 +15,12 @@ use windtunnel_core::Identity;
 
 use shape::{compare, find, shape, volatile};
 
-/// The bearer token of the administrator, as whom a case asks where it does not say.
+/// The bearer token of the administrator, the default user of a case.
 const ADMIN: &str = "admin";
 
 type Env = BTreeMap<String, Value>;
 
-/// The recorded groups, each in a file.
+/// The recorded groups, one file each.
 fn corpus() -> Option<Vec<PathBuf>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/conformance/corpus");
     let files = std::fs::read_dir(folder).ok()?.map(|file| file.unwrap().path());
@@ -147,7 +148,7 @@ impl Case {
         self.problems.extend(differences.into_iter().map(|difference| format!("{at}: {difference}")));
     }
 
-    /// The answer to a request in the form of the recording.
+    /// The reply to a recorded request.
     fn reply(&mut self, request: &Value) -> Reply {
         let method = match request["method"].as_str().unwrap_or("GET") {
             "GET" => Method::Get,
@@ -232,7 +233,7 @@ impl Case {
         self.problems.extend(differences.into_iter().map(|difference| format!("{at}: {difference}")));
     }
 
-    /// Whether the watch ended.
+    /// Collects the events of a watch. Returns whether the watch ended.
     fn drain(&mut self, watch: &mut windtunnel_apiserver::Watch, events: &mut Vec<Value>) -> bool {
         loop {
             match self.server.poll(watch, self.now) {
@@ -250,7 +251,7 @@ impl Case {
     }
 }
 
-/// The headers of a request in the form of the recording: the administrator's token unless it says otherwise.
+/// The headers of a recorded request, with the administrator's token as default.
 fn headers(request: &Value) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in request["headers"].as_object().into_iter().flatten() {

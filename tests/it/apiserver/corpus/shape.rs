@@ -1,4 +1,4 @@
-//! Brings answers into a form in which those of two servers can be compared.
+//! Normalizes the responses of two servers for a comparison.
 
 use std::sync::LazyLock;
 
@@ -62,7 +62,7 @@ const VOLATILE: [(&str, &str); 10] = [
     ("lastHeartbeatTime", "<time>"),
 ];
 
-/// Replaces what differs from run to run.
+/// Replaces values that differ from run to run.
 pub(super) fn volatile(text: &str) -> String {
     static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         [
@@ -107,7 +107,7 @@ fn clean(value: &Value) -> Value {
     }
 }
 
-/// The errors of one Status in one order.
+/// Sorts the errors of a Status.
 fn any_order(body: &mut Value) {
     let Some(causes) = body.pointer_mut("/details/causes").and_then(Value::as_array_mut) else { return };
     if causes.len() < 2 {
@@ -150,7 +150,7 @@ pub(super) fn shape(step: &Value, body: &Value) -> Value {
     ];
     let managed = if step["managedFields"] == true { &managed[..0] } else { &managed[..] };
     if let Some(Value::Array(entries)) = body.pointer_mut("/metadata/managedFields") {
-        // They stand in the order of their times, which are those of the recording.
+        // The entries are ordered by their times, and those differ from the recording.
         let text = |entry: &Value| {
             ["manager", "operation", "subresource", "apiVersion"].map(|field| entry[field].to_string())
         };

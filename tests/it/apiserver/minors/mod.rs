@@ -1,5 +1,5 @@
-//! The same write under different Kubernetes minors. Of the rows of the table of minors, those about lists that are
-//! refused for a moment stand in `pace`, and those about discovery in `views`.
+//! The same write under different Kubernetes minors. Of the rows of the table of minors, those about lists
+//! that are rejected for a moment are in `pace`, and those about discovery in `views`.
 
 mod rows;
 
@@ -30,7 +30,7 @@ fn before_ratcheting_an_unchanged_bad_status_blocks_every_write() {
 }
 
 #[test]
-fn several_errors_stand_in_brackets() {
+fn several_errors_are_in_brackets() {
     let mut server = rolled_back(27, false);
     let text = put_status(&mut server, |object| {
         object["status"]["capabilities"]["enabled"] = json!(["new", "a", "newer"]);
@@ -44,7 +44,7 @@ fn several_errors_stand_in_brackets() {
 }
 
 #[test]
-fn what_a_status_write_validates_is_the_whole_object_up_to_1_27() {
+fn a_status_write_validates_the_whole_object_up_to_1_27() {
     for (minor, blocked) in [(27, true), (28, false)] {
         let mut server = server(minor);
         define(&mut server, definition(&["a", "new"], false));
@@ -57,7 +57,7 @@ fn what_a_status_write_validates_is_the_whole_object_up_to_1_27() {
 }
 
 #[test]
-fn ratcheting_on_status_comes_with_1_33_where_a_changed_list_is_judged_whole() {
+fn ratcheting_on_status_comes_with_1_33_and_validates_a_changed_list_as_a_whole() {
     let mut server = rolled_back(33, true);
     assert_eq!(put_status(&mut server, message), "");
     let text = put_status(&mut server, |object| {
@@ -89,7 +89,7 @@ fn the_minor_can_change_under_a_running_server() {
 }
 
 #[test]
-fn ratcheting_on_status_is_carried_by_distributions_on_1_31() {
+fn ratcheting_on_status_can_be_backported_to_1_31() {
     for (backports, accepted) in [(false, false), (true, true)] {
         let mut server =
             ApiServer::builder().kubernetes(31).status_ratcheting_backports(backports).build(now());
@@ -110,7 +110,7 @@ fn ratcheting_on_the_main_endpoint_comes_with_1_30() {
     for (minor, accepted) in [(29, false), (30, true)] {
         let mut server = rolled_back(minor, true);
         let label = json!({ "metadata": { "labels": { "x": "y" } }, "spec": { "channel": "other" } });
-        // Up to 1.29 the stored status, which the patch does not touch, is judged as well.
+        // Up to 1.29 the unchanged stored status is validated as well.
         let answer = ask(&mut server, &Write::merge_patch(&VERSIONS, "", "version", label));
         assert_eq!(answer.is_ok(), accepted, "1.{minor}");
     }
@@ -151,7 +151,7 @@ fn selectable_fields_are_kept_and_served_from_1_31_on() {
 }
 
 #[test]
-fn crd_status_tells_of_no_observed_generation_on_1_35_and_1_36() {
+fn crd_status_has_no_observed_generation_on_1_35_and_1_36() {
     for minor in [35, 36] {
         let mut server = server(minor);
         define(&mut server, definition(&["a"], false));

@@ -1,4 +1,4 @@
-//! The rows of the table of minors that are about words and values, a test each.
+//! The rows of the table of minors about messages and values, one test each.
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, Request};
@@ -8,7 +8,7 @@ use super::super::requests::{
     VERSIONS, ask, define, definition, judged, now, put_status, rolled_back, server,
 };
 
-/// What is said of a status with a value that is not in the enum and a text that is too long.
+/// The error for a status with a value that is not in the enum, and a text that is too long.
 fn bad_status(minor: u32) -> String {
     let text = put_status(&mut rolled_back(minor, true), |object| {
         object["status"]["capabilities"]["enabled"] = json!(["new"]);
@@ -50,7 +50,7 @@ fn placeholder_s_value_is_quoted_up_to_1_33() {
 }
 
 #[test]
-fn too_long_is_worded_by_minor() {
+fn the_too_long_message_depends_on_the_minor() {
     for minor in 24..=36 {
         let words = if minor < 32 { "may not be longer than 3" } else { "may not be more than 3 bytes" };
         let text = bad_status(minor);

@@ -1,4 +1,4 @@
-//! How much rules may cost by estimate: what ours says, and whether a real server says the same.
+//! Estimated costs of validation rules: those of this server, and whether a real server estimates the same.
 
 #[cfg(feature = "serve")]
 mod real_server;
@@ -9,12 +9,12 @@ use windtunnel_core::{Write, resources};
 
 use super::requests::{ask, server};
 
-/// Rules over the fields of the schema below: the cost to three digits, as kube-apiserver 1.36 estimates it, and the
-/// expression. A rule that does not compile has a dash for its cost; so has the expression of a message. A rule that costs
-/// more than 100 times the limit for a single value is `unbounded`.
+/// Rules over the fields of the schema below: the cost to three digits, as kube-apiserver 1.36 estimates it,
+/// and the expression. A rule that does not compile has a dash for its cost; so has the expression of a
+/// message. A rule that costs more than 100 times the limit for a single value is `unbounded`.
 const RULES: &str = include_str!("rules.txt");
 
-/// The most that a rule may cost.
+/// The highest allowed cost of a rule.
 const LIMIT: f64 = 1e7;
 
 /// The costs and expressions of the rules.
@@ -43,7 +43,7 @@ fn fields() -> Value {
     })
 }
 
-/// A definition in which as many values with this rule may be as each of the numbers says.
+/// A CRD with one list for each number in `most`, which limits its length; the rule applies to the items.
 fn definition(number: usize, rule: &Value, most: &[u32]) -> Value {
     let items = json!({ "type": "object", "properties": fields(), "x-kubernetes-validations": [rule] });
     let lists = most.iter().map(|most| {
@@ -62,18 +62,20 @@ fn definition(number: usize, rule: &Value, most: &[u32]) -> Value {
     })
 }
 
-/// The answer of our server to a definition; empty if it takes it.
+/// The error of this server for a CRD; empty if it is accepted.
 fn answer(server: &mut ApiServer, definition: &Value) -> String {
     let write = Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition.clone());
     ask(server, &write).err().map(|refusal| refusal.message).unwrap_or_default()
 }
 
-/// The number of values that takes a cost to between 10 and 100 times the limit, for which the server prints three digits.
+/// The number of values that brings a cost to between 10 and 100 times the limit, for which the server prints
+/// three digits.
 fn most_values(cost: f64) -> u32 {
     (0..=9).map(|digits| 10_u32.pow(digits)).find(|most| cost * f64::from(*most) > 10.0 * LIMIT).unwrap()
 }
 
-/// The cost of one value by the message of a server, to three digits; the message itself if it has none.
+/// The cost of one value according to a server's message, to three digits; the message itself if it has no
+/// cost.
 fn cost(message: &str, most: u32) -> String {
     if message.contains("estimated rule cost exceeds budget by factor of more than 100x") {
         return "unbounded".to_owned();
@@ -99,7 +101,7 @@ fn rules_cost_what_the_real_server_estimates() {
 }
 
 #[test]
-fn literals_that_cannot_work_are_refused() {
+fn invalid_literals_are_rejected() {
     for (text, place, wanted) in [
         ("'%s is %d long'.format([self.s, size(self.s)]) == ''", 0, ""),
         ("'%s'.format([[1, 'a', null]]) == ''", 0, ""),

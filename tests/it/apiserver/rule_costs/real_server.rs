@@ -1,4 +1,4 @@
-//! The same rules given to ours and to a real kube-apiserver.
+//! Compares the rule costs of this server with those of a real kube-apiserver.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use windtunnel_apiserver::https::Authority;
 use super::{answer, definition, most_values, rules};
 use crate::apiserver::requests::server as our_server;
 
-/// A real etcd and kube-apiserver, ended when the test is over.
+/// A real etcd and kube-apiserver, stopped at the end of the test.
 struct RealServer {
     folder: PathBuf,
     programs: Vec<Child>,
@@ -97,13 +97,13 @@ fn run(program: &PathBuf, flags: &[(&str, String)]) -> Child {
     Command::new(program).args(flags).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// The errors of a message: those of several properties are in no order.
+/// The errors of a message. Those of several properties have no fixed order.
 fn errors(message: &str) -> BTreeSet<String> {
     let message = message.trim_end_matches(']');
     let mut errors = message.split("spec.validation.openAPIV3Schema.properties[spec]");
     errors.next();
     let errors = errors.map(|error| error.trim_end_matches([',', ' ']).to_owned());
-    // Of rules that cost the same any may be named.
+    // The server may name any of several rules with the same cost.
     errors.filter(|error| !error.contains("contributed to")).collect()
 }
 
@@ -139,7 +139,7 @@ fn rules_are_estimated_as_a_real_server_estimates_them() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// A line is a rule, or the expression of a message after `message: `.
+/// Parses a line: a rule, or the expression of a message after `message: `.
 fn rule(line: &str) -> Value {
     match line.strip_prefix("message: ") {
         Some(expression) => json!({ "rule": "self.flag", "messageExpression": expression }),

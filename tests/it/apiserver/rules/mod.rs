@@ -1,4 +1,4 @@
-//! Rules of custom resources, by the public face: what they judge, what is tolerated, what each minor does.
+//! Validation rules of custom resources: evaluation, ratcheting, and differences between minors.
 
 mod values;
 
@@ -10,7 +10,7 @@ use super::requests::{ask, define, now, server};
 
 const WIDGETS: Resource = Resource::cluster("example.io", "v1", "Widget", "widgets");
 
-/// A definition whose spec has a schema.
+/// A CRD with this schema of `spec`.
 fn definition(spec: &Value) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -27,7 +27,7 @@ fn widget(spec: &Value) -> Value {
     json!({ "apiVersion": "example.io/v1", "kind": "Widget", "metadata": { "name": "w" }, "spec": spec })
 }
 
-/// What creating an object is answered with, without the words that all refusals begin with; empty if it is created.
+/// The error for a new object without its common prefix; empty if it is accepted.
 fn create(server: &mut ApiServer, spec: &Value) -> String {
     match ask(server, &Write::create(&WIDGETS, widget(spec))) {
         Ok(_) => String::new(),
@@ -39,7 +39,7 @@ fn shortened(message: &str) -> String {
     message.replace("Widget.example.io \"w\" is invalid: ", "")
 }
 
-/// What the creation of a definition is answered with.
+/// The error for a new CRD; empty if it is accepted.
 fn define_text(minor: u32, spec: &Value) -> String {
     let write = Write::create(&resources::CUSTOM_RESOURCE_DEFINITIONS, definition(spec));
     match ask(&mut server(minor), &write) {
@@ -54,7 +54,7 @@ fn define_text(minor: u32, spec: &Value) -> String {
     }
 }
 
-/// A merge patch of the object: its reply.
+/// Sends a merge patch of the object.
 fn patch(server: &mut ApiServer, change: &Value) -> Reply {
     let admin = Identity::admin();
     let path = "/apis/example.io/v1/widgets/w";
@@ -84,7 +84,7 @@ fn rules_are_evaluated_from_1_25() {
 }
 
 #[test]
-fn messages_are_expressions_from_1_27_and_reasons_and_paths_hold_from_1_28() {
+fn message_expressions_work_from_1_27_and_reasons_and_paths_from_1_28() {
     let rule = json!({ "rule": "self.a > 1", "message": "plain", "messageExpression": "'made'",
         "reason": "FieldValueForbidden", "fieldPath": ".a" });
     let spec = json!({ "type": "object", "x-kubernetes-validations": [rule],
@@ -101,7 +101,7 @@ fn messages_are_expressions_from_1_27_and_reasons_and_paths_hold_from_1_28() {
 }
 
 #[test]
-fn broken_rules_show_the_type_before_1_35_and_then_scalars_alone() {
+fn rule_errors_show_the_type_before_1_35_and_only_scalar_values_since() {
     let inner =
         |kind: &str| json!({ "type": kind, "x-kubernetes-validations": [rule("self == self && false")] });
     let mut list = inner("array");
@@ -126,7 +126,7 @@ fn broken_rules_show_the_type_before_1_35_and_then_scalars_alone() {
 }
 
 #[test]
-fn rules_about_changes_may_do_without_an_old_value_from_1_30() {
+fn transition_rules_can_have_an_optional_old_value_from_1_30() {
     let rule = json!({ "rule": "oldSelf.hasValue()", "message": "no", "optionalOldSelf": true });
     let spec = json!({ "type": "object", "properties": {
         "a": { "type": "string", "x-kubernetes-validations": [rule] } } });
@@ -138,7 +138,7 @@ fn rules_about_changes_may_do_without_an_old_value_from_1_30() {
 }
 
 #[test]
-fn what_an_object_broke_before_a_rule_came_is_tolerated_with_a_warning_while_it_stays() {
+fn an_unchanged_value_that_breaks_a_new_rule_is_tolerated_with_a_warning() {
     let schema = |rules: &Value| {
         json!({ "type": "object", "properties": { "b": { "type": "string" },
             "a": { "type": "string", "x-kubernetes-validations": rules } } })
@@ -157,7 +157,7 @@ fn what_an_object_broke_before_a_rule_came_is_tolerated_with_a_warning_while_it_
     define(&mut server, definition(&schema(&json!([rule("self.startsWith('good')")]))));
     let reply = patch(&mut server, &json!({ "spec": { "a": "worse" } }));
     assert_eq!(text_of(&reply), r#"spec.a: Invalid value: "string": no"#);
-    // Rules about changes are never tolerated, nor are errors of the evaluation.
+    // Transition rules and evaluation errors are never tolerated.
     for (rules, text) in [
         (json!([rule("oldSelf != 'bad'")]), r#"spec.a: Invalid value: "string": no"#),
         (
@@ -171,7 +171,7 @@ fn what_an_object_broke_before_a_rule_came_is_tolerated_with_a_warning_while_it_
 }
 
 #[test]
-fn elements_of_lists_without_keys_are_tolerated_with_their_list() {
+fn elements_of_lists_without_keys_are_tolerated_only_in_an_unchanged_list() {
     let schema = |rules: &Value| {
         json!({ "type": "object", "properties": { "b": { "type": "string" },
             "l": { "type": "array", "items": { "type": "string", "x-kubernetes-validations": rules } } } })
@@ -186,7 +186,7 @@ fn elements_of_lists_without_keys_are_tolerated_with_their_list() {
 }
 
 #[test]
-fn entries_of_maps_stand_in_brackets_and_nulls_are_not_judged() {
+fn map_keys_are_in_brackets_and_nulls_are_not_validated() {
     let spec = json!({ "type": "object", "properties": { "m": { "type": "object", "additionalProperties":
         { "type": "string", "nullable": true, "x-kubernetes-validations": [rule("self != 'bad'")] } } } });
     let mut server = server(33);
@@ -196,7 +196,7 @@ fn entries_of_maps_stand_in_brackets_and_nulls_are_not_judged() {
 }
 
 #[test]
-fn formats_are_values_of_their_types_and_int_or_string_is_either() {
+fn formats_become_typed_values_and_int_or_string_can_be_either() {
     let spec = json!({ "type": "object", "properties": {
         "d": { "type": "string", "format": "duration", "x-kubernetes-validations": [rule("self < duration('1h')")] },
         "t": { "type": "string", "format": "date", "x-kubernetes-validations": [rule("self.getFullYear() > 2000")] },
@@ -220,7 +220,7 @@ fn formats_are_values_of_their_types_and_int_or_string_is_either() {
 }
 
 #[test]
-fn an_evaluation_that_costs_too_much_ends_all_others() {
+fn an_evaluation_over_the_cost_limit_stops_all_others() {
     let spec = json!({ "type": "object", "x-kubernetes-validations": [rule("self.l.all(x, self.l.all(y, self.l.all(z, x + y + z > 0)))")],
         "properties": { "l": { "type": "array", "maxItems": 100, "items": { "type": "integer" } } } });
     let mut server = server(36);
@@ -234,7 +234,7 @@ fn an_evaluation_that_costs_too_much_ends_all_others() {
 }
 
 #[test]
-fn values_of_libraries_are_compared_at_a_cost_that_lists_can_pay() {
+fn comparing_library_values_is_cheap_enough_for_lists() {
     let rules = [
         "isCIDR(self) && cidr(self) == cidr(self).masked()",
         "quantity(self) == quantity('1000m')",
@@ -249,7 +249,7 @@ fn values_of_libraries_are_compared_at_a_cost_that_lists_can_pay() {
 }
 
 #[test]
-fn a_url_is_what_go_takes_as_the_target_of_a_request() {
+fn is_url_accepts_what_go_accepts_as_a_request_target() {
     let spec = json!({ "type": "object", "properties": { "u": { "type": "string", "x-kubernetes-validations": [rule("isURL(self)")] } } });
     let mut server = server(32);
     define(&mut server, definition(&spec));
@@ -261,7 +261,7 @@ fn a_url_is_what_go_takes_as_the_target_of_a_request() {
 }
 
 #[test]
-fn a_rule_of_a_list_is_tolerated_while_its_elements_only_move() {
+fn a_broken_list_rule_is_tolerated_while_elements_only_move() {
     let keyed = |rules: &Value| {
         let item = json!({ "type": "object", "required": ["k"], "properties": { "k": { "type": "string" }, "v": { "type": "string" } } });
         definition(&json!({ "type": "object", "properties": { "l": { "type": "array", "items": item,
@@ -278,7 +278,7 @@ fn a_rule_of_a_list_is_tolerated_while_its_elements_only_move() {
 }
 
 #[test]
-fn definitions_with_bad_rules_are_refused() {
+fn crds_with_invalid_rules_are_rejected() {
     let with = |rule: Value| {
         json!({ "type": "object", "x-kubernetes-validations": [rule], "properties": {
             "a": { "type": "string" }, "l": { "type": "array", "items": { "type": "string" } } } })
@@ -339,7 +339,7 @@ fn definitions_with_bad_rules_are_refused() {
 }
 
 #[test]
-fn new_rules_may_use_functions_of_the_minor_before_and_stored_ones_any() {
+fn new_rules_can_use_functions_of_the_previous_minor_and_stored_ones_any() {
     let spec = |rule: &str| json!({ "type": "object", "x-kubernetes-validations": [{ "rule": rule }] });
     let sets = spec("sets.contains([1], [1])");
     assert!(define_text(29, &sets).contains("undeclared reference to 'sets'"), "{}", define_text(29, &sets));
@@ -353,7 +353,7 @@ fn new_rules_may_use_functions_of_the_minor_before_and_stored_ones_any() {
 }
 
 #[test]
-fn a_default_must_keep_the_rules_of_its_schema() {
+fn a_default_must_satisfy_the_rules_of_its_schema() {
     let spec = json!({ "type": "object", "properties": { "a": { "type": "string", "default": "bad",
         "x-kubernetes-validations": [rule("self != 'bad'")] } } });
     assert_eq!(define_text(33, &spec), "S.properties[a].default: Invalid value: \"string\": no");

@@ -1,4 +1,4 @@
-//! What expressions see of objects, by their schemas.
+//! The values that expressions see of objects, by their schemas.
 
 use serde_json::{Value, json};
 use windtunnel_core::{Write, resources};
@@ -6,7 +6,7 @@ use windtunnel_core::{Write, resources};
 use super::super::requests::{ask, server};
 use super::{create, definition};
 
-/// What a rule says of an object: empty if it holds, else the error of the definition or of the object.
+/// The error of a rule on an object: empty if it holds, else the error of the CRD or of the object.
 fn judge(schema: &Value, object: &Value, rule: &str) -> String {
     let mut spec = schema.clone();
     spec["x-kubernetes-validations"] = json!([{ "rule": rule }]);
@@ -29,7 +29,7 @@ fn check_rules(schema: &Value, object: &Value, good: &[&str], bad: &[(&str, &str
 }
 
 #[test]
-fn sets_and_lists_with_keys_are_equal_and_added_by_what_they_hold() {
+fn sets_and_keyed_lists_are_compared_and_added_by_content() {
     let element = json!({ "type": "object", "required": ["k!", "k."], "properties": {
         "k!": { "type": "string", "maxLength": 9 }, "k.": { "type": "string", "maxLength": 9 }, "v": { "type": "integer" } } });
     let list = json!({ "type": "array", "maxItems": 9, "items": element, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k!", "k."] });
@@ -58,7 +58,7 @@ fn sets_and_lists_with_keys_are_equal_and_added_by_what_they_hold() {
 }
 
 #[test]
-fn fields_are_seen_if_the_schema_has_them_and_the_object_too() {
+fn expressions_see_the_fields_that_schema_and_object_have() {
     let schema = json!({ "type": "object", "properties": {
         "o": { "type": "object", "properties": { "b": { "type": "integer" }, "d": { "type": "integer", "nullable": true },
             "e": { "type": "object", "properties": { "f": { "type": "integer" } } } } },

@@ -1,4 +1,4 @@
-//! Who may not, what nobody may, and what others own.
+//! Rejections by access control, admission and field ownership.
 
 use super::*;
 

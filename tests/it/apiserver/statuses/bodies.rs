@@ -1,4 +1,4 @@
-//! Bodies that are not what they should be.
+//! Rejections of invalid bodies.
 
 use super::*;
 
@@ -81,7 +81,7 @@ fn json_patch_fails() {
 }
 
 #[test]
-fn resource_versions_that_cannot_be() {
+fn invalid_resource_versions() {
     let mut with_version = map("b");
     with_version["metadata"]["resourceVersion"] = json!("5");
     let mut odd = map("a");

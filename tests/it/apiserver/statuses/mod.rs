@@ -1,6 +1,6 @@
-//! Refusals, row by row of the table of Status bodies: code, reason, message and details of each case. What the edge of
-//! the server says (a deadline, too many requests, no credentials) stands in `https`, what webhooks cause in `webhooks`
-//! and `conversion`, and what the database says in `objects`.
+//! Rejections, row by row of the table of Status bodies: code, reason, message and details of each case.
+//! Rejections at the edge of the server (a deadline, too many requests, no credentials) are in `https`, those
+//! of webhooks in `webhooks` and `conversion`, and those of the database in `objects`.
 
 mod access;
 mod bodies;
@@ -18,7 +18,7 @@ const CVS: &str = "/apis/ex.io/v1/cvs";
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
 
-/// A request and what it is refused with; `name` is what the table calls it.
+/// A request and its rejection; `name` is that of the table.
 struct Row {
     name: &'static str,
     method: Method,
@@ -33,7 +33,7 @@ struct Row {
     details: Value,
 }
 
-/// A row without a body, to be completed.
+/// An incomplete row without a body.
 fn row(name: &'static str, method: Method, path: &'static str) -> Row {
     Row {
         name,
@@ -90,7 +90,7 @@ impl Row {
         server.handle(&request, now())
     }
 
-    /// Asks a server and compares all that the answer says.
+    /// Sends the request and compares everything in the response.
     fn check(&self, server: &mut ApiServer) {
         let reply = self.ask(server);
         let row = self.name;
@@ -107,7 +107,7 @@ impl Row {
     }
 }
 
-/// Each row meets a server of its own with a ConfigMap `a`, one that is on its way out, and a definition.
+/// Checks each row on its own server, with a ConfigMap `a`, one that is being deleted, and a CRD.
 fn check(rows: &[Row]) {
     for row in rows {
         row.check(&mut prepared());

@@ -1,4 +1,4 @@
-//! Objects that are missing, in the way, or not what the client took them for.
+//! Missing, conflicting and invalid objects.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Query parameters that cannot be followed.
+//! Rejections of invalid query parameters.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! `--backend`: the same feature in every place, and nothing left behind.
+//! `--backend`: the same feature on every backend, and complete cleanup.
 
 mod rights;
 mod safety;
@@ -16,7 +16,7 @@ use serde_json::json;
 use super::environment::{Output, TestEnvironment};
 use super::serve::{Served, client, run};
 
-/// An update with an insight and an alert, and a step that only an API server of our own can do.
+/// An update with an insight and an alert, and a step that only the simulated API server can do.
 const FEATURE: &str = r#"Feature: One for every place
 
   Scenario: An update is done
@@ -36,7 +36,7 @@ const FEATURE: &str = r#"Feature: One for every place
     And 1 minute passes
 "#;
 
-/// A run that is at work until somebody ends it.
+/// A run that works until it is ended.
 const ENDLESS: &str = r#"Feature: Endless
   Scenario: Time passes
     Given a 4.14.1 cluster with 1 control-plane node and 0 workers
@@ -49,7 +49,7 @@ const ENDLESS: &str = r#"Feature: Endless
     And 87000 hours pass
 "#;
 
-/// A cluster that somebody else has, which bare Kubernetes stands for.
+/// A cluster of other users; bare Kubernetes is enough for that.
 struct Cluster {
     environment: TestEnvironment,
     _served: Served,
@@ -66,7 +66,7 @@ impl Cluster {
         Self::new(&["--bare"])
     }
 
-    /// Gives it a node, as one with kubelets has.
+    /// Adds a node, as a cluster with kubelets has.
     fn add_node(&self) {
         run(async {
             let client = client(&self.environment.read("config")).await;
@@ -79,7 +79,7 @@ impl Cluster {
         });
     }
 
-    /// The arguments of a test of these features there.
+    /// The arguments of a test of these features in the cluster.
     fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
         let place = ["test", "--backend", "kubeconfig", "--kubeconfig", "config", "--context", "windtunnel"];
         [&place[..], &["--speed", "100000x", "--writes-per-second", "5000"], more].concat()
@@ -89,13 +89,13 @@ impl Cluster {
         self.environment.run(&Self::arguments(more))
     }
 
-    /// The same, and does not wait for the end.
+    /// Starts a test and does not wait for its end.
     fn begin(&self, more: &[&str]) -> Child {
         let mut command = self.environment.command(&Self::arguments(more));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// All objects that there are.
+    /// The names of all objects.
     fn objects(&self) -> BTreeSet<String> {
         run(async {
             let client = client(&self.environment.read("config")).await;
@@ -140,7 +140,7 @@ pub(crate) fn signal(child: &Child, signal: &str) {
 }
 
 #[test]
-fn one_feature_is_green_in_this_process_and_served() {
+fn one_feature_passes_in_process_and_served() {
     let environment = TestEnvironment::with(&[("f.feature", FEATURE)]);
     for backend in ["in-process", "served"] {
         let output = environment.run(&["test", "f.feature", "--backend", backend]);
@@ -153,7 +153,7 @@ fn one_feature_is_green_in_this_process_and_served() {
 }
 
 #[test]
-fn flags_that_mean_nothing_for_a_backend_are_refused() {
+fn flags_of_another_backend_are_rejected() {
     let environment = TestEnvironment::with(&[("f.feature", FEATURE), ("s.yaml", "name: s\ntimeline: []\n")]);
     let refused = |arguments: &[&str], expected: &str| {
         let output = environment.run(arguments);
@@ -178,7 +178,7 @@ fn flags_that_mean_nothing_for_a_backend_are_refused() {
 }
 
 #[test]
-fn the_same_feature_is_green_in_a_cluster_of_others_and_leaves_nothing_there() {
+fn the_same_feature_passes_in_an_existing_cluster_and_leaves_nothing_behind() {
     let cluster = Cluster::bare();
     let before = cluster.objects();
     let output = cluster.test(&["f.feature"]);
@@ -193,7 +193,7 @@ fn the_same_feature_is_green_in_a_cluster_of_others_and_leaves_nothing_there() {
 }
 
 #[test]
-fn a_rollback_that_an_old_api_server_is_needed_for_is_skipped_where_there_is_none() {
+fn a_rollback_that_needs_an_older_api_server_is_skipped() {
     let cluster = Cluster::new(&["--bare", "--kubernetes", "1.36"]);
     let all = include_str!("../../../../features/enum_rollback.feature");
     let first = all.split("  Scenario: ").take(2).collect::<Vec<_>>().join("  Scenario: ");
@@ -216,7 +216,7 @@ fn a_rollback_that_an_old_api_server_is_needed_for_is_skipped_where_there_is_non
 }
 
 #[test]
-fn what_a_killed_run_leaves_is_removed_by_the_next() {
+fn the_next_run_removes_what_a_killed_run_left() {
     let cluster = Cluster::bare();
     let before = cluster.objects();
     let mut child = cluster.begin(&["endless.feature"]);
@@ -258,13 +258,13 @@ fn an_interrupted_run_cleans_up() {
 }
 
 #[test]
-fn what_is_to_be_kept_stays_until_it_is_cleaned_away() {
+fn a_kept_cluster_stays_until_it_is_cleaned() {
     let cluster = Cluster::bare();
     let before = cluster.objects();
     let short = "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster with 1 control-plane node and 0 workers\n    \
                  When 1 minute passes\n";
     cluster.environment.write("short.feature", short);
-    // Of several scenarios the cluster of the last one stays.
+    // Of several scenarios, the last one's cluster is kept.
     cluster.environment.write(
         "two.feature",
         format!("{short}  {}", &short["Feature: f\n  ".len()..].replace(" s\n", " t\n")),

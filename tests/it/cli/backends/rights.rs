@@ -1,4 +1,4 @@
-//! A cluster without a node authorizer, as API servers of test suites are.
+//! A cluster without the node authorizer, like the API servers of test suites.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::FEATURE;
 use crate::cli::environment::TestEnvironment;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubelets_have_the_rights_that_they_need_as_long_as_the_run_lasts() {
+async fn kubelets_have_their_rights_during_the_run() {
     let server = ApiServer::builder().authorization_mode(AuthorizationMode::Rbac).build(WallClock.now());
     let shared = Shared::new(server, Arc::new(WallClock));
     let serving = https::serve(shared, Settings::default()).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a run must never do to a cluster that others have.
+//! Effects that a run must never have on an existing cluster.
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, Secret, ServiceAccount};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Cluster, client, run};
 
-/// A scenario, which is recorded.
+/// A scenario to record.
 const SCENARIO: &str = "name: n\ncluster: {version: 4.14.1, nodes: {control-plane: 1, workers: 1}}\n\
                         releases: {4.14.8: }\n\
                         timeline:\n- update: {to: 4.14.8}\n\
@@ -39,7 +39,7 @@ fn a_cluster_is_not_touched_unless_it_is_named() {
 }
 
 #[test]
-fn a_cluster_with_a_cluster_version_of_others_is_refused_whatever_the_flags() {
+fn a_cluster_with_its_own_cluster_version_is_rejected_with_any_flags() {
     let cluster = Cluster::new(&["--version", "4.18.3"]);
     let nodes = || {
         run(async {
@@ -64,7 +64,7 @@ fn a_cluster_with_a_cluster_version_of_others_is_refused_whatever_the_flags() {
 }
 
 #[test]
-fn definitions_of_others_are_not_overwritten() {
+fn existing_crds_are_not_overwritten() {
     let cluster = Cluster::bare();
     let kubeconfig = cluster.environment.read("config");
     let name = "servicemonitors.monitoring.coreos.com";
@@ -99,13 +99,13 @@ fn definitions_of_others_are_not_overwritten() {
 }
 
 #[test]
-fn nodes_pods_and_secrets_of_others_are_left_alone_and_told_to_nobody() {
+fn existing_nodes_pods_and_secrets_are_left_alone_and_not_reported() {
     let cluster = Cluster::bare();
     cluster.environment.write("s.yaml", SCENARIO);
     let kubeconfig = cluster.environment.read("config");
     let (node, lease, pod, secret) = run(async {
         let (client, create) = (client(&kubeconfig).await, PostParams::default());
-        // What makes a node part of the pools, and of the control plane.
+        // Labels that would make a node part of the pools and of the control plane.
         let roles = json!({ "node-role.kubernetes.io/master": "", "node-role.kubernetes.io/worker": "" });
         let node: Node = from(json!({
             "metadata": { "name": "real-0", "labels": roles },
@@ -118,7 +118,7 @@ fn nodes_pods_and_secrets_of_others_are_left_alone_and_told_to_nobody() {
         let node = nodes.replace_status("real-0", &create, &made).await.unwrap();
         let namespaces: Api<Namespace> = Api::all(client.clone());
         let own = from(json!({ "metadata": { "name": "kube-node-lease" } }));
-        // It may be there.
+        // It may exist already.
         let _ = namespaces.create(&create, &own).await;
         let lease: Lease = from(json!({
             "metadata": { "name": "real-0" },

@@ -1,4 +1,4 @@
-//! Secrets of a live cluster: steps may look at them, and nothing that a run prints or writes has their values.
+//! Secrets of a live cluster: steps can use their values, but a run never prints or writes them.
 
 use kube::api::{Api, PostParams};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Cluster;
 use crate::cli::serve::{client, run};
 
-/// Values of a Secret, in both forms.
+/// Values of a Secret, plain and in base64.
 const LONG: (&str, &str) = ("correct-horse-battery", "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5");
 const SHORT: (&str, &str) = ("pw7", "cHc3");
 
@@ -30,7 +30,7 @@ timeline:
 ";
 
 #[test]
-fn what_secrets_hold_is_printed_nowhere() {
+fn values_of_secrets_are_printed_nowhere() {
     let cluster = Cluster::bare();
     let environment = &cluster.environment;
     environment.write("s.yaml", SCENARIO);
@@ -50,7 +50,7 @@ fn what_secrets_hold_is_printed_nowhere() {
     let pace = ["--speed", "100000x", "--writes-per-second", "5000"];
     let written = ["--record", "r.jsonl", "--junit", "j.xml", "--html", "p.html"];
     let output = environment.run(&[&place[..], &pace, &written].concat());
-    // All steps but the last one saw what is really there.
+    // All steps but the last one saw the real values.
     assert_eq!(output.code, Some(1), "{output}");
     assert!(output.stdout.contains("nothing of this kind"), "{output}");
     let texts = [("stdout", output.stdout), ("stderr", output.stderr)].into_iter();
@@ -61,7 +61,7 @@ fn what_secrets_hold_is_printed_nowhere() {
         }
     }
     let record = environment.read("r.jsonl");
-    // What was printed is there but for the values.
+    // The rest of the output is recorded.
     assert!(record.contains("UkVEQUNURUQ="), "{record}");
     assert!(record.contains("password: "), "{record}");
 }

@@ -1,4 +1,5 @@
-//! kind and k3d by stand-ins that note how they are called; the cluster that they make is an API server of ours.
+//! Tests kind and k3d with scripts that note their calls. The cluster that they create is a windtunnel API
+//! server.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +10,7 @@ use regex::Regex;
 use super::{Cluster, signal};
 use crate::cli::environment::{Output, TestEnvironment};
 
-/// What a stand-in does: it notes its arguments, and behaves as files beside it say.
+/// The script: it notes its arguments, and behaves as the files beside it say.
 const STAND_IN: &str = r#"#!/bin/sh
 echo "${0##*/} $*" >> calls
 case "$*" in
@@ -28,7 +29,7 @@ exit 0
 const SHORT: &str = "Feature: f\n  Scenario: s\n    Given a 4.14.1 cluster with 1 control-plane node and 0 workers\n    \
                      When 1 minute passes\n";
 
-/// Puts a stand-in for a program into an environment.
+/// Installs the script under the name of a program.
 pub(crate) fn install(environment: &TestEnvironment, program: &str) {
     let path = format!("bin/{program}");
     environment.write(&path, STAND_IN);
@@ -36,7 +37,7 @@ pub(crate) fn install(environment: &TestEnvironment, program: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Runs windtunnel with stand-ins on its PATH.
+/// Runs windtunnel with the scripts on its PATH.
 pub(crate) fn run(environment: &TestEnvironment, arguments: &[&str]) -> Output {
     output(command(environment, arguments))
 }
@@ -53,7 +54,7 @@ fn output(mut command: Command) -> Output {
     Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// A machine with stand-ins on its PATH.
+/// A machine with the scripts on its PATH.
 struct Machine(Cluster);
 
 impl Machine {
@@ -63,7 +64,7 @@ impl Machine {
         Self::of(cluster)
     }
 
-    /// The stand-ins lead to this cluster.
+    /// The scripts return the kubeconfig of this cluster.
     fn of(cluster: Cluster) -> Self {
         cluster.environment.write("short.feature", SHORT);
         for program in ["kind", "k3d"] {
@@ -72,7 +73,7 @@ impl Machine {
         Self(cluster)
     }
 
-    /// Has the stand-ins behave otherwise.
+    /// Changes the behaviour of the scripts by a file.
     fn with(self, file: &str) -> Self {
         self.0.environment.write(file, "");
         self
@@ -100,7 +101,7 @@ impl Machine {
         output(self.command(backend, more))
     }
 
-    /// Starts the program and waits until the making of a cluster hangs.
+    /// Starts windtunnel and waits until the creation of a cluster hangs.
     #[expect(clippy::zombie_processes, reason = "whoever asks ends it")]
     fn hanging(&self) -> Child {
         let child = self.command("kind", &[]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -113,7 +114,7 @@ impl Machine {
         panic!("nothing hangs");
     }
 
-    /// How the stand-ins were called so far, with `NAME` for names and `DIR` for our folder.
+    /// The calls of the scripts so far, with `NAME` for names and `DIR` for windtunnel's folder.
     fn calls(&self) -> String {
         let calls = self.0.environment.read("calls");
         let named =
@@ -235,7 +236,7 @@ fn a_cluster_that_is_kept_is_not_deleted_by_the_next() {
     let mode = std::fs::metadata(&told[2]).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert!(!machine.calls().contains("delete"));
-    // The stand-in leads to the same cluster again.
+    // The script returns the same cluster again.
     let refused = machine.test("kind", &[]);
     assert!(refused.stderr.contains("(--keep): remove it by `windtunnel clean`"), "{refused}");
     assert_eq!(machine.calls().matches("delete").count(), 1);
@@ -249,7 +250,7 @@ fn a_process_that_was_killed_while_it_made_a_cluster_is_made_up_for_by_the_next(
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!machine.calls().contains("delete"));
-    // What it began goes on, and what that makes has to go as well.
+    // The killed process's tool keeps running, and the cluster that it creates must be deleted as well.
     let mut next = machine.command("k3d", &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(next.stderr.take().unwrap());
     let mut said = String::new();

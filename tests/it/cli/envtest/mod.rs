@@ -1,4 +1,5 @@
-//! `windtunnel envtest`: the programs of the folder, started as suites of controller-runtime start them.
+//! `windtunnel envtest`: the programs of its folder, started as test suites with controller-runtime start
+//! them.
 
 mod openshift_api;
 
@@ -19,10 +20,10 @@ use super::environment::TestEnvironment;
 use super::serve::controllers::collect_garbage;
 use super::serve::{client, run};
 
-/// How often it is looked whether a program answers, and how often at most.
+/// The pause between two attempts to reach a program, in milliseconds, and the most attempts.
 const LOOKS: (u64, u32) = (20, 1_000);
 
-/// A started program; killed when a test fails.
+/// A started program, killed if a test fails.
 struct Started(Child);
 
 impl Started {
@@ -32,7 +33,7 @@ impl Started {
         Self(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
-    /// Ends it as envtest does; its exit code, and what it said.
+    /// Ends the program as envtest does. Returns its exit code and its stderr.
     fn end(mut self) -> (Option<i32>, String) {
         let id = self.0.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
@@ -49,12 +50,12 @@ impl Drop for Started {
     }
 }
 
-/// A port that was free a moment ago, which is how envtest finds one.
+/// A port that was free a moment ago, found in the same way as envtest does.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// The body of an answer over plain HTTP, once there is one.
+/// The response over plain HTTP, once there is one.
 fn get(port: u16, path: &str) -> String {
     for _ in 0..LOOKS.1 {
         if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
@@ -118,7 +119,7 @@ impl ControlPlane {
         Self { etcd, apiserver, url: format!("https://127.0.0.1:{port}"), server_authority, client_authority }
     }
 
-    /// A client that shows a certificate.
+    /// A client with a client certificate.
     async fn client(&self, certificate: &ClientCertificate) -> kube::Client {
         let data = |pem: &str| STANDARD.encode(pem);
         let authority = data(&self.server_authority.certificate_pem());
@@ -133,7 +134,7 @@ impl ControlPlane {
         client(&config.to_string()).await
     }
 
-    /// The administrator of envtest, once the server is ready.
+    /// A client of envtest's administrator, once the server is ready.
     async fn admin(&self) -> kube::Client {
         let certificate = self.client_authority.client("admin", Some("system:masters")).unwrap();
         let client = self.client(&certificate).await;
@@ -196,7 +197,7 @@ fn a_suite_s_control_plane_starts_takes_definitions_and_objects_and_stops() {
         assert!(created.metadata.name.unwrap().starts_with("test-"));
         let refused = crons.create(&PostParams::default(), &cron(9)).await.unwrap_err().to_string();
         assert!(refused.contains("spec.size in body should be less than or equal to 3"), "{refused}");
-        // A user of the suite without roles, and one whom somebody else vouches for.
+        // A user of the suite without roles, and a certificate of another authority.
         let nobody = plane.client(&plane.client_authority.client("u", None).unwrap()).await;
         let nobody: Api<Namespace> = Api::all(nobody);
         let forbidden = nobody.get("default").await.unwrap_err().to_string();
@@ -249,7 +250,7 @@ fn many_control_planes_run_beside_each_other_and_know_nothing_of_each_other() {
     });
 }
 
-/// The exit code and all the output of a program of the folder that is expected to end by itself.
+/// The exit code and all output of a program of the folder that ends on its own.
 fn ask(environment: &TestEnvironment, program: &str, flags: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(environment.work().join("assets").join(program));
     let output = command.args(flags).env_clear().current_dir(environment.work()).output().unwrap();
@@ -257,7 +258,7 @@ fn ask(environment: &TestEnvironment, program: &str, flags: &[&str]) -> (Option<
     (output.status.code(), text(&output.stdout) + &text(&output.stderr))
 }
 
-/// The flags of a help text, read as controller-runtime reads them: those that a line begins with.
+/// The flags of a help text, parsed like controller-runtime does: those at the start of a line.
 fn flags_of(help: &str) -> Vec<&str> {
     let flags = help.lines().filter_map(|line| line.trim_start().strip_prefix("--"));
     flags.map(|flag| flag.split([' ', ',', '=']).next().unwrap()).collect()
@@ -289,7 +290,7 @@ fn the_programs_say_what_they_are_and_what_they_cannot() {
     assert_eq!(says("kube-apiserver", &["--version"]), (Some(0), "Kubernetes v1.36.0\n".to_owned()));
     assert!(says("etcd", &["--version"]).1.starts_with("etcd Version: 3."));
     let (code, help) = says("kube-apiserver", &["--help"]);
-    // By this flag suites know a server of old.
+    // Suites detect an old server by this flag.
     assert!(code == Some(0) && help.contains("--secure-port") && !help.contains("insecure-port"), "{help}");
     let (code, told) = says("kubectl", &["get", "pods"]);
     assert!(code == Some(1) && told.starts_with("error: windtunnel stands here for kubectl"), "{told}");

@@ -1,17 +1,17 @@
-//! The test suite of openshift/api, which starts its control plane by controller-runtime's envtest.
+//! The test suite of openshift/api, which starts its control plane with controller-runtime's envtest.
 //!
-//! It runs where `openshift-api-tests`, its compiled test program, is among the real programs, and `openshift-api`, the
-//! source of the same commit, beside it: the suite reads definitions and tests from there.
+//! It runs if the real programs include its compiled test program `openshift-api-tests`, with the source of
+//! the same commit, `openshift-api`, beside it: the suite reads CRDs and tests from there.
 
 use std::process::Command;
 
 use super::TestEnvironment;
 
-/// The definitions whose tests are run: with many rules, statuses that are refused, and definitions that change in between.
+/// The CRDs whose tests run: with many rules, rejected statuses, and changes of the CRD in between.
 const FOCUS: &str = "Resource=(clusterversions|datagathers|dnsnameresolvers|dnses|osimagestreams)\\]";
 
 #[test]
-fn the_suite_of_openshift_api_runs_with_the_programs_of_a_folder() {
+fn the_openshift_api_suite_runs_with_the_envtest_programs() {
     let Some([program]) = crate::real::programs(["openshift-api-tests"]) else { return };
     let tests = program.with_file_name("openshift-api").join("tests");
     if !tests.is_dir() {

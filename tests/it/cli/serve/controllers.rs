@@ -1,4 +1,5 @@
-//! `windtunnel serve --bare --controllers`: what an API server alone lacks, in real time and over the socket.
+//! `windtunnel serve --bare --controllers`: what controllers add to an API server, in real time and over the
+//! socket.
 
 use std::time::Duration;
 
@@ -11,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::{Served, TestEnvironment, client, run};
 
-/// How long is waited for what never comes: a test that fails is to end.
+/// The longest wait, so that a failing test ends.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The object once it is as wanted, or once it is gone.
+/// Waits until an object meets a condition. Returns it, or `None` if it was deleted.
 async fn wait<K>(api: Api<K>, name: &str, condition: impl Condition<K>) -> Option<K>
 where
     K: Clone + std::fmt::Debug + Send + serde::de::DeserializeOwned + kube::Resource + 'static,
@@ -27,7 +28,7 @@ fn object<K: serde::de::DeserializeOwned>(value: Value) -> K {
     serde_json::from_value(value).unwrap()
 }
 
-/// A ConfigMap, and who owns it.
+/// A ConfigMap with its owner.
 fn config_map(name: &str, owner: Option<&ConfigMap>) -> ConfigMap {
     let owners = owner.map(|owner| {
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": owner.metadata.name, "uid": owner.metadata.uid })
@@ -51,7 +52,7 @@ fn web() -> Deployment {
     }))
 }
 
-/// Has an owner go, and waits until what it owned is gone too.
+/// Deletes an owner, and waits until its dependent is deleted.
 pub(crate) async fn collect_garbage(client: &Client) {
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
     let create = PostParams::default();
@@ -62,7 +63,7 @@ pub(crate) async fn collect_garbage(client: &Client) {
 }
 
 #[test]
-fn those_that_are_named_work_and_no_others() {
+fn only_the_named_controllers_run() {
     let environment = TestEnvironment::new();
     let chosen = "garbage-collector-controller,namespace-controller";
     let flags = ["--bare", "--controllers", chosen, "--kubeconfig", "config"];
@@ -89,7 +90,7 @@ fn those_that_are_named_work_and_no_others() {
 }
 
 #[test]
-fn all_of_them_make_pods_and_publish_the_certificate_of_the_server() {
+fn all_controllers_create_pods_and_publish_the_certificate_of_the_server() {
     let environment = TestEnvironment::new();
     let _served = Served::start(&environment, &["--bare", "--controllers", "all", "--kubeconfig", "config"]);
     run(async {
@@ -111,7 +112,7 @@ fn all_of_them_make_pods_and_publish_the_certificate_of_the_server() {
 }
 
 #[test]
-fn a_controller_that_there_is_not_is_told() {
+fn an_unknown_controller_is_reported() {
     let environment = TestEnvironment::new();
     let check = |arguments: &[&str], expected: &str| {
         let output = environment.run(arguments);

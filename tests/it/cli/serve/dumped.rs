@@ -1,4 +1,4 @@
-//! Clusters from files behind the socket.
+//! Serves clusters from files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Served, TestEnvironment};
 
-/// Clusters that were recorded, with the texts of the real `oc`, where they lie beside the checkout.
+/// Recorded clusters with the output of the real `oc`, if they are beside the checkout.
 fn goldens() -> Vec<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/golden");
     let mut found = Vec::new();
@@ -18,7 +18,7 @@ fn goldens() -> Vec<PathBuf> {
         let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.sort();
-        // Of the many that were made, some.
+        // Of the many generated clusters, only some are used.
         found.extend(paths.into_iter().step_by(if folder == "upgrade-status" { 1 } else { 5 }));
     }
     if found.is_empty() {
@@ -27,7 +27,7 @@ fn goldens() -> Vec<PathBuf> {
     found
 }
 
-/// What every live cluster has, and `oc` asks for; not every recorded one does.
+/// A Deployment that every live cluster has and `oc` reads, but that some recorded clusters lack.
 const OPERATOR: &str = "apiVersion: apps/v1
 kind: Deployment
 metadata: {name: machine-config-operator, namespace: openshift-machine-config-operator}
@@ -54,12 +54,12 @@ fn copy(cluster: &Path, environment: &TestEnvironment) {
     }
 }
 
-/// What a live cluster answers where files can lack what every cluster has.
+/// Errors of a live cluster for objects that every cluster has, but that files can lack.
 const MISSING: [&str; 2] =
     ["no cluster version information available", "machineconfigs.machineconfiguration.openshift.io"];
 
-/// The status of a served dump and that of its files are the same, byte for byte. Clusters that were made are not all in
-/// order of names, which lists of an API server are: sections may then have another order.
+/// Checks that the status of a served dump equals that of its files, byte for byte. Generated clusters are
+/// not always sorted by name, but lists of an API server are; then only the order of sections may differ.
 fn check(cluster: &Path, is_made: bool) {
     let environment = TestEnvironment::new();
     copy(cluster, &environment);
@@ -109,8 +109,8 @@ fn kubectl(environment: &TestEnvironment, arguments: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// A small cluster in a must-gather: one definition of its own, one kind that nobody defines, one object that is broken
-/// and one that no server would take today.
+/// A small cluster in a must-gather: one CRD, one kind without a CRD, one broken object, and one that no
+/// server would accept today.
 fn must_gather() -> [(&'static str, String); 8] {
     [
         (
@@ -162,7 +162,7 @@ fn must_gather() -> [(&'static str, String); 8] {
     ]
 }
 
-/// What the server says of the dump when it ends.
+/// The messages of the server about the dump, after it has ended.
 fn told(environment: &TestEnvironment, from: &str) -> String {
     let served = Served::start(environment, &["--from", from, "--kubeconfig", "config"]);
     served.signal("-TERM");

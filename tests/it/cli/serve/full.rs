@@ -1,4 +1,4 @@
-//! A server whose data folder is on a disk that is full, and then is not; and one whose data file is damaged.
+//! A server whose data folder is on a full disk that gets room again, and a server with a damaged data file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use serde_json::json;
 use super::{Served, TestEnvironment, client, run};
 use crate::skipped::skipped;
 
-/// A small disk in memory, for as long as this lives.
+/// A small disk in memory, unmounted on drop.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// `None` where this user may not mount anything.
+    /// `None` if this user may not mount anything.
     fn mount(at: &Path) -> Option<Self> {
         fs::create_dir(at).unwrap();
         let mut mount = Command::new("mount");
@@ -36,7 +36,7 @@ fn map(number: usize) -> ConfigMap {
     serde_json::from_value(map).unwrap()
 }
 
-/// Creates maps until one is refused; their number, and the highest resource version.
+/// Creates ConfigMaps until one is rejected. Returns their number, and the highest resource version.
 async fn fill(maps: &Api<ConfigMap>) -> (usize, u64) {
     let mut last = 0;
     for number in 0..1_000 {
@@ -59,7 +59,7 @@ async fn probe(client: &kube::Client, path: &str) -> Result<String, String> {
 }
 
 #[test]
-fn a_full_disk_refuses_writes_in_everybodys_sight_until_there_is_room() {
+fn a_full_disk_rejects_writes_until_there_is_room() {
     use futures::StreamExt as _;
     let environment = TestEnvironment::new();
     let disk = environment.work().join("disk");
@@ -91,7 +91,7 @@ fn a_full_disk_refuses_writes_in_everybodys_sight_until_there_is_room() {
         let after = maps.create(&PostParams::default(), &map(made)).await.unwrap();
         let after: u64 = after.metadata.resource_version.unwrap().parse().unwrap();
         assert!(after > last);
-        // The watch saw each of them once, and none that was refused.
+        // The watch saw each created object once, and no rejected one.
         let seen: Vec<String> = watch
             .take(made + 1)
             .map(|event| match event.unwrap() {
@@ -122,7 +122,7 @@ fn a_full_disk_refuses_writes_in_everybodys_sight_until_there_is_room() {
 }
 
 #[test]
-fn a_damaged_data_file_is_refused_and_left_as_it_is() {
+fn a_damaged_data_file_is_rejected_and_left_unchanged() {
     let environment = TestEnvironment::new();
     let served = Served::start(&environment, &["--data-dir", "data"]);
     served.signal("-TERM");

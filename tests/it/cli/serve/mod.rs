@@ -1,4 +1,4 @@
-//! `windtunnel serve`: a server that tells where it is, answers, and ends when told to.
+//! `windtunnel serve`: a server that prints its URL, answers requests, and ends on a signal.
 
 pub(crate) mod controllers;
 mod dumped;
@@ -20,7 +20,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use super::environment::TestEnvironment;
 
-/// The program as it serves; killed when a test fails.
+/// The running server, killed if a test fails.
 pub(crate) struct Served {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -29,7 +29,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts the program and waits until it says that it answers.
+    /// Starts the program and waits until it serves.
     pub(crate) fn start(environment: &TestEnvironment, arguments: &[&str]) -> Self {
         let arguments = [&["serve", "--port", "0"], arguments].concat();
         let mut child =
@@ -47,7 +47,7 @@ impl Served {
         assert!(sent.success());
     }
 
-    /// How it ends by itself, what it printed after its first line, and to stderr.
+    /// Waits for the end. Returns the exit status, the stdout after the first line, and stderr.
     pub(crate) fn end(mut self) -> (ExitStatus, String, String) {
         let (mut out, mut err) = (String::new(), String::new());
         self.stdout.read_to_string(&mut out).unwrap();
@@ -67,14 +67,14 @@ pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
 }
 
-/// A client by a kubeconfig.
+/// A client from a kubeconfig.
 pub(crate) async fn client(kubeconfig: &str) -> kube::Client {
     let config = Kubeconfig::from_yaml(kubeconfig).unwrap();
     let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
     kube::Client::try_from(config).unwrap()
 }
 
-/// How many namespaces a client of that kubeconfig sees.
+/// The number of namespaces that a client of that kubeconfig sees.
 fn namespaces(kubeconfig: &str) -> usize {
     run(async {
         let api: Api<Namespace> = Api::all(client(kubeconfig).await);
@@ -83,7 +83,7 @@ fn namespaces(kubeconfig: &str) -> usize {
 }
 
 #[test]
-fn a_server_answers_by_its_kubeconfig_and_ends_on_sigterm() {
+fn a_server_can_be_reached_by_its_kubeconfig_and_ends_on_sigterm() {
     let environment = TestEnvironment::new();
     let served = Served::start(&environment, &["--bare", "--kubeconfig", "config"]);
     assert_eq!(namespaces(&environment.read("config")), 4);
@@ -93,7 +93,7 @@ fn a_server_answers_by_its_kubeconfig_and_ends_on_sigterm() {
 }
 
 #[test]
-fn sigint_ends_it_as_well_and_without_a_kubeconfig_the_token_is_told() {
+fn a_server_ends_on_sigint_and_prints_its_token_without_a_kubeconfig() {
     let environment = TestEnvironment::new();
     let served = Served::start(&environment, &[]);
     served.signal("-INT");
@@ -104,7 +104,7 @@ fn sigint_ends_it_as_well_and_without_a_kubeconfig_the_token_is_told() {
 }
 
 #[test]
-fn a_kubeconfig_is_replaced_unless_it_is_to_be_merged_and_is_nobody_elses_to_read() {
+fn a_kubeconfig_is_replaced_or_merged_and_readable_only_by_its_owner() {
     let other = "clusters:\n- name: prod\n  cluster: {server: https://prod}\ncurrent-context: prod\n";
     let environment = TestEnvironment::with(&[("merged", other), ("replaced", other)]);
     let merged = Served::start(&environment, &["--kubeconfig", "merged", "--merge", "--token", "t-1"]);
@@ -123,7 +123,7 @@ fn a_kubeconfig_is_replaced_unless_it_is_to_be_merged_and_is_nobody_elses_to_rea
 }
 
 #[test]
-fn what_keeps_a_server_from_serving_is_told() {
+fn startup_errors_of_a_server_are_reported() {
     let environment = TestEnvironment::with(&[("file", ""), ("no-kubeconfig", "- a\n")]);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();

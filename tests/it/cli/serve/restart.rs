@@ -1,4 +1,4 @@
-//! A server with a data folder, killed in the middle of its work: what it had answered is there again.
+//! A server with a data folder, killed at work: everything that it acknowledged is there after a restart.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,7 +30,8 @@ fn widgets() -> Value {
         "versions": [version("v1", true), version("v2", false)] } })
 }
 
-/// Creates config maps until the server is gone; the names, uids and resource versions of those that were answered.
+/// Creates ConfigMaps until the server is gone. Returns names, uids and resource versions of the acknowledged
+/// ones.
 async fn create_until_killed(site: &Site, served: &Served) -> Vec<(String, String, String)> {
     let maps = site.maps();
     let answered = AtomicUsize::new(0);
@@ -53,7 +54,7 @@ async fn create_until_killed(site: &Site, served: &Served) -> Vec<(String, Strin
         .await
 }
 
-/// A client and its kinds.
+/// A client with its kinds.
 struct Site {
     client: kube::Client,
     map: ApiResource,
@@ -78,7 +79,7 @@ impl Site {
         api.create(&PostParams::default(), &object).await.unwrap()
     }
 
-    /// A definition with an object, one that is deleted again, and a priority class.
+    /// Creates a CRD with an object, another object that is deleted again, and a PriorityClass.
     async fn fill(&self) -> DynamicObject {
         let crds = resource("apiextensions.k8s.io", "CustomResourceDefinition");
         let definitions = Api::all_with(self.client.clone(), &crds);
@@ -94,7 +95,7 @@ impl Site {
         kept
     }
 
-    /// All that was answered is there as it was.
+    /// Checks that every acknowledged object exists unchanged.
     async fn check_maps(&self, made: &[(String, String, String)]) {
         let found = self.maps().list(&ListParams::default()).await.unwrap();
         for (name, uid, version) in made {
@@ -104,7 +105,8 @@ impl Site {
         }
     }
 
-    /// Custom resources are read in all versions, and what the server keeps beside objects is there again.
+    /// Checks that custom resources can be read in all versions, and that the server has its other state
+    /// again.
     async fn check_kinds(&self, kept: &DynamicObject) {
         assert_eq!(self.widgets().get("w").await.unwrap(), *kept);
         assert_eq!(self.widgets().list(&ListParams::default()).await.unwrap().items.len(), 1);
@@ -119,7 +121,7 @@ impl Site {
         assert_eq!(created.data["spec"]["priority"], 7);
     }
 
-    /// Uids are new, revisions go on, and a watch from before is told that it missed something.
+    /// Checks that uids are new, revisions continue, and a watch from before the restart gets an error.
     async fn check_goes_on(&self, made: &[(String, String, String)]) {
         let last = made.iter().map(|(.., version)| version.parse::<u64>().unwrap()).max().unwrap();
         let after = self.create(self.maps(), object(&self.map, "after", json!({}))).await.metadata;
@@ -134,7 +136,7 @@ impl Site {
 }
 
 #[test]
-fn what_was_answered_before_a_kill_is_there_after_a_restart() {
+fn acknowledged_writes_survive_a_kill() {
     let environment = TestEnvironment::new();
     let arguments = ["--data-dir", "data", "--kubeconfig", "config"];
     let served = Served::start(&environment, &arguments);
@@ -146,7 +148,7 @@ fn what_was_answered_before_a_kill_is_there_after_a_restart() {
     });
     assert!(made.len() > 200, "{}", made.len());
     drop(served);
-    // The same token and the same authority: the old kubeconfig is good but for the port.
+    // With the same token and CA, the old kubeconfig only needs the new port.
     let served = Served::start(&environment, &["--data-dir", "data"]);
     let line = config.lines().find(|line| line.contains("server: ")).unwrap();
     let config = config.replace(line, &format!("    server: \"{}\"", served.url));

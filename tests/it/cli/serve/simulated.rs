@@ -1,4 +1,4 @@
-//! A simulated cluster behind the socket: an unchanged client updates it.
+//! A simulated cluster behind the socket, updated by an unchanged client.
 
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
@@ -21,7 +21,7 @@ fn newest(version: &DynamicObject) -> (&str, &str) {
 }
 
 #[test]
-fn a_cluster_is_there_and_updates_itself_when_it_is_asked_to() {
+fn a_served_cluster_updates_on_request() {
     let environment = TestEnvironment::new();
     let arguments = ["--version", "4.18.3", "--speed", "3600x", "--kubeconfig", "config"];
     let served = Served::start(&environment, &arguments);
@@ -59,7 +59,7 @@ fn a_cluster_is_there_and_updates_itself_when_it_is_asked_to() {
 }
 
 #[test]
-fn the_operators_metrics_are_read_through_the_api_server() {
+fn metrics_of_the_operator_are_served_through_the_api_server() {
     let environment = TestEnvironment::new();
     let _served = Served::start(&environment, &["--version", "4.18.3", "--kubeconfig", "config"]);
     run(async {
@@ -93,7 +93,7 @@ fn the_operators_metrics_are_read_through_the_api_server() {
         );
         let pod = pods.list(&ListParams::default()).await.unwrap().items.remove(0).metadata.name.unwrap();
         assert_eq!(get(format!("pods/https:{pod}:9099/proxy/metrics")).await.0, 200);
-        // Metrics are served by HTTPS alone, at one path.
+        // Metrics are served only over HTTPS, and only at one path.
         assert_eq!(get(service("cluster-version-operator:9099")).await.0, 400);
         assert_eq!(get(format!("pods/https:{pod}:9099/proxy/healthz")).await.0, 404);
         assert_eq!(get(service("https:nobody:9099")).await.0, 404);
@@ -116,7 +116,7 @@ fn a_scenarios_cluster_is_served_without_its_timeline() {
 }
 
 #[test]
-fn a_cluster_that_cannot_be_is_told() {
+fn an_invalid_cluster_is_reported() {
     let environment = TestEnvironment::with(&[("s.yaml", "name: n\n")]);
     let check = |arguments: &[&str], expected: &str| {
         let output = environment.run(&[&["serve", "--port", "0"], arguments].concat());
@@ -133,7 +133,7 @@ fn a_cluster_that_cannot_be_is_told() {
 }
 
 #[test]
-fn a_release_by_a_payload_is_there_to_update_to() {
+fn a_release_from_a_payload_is_an_update_target() {
     let environment = TestEnvironment::new();
     write_payload(&environment, "payload", "4.18.9", 2);
     let arguments = ["--version", "4.18.3", "--payload", "4.18.9=payload", "--kubeconfig", "config"];

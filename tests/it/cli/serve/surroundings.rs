@@ -1,10 +1,10 @@
-//! What a real cluster-version operator asks for when it starts is answered by a simulated cluster of any release.
+//! A simulated cluster of any release answers the first requests of a real cluster-version operator.
 
 use kube::Client;
 
 use super::{Served, TestEnvironment, client, run};
 
-/// What it gets, or lists, before it does anything else, and what its first pods need.
+/// The first objects that it gets or lists, and those that its first pods need.
 const NEEDED: &[&str] = &[
     "/apis/config.openshift.io/v1/featuregates",
     "/apis/config.openshift.io/v1/featuregates/cluster",
@@ -29,7 +29,7 @@ async fn get(client: &Client, path: &str) -> Result<serde_json::Value, String> {
 }
 
 #[test]
-fn all_that_an_operator_cannot_start_without_answers_in_the_oldest_a_middle_and_the_newest_release() {
+fn the_oldest_a_middle_and_the_newest_release_have_everything_the_operator_needs() {
     for version in ["4.11.1", "4.17.3", "5.0.1"] {
         let environment = TestEnvironment::new();
         let _served = Served::start(&environment, &["--version", version, "--kubeconfig", "config"]);

@@ -1,4 +1,4 @@
-//! Where kubeconfigs are written: not through what another user left there, and not in place of devices.
+//! Safe writing of kubeconfigs: not through files of other users, and not in place of devices.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,10 +9,11 @@ use std::process::Command;
 use super::{Served, TestEnvironment};
 use crate::skipped::skipped;
 
-/// Somebody who is not the one who tests.
+/// A user other than that of the test.
 const OTHER: u32 = 65_534;
 
-/// A folder where everybody may make files, and whether this user can give files away, as only root can.
+/// Creates a folder in which everybody can create files. Returns whether this user can give files away, as
+/// only root can.
 fn everybodys(environment: &TestEnvironment) -> bool {
     let folder = environment.work().join("shared");
     fs::create_dir(&folder).unwrap();
@@ -31,13 +32,14 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn the_token_does_not_go_through_what_another_user_planted() {
+fn the_token_is_not_written_through_files_of_another_user() {
     let environment = TestEnvironment::with(&[("victim", "precious\n")]);
     if !everybodys(&environment) {
         return;
     }
     let shared = environment.work().join("shared");
-    // A draft that another user reads, under the name that drafts had, and a link to what only we may write.
+    // A draft file owned by another user, under the name that drafts had, and a link to a file that only we
+    // can write.
     fs::write(shared.join("config.part"), "").unwrap();
     lchown(shared.join("config.part"), Some(OTHER), Some(OTHER)).unwrap();
     symlink(environment.work().join("victim"), shared.join("link")).unwrap();
@@ -60,7 +62,7 @@ fn the_token_does_not_go_through_what_another_user_planted() {
 }
 
 #[test]
-fn what_is_no_file_is_written_into_and_stays_what_it_is() {
+fn pipes_and_devices_are_written_to_and_not_replaced() {
     let environment = TestEnvironment::new();
     let pipe = environment.work().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -76,7 +78,7 @@ fn what_is_no_file_is_written_into_and_stays_what_it_is() {
     assert!(reader.join().unwrap().contains("t-1"));
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
     drop(served);
-    // The device that is always full, under a name of ours.
+    // A copy of the device that is always full.
     let made = Command::new("mknod").current_dir(environment.work()).args(["full", "c", "1", "7"]).status();
     if !made.is_ok_and(|status| status.success()) {
         return skipped("only root can make devices");
@@ -89,7 +91,7 @@ fn what_is_no_file_is_written_into_and_stays_what_it_is() {
 }
 
 #[test]
-fn a_link_of_ones_own_stays_and_no_folder_is_made() {
+fn a_link_of_the_same_user_is_followed_and_no_folder_is_created() {
     let environment = TestEnvironment::with(&[("real/config", "old\n")]);
     let real = environment.work().join("real/config");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o644)).unwrap();

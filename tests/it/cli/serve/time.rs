@@ -1,4 +1,5 @@
-//! The time of a simulated cluster: it passes faster than on the wall, starts in the past, and is in every answer.
+//! The time of a simulated cluster: it passes faster than wall time, starts in the past, and is in every
+//! response.
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
@@ -8,7 +9,7 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 use super::{Served, TestEnvironment, client, run};
 use crate::cli::environment::pause;
 
-/// Lists of objects whose moments are of all kinds.
+/// Lists of objects with times of all kinds.
 const LISTS: [&str; 6] = [
     "/api/v1/pods",
     "/api/v1/nodes",
@@ -18,10 +19,10 @@ const LISTS: [&str; 6] = [
     "/apis/config.openshift.io/v1/clusterversions",
 ];
 
-/// Moments in objects that may be in the future.
+/// Times in objects that may be in the future.
 const PLANNED: [&str; 2] = ["deletionTimestamp", "expirationTimestamp"];
 
-/// An object and the moment of the answer.
+/// An object, with the time of the response.
 async fn get(client: &kube::Client, path: &str) -> (Timestamp, Value) {
     use http_body_util::BodyExt as _;
     let answer = client.send(http::Request::get(path).body(Vec::new().into()).unwrap()).await.unwrap();
@@ -30,7 +31,7 @@ async fn get(client: &kube::Client, path: &str) -> (Timestamp, Value) {
     (date, serde_json::from_slice(&body).unwrap())
 }
 
-/// The newest moment in a value, in whole seconds as in `Date`, with the name of its field.
+/// The newest time in a value, in whole seconds as in `Date`, with the name of its field.
 fn newest(value: &Value) -> Option<(i64, &str)> {
     match value {
         Value::Object(fields) => fields.iter().filter_map(|(name, value)| newest_of_field(name, value)).max(),
@@ -50,7 +51,7 @@ fn newest_of_field<'a>(name: &'a str, value: &'a Value) -> Option<(i64, &'a str)
 }
 
 #[test]
-fn the_date_of_answers_is_the_time_of_the_cluster_and_is_not_ahead_of_the_wall() {
+fn the_date_of_responses_is_cluster_time_and_not_ahead_of_wall_time() {
     let environment = TestEnvironment::new();
     let served =
         Served::start(&environment, &["--version", "4.18.3", "--speed", "600x", "--kubeconfig", "config"]);
@@ -59,7 +60,7 @@ fn the_date_of_answers_is_the_time_of_the_cluster_and_is_not_ahead_of_the_wall()
     run(async {
         let client = client(&environment.read("config")).await;
         let (begun, _) = get(&client, "/version").await;
-        // Half an hour of an update, by the clock of the cluster.
+        // Half an hour of an update in cluster time.
         loop {
             let mut last = i64::MIN;
             for path in LISTS {
@@ -70,7 +71,7 @@ fn the_date_of_answers_is_the_time_of_the_cluster_and_is_not_ahead_of_the_wall()
                 assert!(at <= date.as_second(), "{path}: {field} {at} is after {date}");
                 last = last.max(at);
             }
-            // What the components wrote is of the same clock.
+            // The components write times of the same clock.
             if last >= begun.as_second() + 1_800 {
                 break;
             }
@@ -80,14 +81,14 @@ fn the_date_of_answers_is_the_time_of_the_cluster_and_is_not_ahead_of_the_wall()
     drop(served);
 }
 
-/// The value of a line of a status.
+/// The value of a line in a status.
 fn line<'a>(status: &'a str, name: &str) -> &'a str {
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.unwrap_or_else(|| panic!("no `{name}` in {status}")).trim()
 }
 
 #[test]
-fn a_status_counts_to_the_time_of_the_cluster() {
+fn durations_in_a_status_end_at_cluster_time() {
     let environment = TestEnvironment::new();
     let _served =
         Served::start(&environment, &["--version", "4.18.3", "--speed", "60x", "--kubeconfig", "config"]);

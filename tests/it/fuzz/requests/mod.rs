@@ -1,4 +1,4 @@
-//! Odd requests: whatever is asked, the server answers.
+//! Random requests: the server answers all of them.
 
 pub(super) mod words;
 
@@ -17,7 +17,7 @@ use words::{ACCEPTS, COLLECTIONS, METHODS, NAMES, OPTIONS, PLURALS, PREFIXES, SU
 
 const REQUESTS: u64 = 1500;
 
-/// The body that the path asks for most times, so that requests get far.
+/// The index of a body that suits the path, so that requests get far.
 fn fitting(path: &str, good: &[Value]) -> usize {
     let fits = |object: &&Value| {
         let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
@@ -26,7 +26,7 @@ fn fitting(path: &str, good: &[Value]) -> usize {
     good.iter().position(|object| fits(&object)).unwrap_or_default()
 }
 
-/// A good object with some places of it replaced or taken out.
+/// A valid object with some places replaced.
 fn damaged(dice: &mut Dice, good: &[Value], path: &str) -> Value {
     let chosen = if dice.one_in(6) { dice.index(good.len()) } else { fitting(path, good) };
     dice.damaged(good[chosen].clone(), 3)
@@ -91,7 +91,7 @@ fn path(dice: &mut Dice) -> String {
     path
 }
 
-/// Asks once, and gives the code of the answer.
+/// Sends one request. Returns the code of the response.
 fn ask(server: &mut ApiServer, dice: &mut Dice, good: &[Value]) -> Result<u16, String> {
     let (admin, path) = (Identity::admin(), path(dice));
     let method = METHODS[dice.index(METHODS.len())];
@@ -118,7 +118,7 @@ fn odd_requests_are_answered_without_panic_or_internal_error() {
         let whole = server.objects().all(|(_, object)| object.to_value().is_object());
         if whole { Ok(()) } else { Err("something stored is no object".to_owned()) }
     });
-    // Most odd requests are turned away early; enough must get through to say something.
+    // Most random requests are rejected early; enough must get through to prove something.
     let codes = codes.into_inner();
     for code in [200, 201, 400, 404, 405, 409, 415, 422] {
         assert!(codes.contains_key(&code), "{codes:?}");
@@ -126,7 +126,7 @@ fn odd_requests_are_answered_without_panic_or_internal_error() {
 }
 
 #[test]
-fn bodies_that_nest_without_end_are_refused() {
+fn deeply_nested_bodies_are_rejected() {
     let mut server = server(36);
     let admin = Identity::admin();
     let path = "/api/v1/namespaces/default/configmaps";

@@ -1,4 +1,4 @@
-//! What odd requests are made of.
+//! The parts of random requests.
 
 use windtunnel_apiserver::Method;
 
@@ -17,7 +17,7 @@ pub(in crate::fuzz) const PLURALS: &[&str] = &[
     "configmaps", "pods", "namespaces", "nodes", "deployments", "customresourcedefinitions", "versions",
     "leases", "version", "%zz", "",
 ];
-/// Collections that are there, each several times as likely as the nonsense that the lists above make.
+/// Existing collections, each several times as likely as the invalid ones from the lists above.
 #[rustfmt::skip]
 pub(in crate::fuzz) const COLLECTIONS: &[&str] = &[
     "/api/v1/namespaces/default/configmaps", "/api/v1/namespaces/default/pods", "/api/v1/namespaces",
@@ -55,7 +55,7 @@ pub(in crate::fuzz) const WORDS: &[&str] = &[
     "NotOlderThan", "Orphan", "a in (b,", "!a", "a>1", "metadata.name=a", "status.phase!=", "bogus",
     "eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ", "%", "\u{0}", "\u{1F980}", "/", "Namespaced", "v1", "object",
 ];
-/// Fields that mean something to the server, so that random bodies get further than the first check.
+/// Fields that the server knows, so that random bodies get further than the first check.
 #[rustfmt::skip]
 pub(in crate::fuzz) const FIELDS: &[&str] = &[
     "metadata", "spec", "status", "data", "apiVersion", "kind", "name", "namespace", "generateName", "uid",

@@ -1,4 +1,4 @@
-//! Definitions by dice, and objects that more or less fit them, on servers whose minor changes on the way.
+//! Random CRDs, and objects that more or less fit them, on servers whose minor changes.
 
 mod objects;
 pub(super) mod rules;
@@ -18,7 +18,7 @@ const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinition
 const QUERIES: &[&str] = &["", "", "", "?dryRun=All", "?fieldValidation=Strict", "?fieldValidation=Ignore"];
 const VERSIONS: &[&str] = &["v1", "v1", "v1", "v1beta1"];
 
-/// The definition and what it says of each version's objects.
+/// A CRD with random versions.
 fn definition(dice: &mut Dice, scope: &str, most: usize) -> Value {
     let mut versions = vec![version(dice, "v1")];
     if most > 1 && dice.one_in(3) {
@@ -66,7 +66,7 @@ fn path(dice: &mut Dice) -> String {
     format!("{start}.{}{}", dice.pick(NAMES), dice.pick(&tail))
 }
 
-/// An object of a version that is served under the definition in force.
+/// An object of a version of the current CRD.
 fn object(dice: &mut Dice, definition: &Value, version: &str) -> Value {
     let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
     let schema = versions
@@ -83,24 +83,24 @@ fn object(dice: &mut Dice, definition: &Value, version: &str) -> Value {
     if dice.one_in(6) { dice.damaged(object, 2) } else { object }
 }
 
-/// A cluster in which a definition is in force.
-struct World {
+/// A cluster with a CRD.
+struct FuzzCluster {
     server: ApiServer,
     dice: Dice,
     scope: &'static str,
     definition: Value,
-    /// How many versions a definition may have.
+    /// The most versions of a CRD.
     versions: usize,
 }
 
-impl World {
+impl FuzzCluster {
     fn new(campaign: &str, seed: u64) -> Self {
         let mut dice = Dice::new(campaign, seed);
         let scope = dice.pick(&["Cluster", "Namespaced"]);
         Self { server: server(dice.minor()), dice, scope, definition: Value::Null, versions: 2 }
     }
 
-    /// Defines anew, or leaves what was where that is refused.
+    /// Replaces the CRD, or keeps the old one if the new one is rejected.
     fn define(&mut self) -> Result<bool, String> {
         let mut definition = definition(&mut self.dice, self.scope, self.versions);
         let answer = if self.definition.is_null() {
@@ -121,7 +121,8 @@ impl World {
         format!("/apis/fuzz.io/{version}{namespace}/things")
     }
 
-    /// Something is done to objects; an accepted object must be what is read, and must be accepted again.
+    /// Makes a random request for an object. An accepted object must be read as it was returned, and accepted
+    /// again.
     fn step(&mut self) -> Result<(), String> {
         let version = self.dice.pick(VERSIONS);
         let body = object(&mut self.dice, &self.definition, version);
@@ -141,7 +142,7 @@ impl World {
         };
         if answer.is_good() && part.is_empty() && query != "?dryRun=All" && answer.body["kind"] == "Thing" {
             let is_there = self.is_read(&path, &answer)?;
-            // Nobody judges an object that is read or deleted: it may be older than the definition.
+            // Reads and deletions do not validate: the object may be older than the CRD.
             if is_there && deed < 8 {
                 self.is_accepted_again(&path, &answer)?;
             }
@@ -178,7 +179,7 @@ impl World {
         ask(&mut self.server, Method::Patch, &format!("{path}{query}"), media, &body)
     }
 
-    /// Lists as a Table, lists by a field, watches, and reads a part.
+    /// Lists as a Table, lists by a field, watches, and reads a document or an object.
     fn read(&mut self, collection: &str, path: &str) -> Result<Answer, String> {
         let admin = windtunnel_core::Identity::admin();
         let table = windtunnel_apiserver::Request::new(Method::Get, collection, &admin)
@@ -196,7 +197,7 @@ impl World {
         ask(&mut self.server, Method::Get, query, "", &Value::Null)
     }
 
-    /// Whether a path is of the version in which objects are stored: what that one does not know, others lose.
+    /// Whether a path is of the storage version: other versions lose fields that it does not know.
     fn is_stored_as(&self, path: &str) -> bool {
         let mut versions = self.definition["spec"]["versions"].as_array().into_iter().flatten();
         let stored = versions.find(|version| version["storage"] == true);
@@ -204,7 +205,7 @@ impl World {
         path.contains(&format!("/{name}/"))
     }
 
-    /// Whether the object of the answer is there; it must be read as it was answered.
+    /// Whether the object of a response exists. It must be read as it was returned.
     fn is_read(&mut self, path: &str, answer: &Answer) -> Result<bool, String> {
         let read = ask(&mut self.server, Method::Get, path, "", &Value::Null)?;
         if read.code == 404 {
@@ -216,7 +217,7 @@ impl World {
         Ok(true)
     }
 
-    /// An accepted object stays the same when it is written again.
+    /// Checks that an accepted object stays the same when it is written again.
     fn is_accepted_again(&mut self, path: &str, answer: &Answer) -> Result<(), String> {
         if self.definition.to_string().contains("oldSelf") || !self.is_stored_as(path) {
             return Ok(());
@@ -232,9 +233,9 @@ impl World {
     }
 }
 
-/// Defines again and again, and does something to objects in between.
+/// Replaces the CRD repeatedly, with random requests in between.
 fn judge(seed: u64) -> Result<(), String> {
-    let mut world = World::new("schemas", seed);
+    let mut world = FuzzCluster::new("schemas", seed);
     for _ in 0..6 {
         world.define()?;
         for _ in 0..12 {
@@ -254,16 +255,16 @@ fn whatever_is_defined_objects_of_it_are_judged() {
 }
 
 #[test]
-fn an_object_that_is_older_than_its_definition_may_be_read() {
-    // Here an object is read after a definition came that requires what it lacks.
+fn an_object_that_is_older_than_its_crd_can_be_read() {
+    // In this case, an object is read after a CRD that requires a missing field.
     assert_eq!(judge(9_785_165_413_876_703_897), Ok(()));
 }
 
 #[test]
 fn to_apply_again_changes_nothing_whatever_the_schema() {
     campaign("schemas::to_apply_again_changes_nothing_whatever_the_schema", 25, |seed| {
-        let mut world = World::new("apply-again", seed);
-        // What another version does not know is lost where that one is stored.
+        let mut world = FuzzCluster::new("apply-again", seed);
+        // Fields that the storage version does not know would be lost.
         world.versions = 1;
         while !world.define()? || has_unjudged_default(&world.definition) {}
         for _ in 0..12 {
@@ -275,8 +276,8 @@ fn to_apply_again_changes_nothing_whatever_the_schema() {
                 world.dice.pick(&["one", "two"])
             );
             let mut first = ask(&mut world.server, Method::Patch, &path, APPLY, &body)?;
-            // Who applies an empty list owns nothing, and an empty map goes with the last thing that was in it. What
-            // nobody owns gets an owner of its own with the next apply.
+            // An applied empty list is owned by nobody, and an empty map disappears with its last entry.
+            // Unowned fields get an owner with the next apply.
             let empty = ["[]", "{}"].iter().any(|empty| body.to_string().contains(empty));
             for _ in 0..2 {
                 if first.is_good() && (empty || first.body["metadata"]["managedFields"].is_null()) {
@@ -298,8 +299,8 @@ fn to_apply_again_changes_nothing_whatever_the_schema() {
     });
 }
 
-/// Whether there is a default below `additionalProperties`, where API servers do not look whether it has unknown fields: it comes and
-/// is pruned in turn.
+/// Whether there is a default below `additionalProperties`, where API servers do not check defaults for
+/// unknown fields: such a default is added and pruned in turn.
 fn has_unjudged_default(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => fields.iter().any(|(name, value)| {

@@ -1,4 +1,4 @@
-//! Values that a schema describes, more or less.
+//! Random values that more or less fit a schema.
 
 use serde_json::{Map, Value, json};
 
@@ -28,7 +28,7 @@ const TEXTS: &[&str] = &[
     "20%",
 ];
 
-/// A value that the schema allows most times.
+/// A value that the schema allows in most cases.
 pub(super) fn fitting(dice: &mut Dice, schema: &Value, depth: u32) -> Value {
     if dice.one_in(40) {
         return dice.value(2);

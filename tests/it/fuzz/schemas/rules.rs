@@ -1,4 +1,4 @@
-//! Rules by dice: expressions over `self`, most of them of the right types.
+//! Random validation rules: expressions over `self`, most of them of the right types.
 
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ const CALLS: &[&str] = &[
 ];
 const OPERATORS: &[&str] = &["==", "!=", "<", ">=", "+", "-", "*", "/", "%", "&&", "||", "in"];
 
-/// What `x-kubernetes-validations` of a schema says.
+/// The `x-kubernetes-validations` of a schema.
 pub(super) fn rules(dice: &mut Dice, schema: &Value) -> Value {
     (0..dice.number(1, 2)).map(|_| rule(dice, schema)).collect()
 }
@@ -91,12 +91,12 @@ fn rule(dice: &mut Dice, schema: &Value) -> Value {
     rule
 }
 
-/// An expression over a `self` of no known type that is a truth if all goes well.
+/// An expression over a `self` of unknown type, which is a bool unless something goes wrong.
 pub(in crate::fuzz) fn truth(dice: &mut Dice) -> String {
     test(dice, &Value::Null)
 }
 
-/// An expression that is a truth if all goes well.
+/// An expression that is a bool unless something goes wrong.
 fn test(dice: &mut Dice, schema: &Value) -> String {
     let own = match (schema["type"].as_str(), dice.number(0, 2)) {
         (_, 0) => any(dice, 3),

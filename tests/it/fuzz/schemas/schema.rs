@@ -1,4 +1,4 @@
-//! Schemas by dice: structural ones most times, of all types, with rules, defaults and lists of all kinds.
+//! Random schemas: mostly structural ones, of all types, with rules, defaults and lists of all kinds.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::objects::fitting;
 use super::rules::rules;
 use crate::fuzz::dice::Dice;
 
-/// Names of properties; some are words of the rule language, some need an escape in a pointer or a path.
+/// Names of properties; some are keywords of CEL, some need an escape in a pointer or a path.
 pub(super) const NAMES: &[&str] =
     &["a", "b", "c", "spec", "k", "name", "in", "size", "x-y", "a/b", "d.e", "~", "__f__", "\u{e9}", "type"];
 const FORMATS: &[&str] = &[
@@ -38,7 +38,7 @@ const PATTERNS: &[&str] =
 /// A schema of an object at the root of a version.
 pub(super) fn root(dice: &mut Dice) -> Value {
     let mut schema = object(dice, 3);
-    // With all of it in one piece, to apply takes away what the server itself put into the metadata.
+    // With an atomic root, apply would remove the metadata that the server itself set.
     schema.as_object_mut().unwrap().remove("x-kubernetes-map-type");
     for name in ["spec", "status"] {
         if !dice.one_in(4) {
@@ -48,7 +48,7 @@ pub(super) fn root(dice: &mut Dice) -> Value {
     dice.damaged_seldom(schema)
 }
 
-/// A schema of anything.
+/// A schema of any type.
 pub(super) fn schema(dice: &mut Dice, depth: u32) -> Value {
     let mut schema = match dice.number(0, if depth == 0 { 4 } else { 9 }) {
         0 => string(dice),
@@ -100,7 +100,7 @@ fn object(dice: &mut Dice, depth: u32) -> Value {
     schema
 }
 
-/// What keeps all that it is given, or is an object of any kind.
+/// The schema of an object with unknown fields, or of an embedded object of any kind.
 fn loose(dice: &mut Dice) -> Value {
     let mut schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     if dice.one_in(2) {
@@ -162,7 +162,7 @@ fn array(dice: &mut Dice, depth: u32) -> Value {
     schema
 }
 
-/// Value validations beside a schema: those of a schema without what only structural parts may say.
+/// Adds value validations to a schema: those of a schema without its structural keywords.
 fn compose(dice: &mut Dice, schema: &mut Value) {
     let mut other = if dice.one_in(3) { object(dice, 1) } else { json!({ "minimum": 1, "pattern": "a" }) };
     if !dice.one_in(6) {

@@ -1,4 +1,4 @@
-//! The pods that come to the node of others while a run is under way.
+//! The pods that are bound to the foreign node during a run.
 
 use std::collections::BTreeSet;
 use std::thread::JoinHandle;
@@ -12,7 +12,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use super::foreign::NODE;
 use crate::cli::serve::{client, run};
 
-/// A watch of the node's pods, on a thread of its own: the API server forgets old events before a long run ends.
+/// A watch of the node's pods on its own thread: the API server drops old events before a long run ends.
 pub(crate) struct BoundPods {
     end: oneshot::Sender<()>,
     thread: JoinHandle<BTreeSet<String>>,
@@ -25,7 +25,7 @@ impl BoundPods {
         Self { end, thread }
     }
 
-    /// Ends the watch; the names of all pods that were bound to the node meanwhile or before.
+    /// Ends the watch. Returns the names of all pods that were bound to the node during the watch or before.
     pub(crate) fn names(self) -> BTreeSet<String> {
         drop(self.end);
         self.thread.join().unwrap()

@@ -1,4 +1,5 @@
-//! What others have in the cluster: a Ready node, and a DaemonSet that puts a pod on every node, as kube-proxy of kind.
+//! Foreign objects in the cluster: a Ready node, and a DaemonSet that puts a pod on every node, like kind's
+//! kube-proxy.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -20,7 +21,7 @@ const DAEMON_SET: &str = "kube-proxy";
 /// How often the node's Lease is renewed.
 const RENEWED_EVERY: Duration = Duration::from_secs(5);
 
-/// The node that a kubelet of others would keep alive.
+/// Keeps the foreign node alive, as its kubelet would.
 pub(super) struct Heartbeat {
     /// Dropped to end it.
     end: Option<mpsc::Sender<()>>,
@@ -43,18 +44,18 @@ impl Heartbeat {
 impl Drop for Heartbeat {
     fn drop(&mut self) {
         drop(self.end.take());
-        // A renewal that failed has failed its test by what came of it.
+        // The effects of a failed renewal have already failed the test.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// Installs both, and waits until the real controllers have put a pod on the node.
+/// Installs node and DaemonSet, and waits until the real controllers have put a pod on the node.
 pub(super) async fn install(kubeconfig: &str) {
     let (client, create) = (client(kubeconfig).await, PostParams::default());
     let nodes: Api<Node> = Api::all(client.clone());
     let mut made = nodes.create(&create, &from(node())).await.unwrap();
     made.status = from::<Node>(node()).status;
-    // The controller manager may have touched it meanwhile.
+    // The controller manager may have changed it meanwhile.
     made.metadata.resource_version = None;
     nodes.replace_status(NODE, &create, &made).await.unwrap();
     renew(kubeconfig).await;

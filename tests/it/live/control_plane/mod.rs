@@ -1,5 +1,6 @@
-//! A control plane on the loopback, with a Ready node that no run made: the real one (etcd, kube-apiserver, kube-controller-manager
-//! and kube-scheduler as kind starts them), or an API server of ours with controllers of ours beside it.
+//! A control plane on the loopback interface with a foreign Ready node: the real one (etcd, kube-apiserver,
+//! kube-controller-manager and kube-scheduler as kind starts them), or windtunnel's API server with its
+//! controllers.
 
 mod bound_pods;
 mod foreign;
@@ -30,13 +31,13 @@ pub(crate) struct ControlPlane {
     _programs: Running,
 }
 
-/// What a control plane consists of.
+/// The programs of a control plane.
 enum Running {
     Real { _programs: Programs },
     Ours { _served: Served, _environment: TestEnvironment },
 }
 
-/// A control plane that one test has for itself. Tests that wait for each other share the programs.
+/// A control plane that one test uses exclusively. Tests that wait for each other share the programs.
 pub(crate) struct Turn {
     plane: Arc<ControlPlane>,
     _turn: MutexGuard<'static, ()>,
@@ -51,7 +52,7 @@ impl std::ops::Deref for Turn {
 }
 
 impl ControlPlane {
-    /// The real control plane, when no other test uses it any more; `None` where a program is not on this machine.
+    /// The real control plane, once no other test uses it; `None` if a program is missing on this machine.
     pub(crate) fn real() -> Option<Turn> {
         static SHARED: Mutex<Weak<ControlPlane>> = Mutex::new(Weak::new());
         static TURN: Mutex<()> = Mutex::new(());
@@ -71,7 +72,7 @@ impl ControlPlane {
         Some(Turn { plane, _turn: TURN.lock().unwrap_or_else(PoisonError::into_inner) })
     }
 
-    /// A control plane of ours, which is on every machine.
+    /// Windtunnel's own control plane, which runs on every machine.
     pub(crate) fn ours() -> Self {
         let environment = TestEnvironment::new();
         let flags = ["--bare", "--kubernetes", "1.36", "--controllers", "all", "--kubeconfig", "config"];
@@ -85,13 +86,13 @@ impl ControlPlane {
         Self { _heartbeat: Heartbeat::start(kubeconfig.clone()), kubeconfig, _programs: programs }
     }
 
-    /// The kubeconfig of a user who may do everything.
+    /// The kubeconfig of a user with all rights.
     pub(crate) fn kubeconfig(&self) -> &str {
         &self.kubeconfig
     }
 
-    /// All objects that there are, as `KIND NAMESPACE/NAME`, but for Events, which the cluster's controllers write about what comes
-    /// and goes, and which expire.
+    /// All objects as `KIND NAMESPACE/NAME`, except Events: the cluster's controllers write them about
+    /// objects that come and go, and they expire.
     pub(crate) fn objects(&self) -> BTreeSet<String> {
         run(async {
             let client = client(self.kubeconfig()).await;
@@ -112,12 +113,12 @@ impl ControlPlane {
         })
     }
 
-    /// Starts to collect the pods that are bound to the node of others.
+    /// Starts to collect the pods that are bound to the foreign node.
     pub(crate) fn watch_foreign_node(&self) -> BoundPods {
         BoundPods::start(self.kubeconfig.clone())
     }
 
-    /// Waits until there is a pod with this prefix in its name.
+    /// Waits until a pod has this prefix in its name.
     pub(crate) fn wait_for_pod(&self, namespace: &str, prefix: &str) {
         for _ in 0..1200 {
             let found = run(async {

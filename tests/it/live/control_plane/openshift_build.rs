@@ -1,5 +1,6 @@
-//! OpenShift's own build of kube-apiserver. Its admission plug-in NamespaceLifecycle refuses to delete some of OpenShift's
-//! namespaces, which a kind cluster lets go. So the plug-in is off there, and a policy does the rest of its work.
+//! OpenShift's own build of kube-apiserver. Its admission plug-in NamespaceLifecycle rejects the deletion of
+//! some OpenShift namespaces, which a kind cluster allows. So the plug-in is off there, and a policy does the
+//! rest of its work.
 
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
@@ -36,8 +37,9 @@ pub(super) async fn is_namespace_gone(kubeconfig: &str) -> bool {
     namespaces(kubeconfig).await.get_opt(PROTECTED).await.unwrap().is_none()
 }
 
-/// Refuses new objects in terminating namespaces, as NamespaceLifecycle does: controllers would create their ConfigMaps there
-/// again and again, and no such namespace would ever be empty. Then deletes the protected namespace.
+/// Rejects new objects in terminating namespaces, as NamespaceLifecycle does: otherwise controllers would
+/// create their ConfigMaps there again and again, and no such namespace would ever be empty. Then deletes the
+/// protected namespace.
 pub(super) async fn install_policy(kubeconfig: &str) {
     let client = client(kubeconfig).await;
     let policy = json!({

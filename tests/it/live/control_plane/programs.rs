@@ -1,4 +1,4 @@
-//! The programs of a control plane, and the files that they share.
+//! The programs of a control plane, and their shared files.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ use crate::cli::serve::{client, run};
 
 /// The token of the administrator.
 const TOKEN: &str = "administrator";
-/// How often it is looked whether something is there, and the pause between: a minute and a half in all.
+/// How often a condition is checked, and the pause between: a minute and a half in all.
 const LOOKS: u32 = 900;
 const PAUSE_MILLIS: u64 = 100;
 
@@ -29,13 +29,13 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Starts all programs and waits until their work shows; `None` where one is not on this machine.
+    /// Starts all programs and waits until they work; `None` if one is missing on this machine.
     pub(super) fn start(context: &str) -> Option<Self> {
         let names = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
         let [etcd, api_server, controllers, scheduler] = crate::real::programs(names)?;
         let mut folder = tempfile::Builder::new();
         folder.prefix("windtunnel-");
-        // etcd waits for the disk at every write: it is to be none.
+        // etcd waits for the disk at every write, so its data is in memory.
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { folder.tempdir_in(memory) } else { folder.tempdir() }.unwrap();
         let mut programs = Self { running: Vec::new(), kubeconfig: String::new(), folder };
@@ -57,7 +57,7 @@ impl Programs {
         &self.kubeconfig
     }
 
-    /// Starts etcd; its URL.
+    /// Starts etcd. Returns its URL.
     fn start_etcd(&mut self, program: &Path) -> String {
         let [own, peers] = free_ports().map(|port| format!("http://127.0.0.1:{port}"));
         let mut command = Command::new(program);
@@ -69,7 +69,8 @@ impl Programs {
         own
     }
 
-    /// Starts kube-apiserver on a certificate of its own, as kind does it: nodes have their rights by the node authorizer.
+    /// Starts kube-apiserver with its own certificate, as kind does; the node authorizer gives nodes their
+    /// rights.
     fn start_api_server(&mut self, program: &Path, store: &str, context: &str, more: &[&str]) {
         let key = rcgen::KeyPair::generate().unwrap();
         let public = self.write("accounts.pub", &key.public_key_pem());
@@ -132,7 +133,7 @@ impl Programs {
         self.running.push((name, command.spawn().unwrap()));
     }
 
-    /// Waits until the work of the last program shows; prints the end of its log if it never does.
+    /// Waits until the last program works. Panics with the end of its log if it never does.
     fn wait_until(&mut self, shows: impl Fn(&Self) -> bool) {
         for _ in 0..LOOKS {
             if shows(self) {
@@ -149,10 +150,10 @@ impl Programs {
         panic!("{name} is not ready:\n{}", lines[lines.len().saturating_sub(30)..].join("\n"));
     }
 
-    /// Stops the program that was started last. `false`: none is left.
+    /// Stops the program that was started last. Returns false if none is left.
     fn stop_last(&mut self) -> bool {
         let Some((_, mut program)) = self.running.pop() else { return false };
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = program.kill();
         let _ = program.wait();
         true
@@ -165,10 +166,10 @@ impl Drop for Programs {
     }
 }
 
-/// The file of the tokens: token, user, uid and groups.
+/// The token file: token, user, uid and groups.
 const ADMINISTRATOR: &str = "administrator,administrator,1,\"system:masters\"\n";
 
-/// Ports of the loopback that nobody listens at.
+/// Unused ports of the loopback interface.
 fn free_ports<const N: usize>() -> [u16; N] {
     let sockets = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     sockets.map(|socket| socket.local_addr().unwrap().port())
@@ -189,7 +190,7 @@ async fn is_ready(kubeconfig: &str) -> bool {
     client(kubeconfig).await.request_text(request).await.is_ok()
 }
 
-/// Whether the controller manager has published its certificate, which it does into every namespace.
+/// Whether the controller manager has published its certificate into every namespace.
 async fn has_controllers(kubeconfig: &str) -> bool {
     let namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
     for namespace in namespaces {

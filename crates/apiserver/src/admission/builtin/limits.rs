@@ -32,8 +32,8 @@ impl ApiServer {
         attributes: Attributes<'_>,
         object: &Value,
     ) -> Outcome<()> {
-        let is_pod = call.kind.is("", "pods") && attributes.operation == Operation::Create;
-        let is_claim = call.kind.is("", "persistentvolumeclaims");
+        let is_pod = call.kind.is_resource("", "pods") && attributes.operation == Operation::Create;
+        let is_claim = call.kind.is_resource("", "persistentvolumeclaims");
         if !is_pod && !is_claim {
             return Ok(());
         }
@@ -92,7 +92,7 @@ fn fill_in(pod: &mut Value, range: &Value) {
         }
     }
     if !told.is_empty() {
-        let metadata = metadata::of(pod);
+        let metadata = metadata::metadata_mut(pod);
         let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
         annotations[ANNOTATION] = json!(format!("LimitRanger plugin set: {}", told.join("; ")));
     }

@@ -9,7 +9,7 @@ const NAMESPACES: [&str; 3] = ["default", "kube-system", "kube-public"];
 impl ApiServer {
     /// Rejects the deletion of a namespace that every cluster needs, whether it exists or not.
     pub(crate) fn keep_namespace(&self, kind: &Kind, name: &str) -> Outcome<()> {
-        if kind.table == self.namespace_table && NAMESPACES.contains(&name) {
+        if kind.table == self.tables.namespaces && NAMESPACES.contains(&name) {
             return Err(Refused::forbidden(&kind.resource, name, "this namespace may not be deleted"));
         }
         Ok(())

@@ -16,6 +16,7 @@ use crate::status::{Outcome, Refused};
 const SERVICE_ACCOUNTS: Resource = Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts");
 /// Where the token is found in a container.
 const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+const VOLUME: &str = "kube-api-access-";
 /// How long a token is good: an hour, and some seconds that mark it as one of this admission.
 const SECONDS: u32 = 3607;
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -36,7 +37,7 @@ impl ApiServer {
     /// # Errors
     /// There is none of that name.
     pub(crate) fn give_service_account(&mut self, call: &mut Call<'_>, object: &mut Value) -> Outcome<()> {
-        if !self.admission.service_accounts || !call.kind.is("", "pods") {
+        if !self.admission.service_accounts || !call.kind.is_resource("", "pods") {
             return Ok(());
         }
         if object["metadata"]["annotations"].get(MIRROR).is_some() {
@@ -59,11 +60,11 @@ impl ApiServer {
         let wanted =
             [&object["spec"]["automountServiceAccountToken"], &account["automountServiceAccountToken"]];
         if wanted.iter().find_map(|wanted| wanted.as_bool()).unwrap_or(true) {
-            let suffixes = &mut self.suffixes;
+            let draws = &mut self.draws;
             let volume = call
                 .attempt
                 .token_volume
-                .get_or_insert_with(|| format!("kube-api-access-{}", suffixes.suffix(5)));
+                .get_or_insert_with(|| format!("{VOLUME}{}", draws.name_suffix(&call.kind.resource, &namespace, VOLUME)));
             mount_token(&mut object["spec"], volume);
         }
         let pulls = &mut object["spec"]["imagePullSecrets"];
@@ -80,7 +81,7 @@ impl ApiServer {
 fn mount_token(spec: &mut Value, volume: &str) {
     // A volume of this admission that the pod has already is used.
     let known = spec["volumes"].as_array().into_iter().flatten().filter_map(|volume| volume["name"].as_str());
-    let known = known.into_iter().find(|name| name.starts_with("kube-api-access-")).map(str::to_owned);
+    let known = known.into_iter().find(|name| name.starts_with(VOLUME)).map(str::to_owned);
     let name = known.clone().unwrap_or_else(|| volume.to_owned());
     let mut used = false;
     for list in ["initContainers", "containers"] {

@@ -6,12 +6,12 @@ use super::expression::Given;
 use crate::access::{Attributes, AuthorizationMode, Subject};
 use crate::admission;
 use crate::call::Call;
-use crate::cel::library::authorizer::{Account, Authorizer, Inquiry, Question};
+use crate::cel::library::authorizer::{Account, Authorizer, AuthorizationCheck, CheckAttributes};
 use crate::cel::value::Value;
 use crate::server::ApiServer;
 
 impl Authorizer for ApiServer {
-    fn decide(&self, who: &Account, asked: &Question) -> (bool, String) {
+    fn decide(&self, who: &Account, asked: &CheckAttributes) -> (bool, String) {
         let groups: Vec<&str> = who.groups.iter().map(String::as_str).collect();
         if self.access.mode() == AuthorizationMode::AlwaysAllow || groups.contains(&"system:masters") {
             return (true, String::new());
@@ -41,15 +41,15 @@ pub(super) fn variables<'a>(
         groups: call.request.user.all_groups().map(str::to_owned).collect(),
     });
     let resource = &call.kind.resource;
-    let asked = Question {
+    let asked = CheckAttributes {
         group: resource.group.to_string(),
         resource: resource.plural.to_string(),
         subresource: call.path.subresource.to_string(),
         namespace: attributes.namespace.to_owned(),
         name: attributes.name.to_owned(),
-        ..Question::default()
+        ..CheckAttributes::default()
     };
-    let all = Inquiry::of(server, Rc::clone(&who));
-    let own = Inquiry::of_request(server, who, asked);
-    [all, own].map(|inquiry| Ok(Value::Inquiry(Rc::new(inquiry)))).into()
+    let all = AuthorizationCheck::new(server, Rc::clone(&who));
+    let own = AuthorizationCheck::for_request_resource(server, who, asked);
+    [all, own].map(|inquiry| Ok(Value::AuthorizationCheck(Rc::new(inquiry)))).into()
 }

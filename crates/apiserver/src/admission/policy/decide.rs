@@ -8,7 +8,7 @@ use crate::admission::Attributes;
 use crate::admission::webhook::review;
 use crate::call::Call;
 use crate::cel::json;
-use crate::cel::value::{Fault, Value};
+use crate::cel::value::{EvalError, Value};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
@@ -26,7 +26,7 @@ struct Denial {
     reason: String,
 }
 
-pub(super) type Variables<'a> = Vec<Result<Value<'a>, Fault>>;
+pub(super) type Variables<'a> = Vec<Result<Value<'a>, EvalError>>;
 
 impl ApiServer {
     /// Asks the policies about a write. All are asked; the first that denies counts.
@@ -138,20 +138,20 @@ impl ApiServer {
             map.remove("object");
             map.remove("oldObject");
         }
-        let namespace = self.store.get(self.namespace_table, "", attributes.namespace);
+        let namespace = self.store.get(self.tables.namespaces, "", attributes.namespace);
         let namespace = namespace.map(crate::store::Entry::served);
         (request, namespace.unwrap_or_default())
     }
 }
 
 pub(super) fn variables<'a>(given: &[&'a Json; 5]) -> Variables<'a> {
-    given.iter().map(|json| json::read(json, None)).collect()
+    given.iter().map(|json| json::from_json(json, None)).collect()
 }
 
 /// Whether all conditions hold. One that does not decides, whatever errors others have.
 pub(super) fn all_met<'a>(
     conditions: &'a [Condition],
-    variables: &[Result<Value<'a>, Fault>],
+    variables: &[Result<Value<'a>, EvalError>],
     budget: &mut u64,
 ) -> Result<bool, String> {
     let mut error = None;
@@ -196,14 +196,14 @@ pub(super) fn add_variables<'a>(policy: &'a Policy, variables: &mut Variables<'a
                 let evaluated = program.run(variables, CALL_LIMIT);
                 *budget = budget.saturating_sub(evaluated.cost);
                 evaluated.outcome.map_err(|fault| {
-                    Fault::new(format!(
+                    EvalError::new(format!(
                         "composited variable \"{}\" fails to evaluate: {}",
                         variable.source,
                         fault.text()
                     ))
                 })
             }
-            Err(why) => Err(Fault::new(format!("compilation failed: {why}"))),
+            Err(why) => Err(EvalError::new(format!("compilation failed: {why}"))),
         };
         variables.push(value);
     }
@@ -219,7 +219,7 @@ fn failed(policy: &Policy, message: String) -> Vec<Denial> {
 
 fn evaluate<'a>(
     condition: &'a Condition,
-    variables: &[Result<Value<'a>, Fault>],
+    variables: &[Result<Value<'a>, EvalError>],
     budget: &mut u64,
 ) -> Result<Value<'a>, String> {
     let program = condition.program.as_ref().map_err(|why| format!("compilation error: {why}"))?;
@@ -236,7 +236,7 @@ fn evaluate<'a>(
 
 fn message<'a>(
     validation: &'a Validation,
-    variables: &[Result<Value<'a>, Fault>],
+    variables: &[Result<Value<'a>, EvalError>],
     budget: &mut u64,
 ) -> String {
     if let Some(program) = &validation.message_expression {

@@ -5,11 +5,11 @@ use serde_json::Value as Json;
 use super::{list, text};
 use crate::cel::library::authorizer::{AUTHORIZER, RESOURCE};
 use crate::cel::types::Type;
-use crate::cel::value::{Fault, Value};
+use crate::cel::value::{EvalError, Value};
 use crate::cel::{Environment, JSON_PATCH, OBJECT, Program};
 
 /// The value of a variable, or why there is none.
-pub(super) type Given<'a> = Result<Value<'a>, Fault>;
+pub(super) type Given<'a> = Result<Value<'a>, EvalError>;
 
 /// Variables of expressions, in the order of their values.
 const VARIABLES: [&str; 7] = [

@@ -105,13 +105,13 @@ fn evaluate(expression: &Condition, variables: &[super::expression::Given<'_>]) 
     let program = expression.program.as_ref().map_err(|why| format!("compilation error: {why}"))?;
     let failed = |why: &str| format!("expression '{}' resulted in error: {why}", expression.source);
     let value = program.run(variables, CALL_LIMIT).outcome.map_err(|fault| failed(fault.text()))?;
-    if let Some((found, expected)) = program.misnamed() {
+    if let Some((found, expected)) = program.find_misnamed_object() {
         return Err(format!(
             "type mismatch: unexpected type name {found:?}, expected {expected:?}, which matches field name path from \
              root Object type"
         ));
     }
-    json::write(&value).map_err(|fault| failed(fault.text()))
+    json::to_json(&value).map_err(|fault| failed(fault.text()))
 }
 
 fn changed_by(mutation: &Mutation, call: &Call<'_>, object: &Json, mut said: Json) -> Result<Json, String> {

@@ -23,7 +23,7 @@ pub(super) fn collect(
         return nothing();
     };
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let known = server.catalog.all().find(|known| {
+    let known = server.catalog.served().find(|known| {
         known.resource.group == group
             && known.resource.version == version
             && known.resource.kind == kind.as_str()
@@ -55,7 +55,7 @@ pub(super) fn collect(
             .into_iter()
             .collect(),
         None => {
-            let selector = LabelSelector::read(&reference["selector"]);
+            let selector = LabelSelector::from_object(&reference["selector"]);
             let all = server.store.list(known.table, within).map(|(_, _, entry)| entry.served().whole());
             all.filter(|object| selector.matches(&object["metadata"]["labels"])).collect()
         }

@@ -37,8 +37,8 @@ impl Matching {
         Self {
             rules: rules.iter().map(Rule::read).collect(),
             equivalent: webhook["matchPolicy"] != "Exact",
-            namespaces: LabelSelector::read(&webhook["namespaceSelector"]),
-            objects: LabelSelector::read(&webhook["objectSelector"]),
+            namespaces: LabelSelector::from_object(&webhook["namespaceSelector"]),
+            objects: LabelSelector::from_object(&webhook["objectSelector"]),
         }
     }
 
@@ -91,7 +91,7 @@ impl Matching {
         if self.namespaces.is_everything() {
             return Ok(true);
         }
-        let is_namespace = kind.table == server.namespace_table;
+        let is_namespace = kind.table == server.tables.namespaces;
         if !kind.resource.namespaced && !is_namespace {
             return Ok(true);
         }
@@ -99,7 +99,7 @@ impl Matching {
             return Ok(self.namespaces.matches(&object["metadata"]["labels"]));
         }
         let name = if is_namespace { attributes.name } else { attributes.namespace };
-        let Some(found) = server.store.get(server.namespace_table, "", name) else {
+        let Some(found) = server.store.get(server.tables.namespaces, "", name) else {
             return Err(Refused::not_found(&resources::NAMESPACES, name));
         };
         Ok(self.namespaces.matches(&found.served()["metadata"]["labels"]))

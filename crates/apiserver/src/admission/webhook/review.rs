@@ -35,7 +35,7 @@ pub(in crate::admission) fn request(
         |of: &windtunnel_core::Resource| json!({ "group": of.group, "version": of.version, "kind": of.kind });
     let gvr = |of: &windtunnel_core::Resource| json!({ "group": of.group, "version": of.version, "resource": of.plural });
     // A namespace is its own namespace.
-    let namespace = if kind.is("", "namespaces") { attributes.name } else { attributes.namespace };
+    let namespace = if kind.is_resource("", "namespaces") { attributes.name } else { attributes.namespace };
     let mut groups = call.request.user.groups.clone();
     if !groups
         .iter()
@@ -49,7 +49,7 @@ pub(in crate::admission) fn request(
         "operation": attributes.operation.name(),
         "userInfo": { "username": call.request.user.user, "groups": groups },
         "object": object, "oldObject": old, "dryRun": call.dry_run,
-        "options": { "kind": options::kind_of(call.request.method), "apiVersion": "meta.k8s.io/v1" },
+        "options": { "kind": options::options_kind(call.request.method), "apiVersion": "meta.k8s.io/v1" },
     });
     for (field, text) in [
         ("name", attributes.name),

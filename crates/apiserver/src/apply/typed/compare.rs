@@ -18,7 +18,6 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// Whether nothing changed.
     pub(crate) fn is_empty(&self) -> bool {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }

@@ -26,8 +26,8 @@ use super::shape::{ListMerge, Member, Shape};
 /// # Errors The reason why it has none.
 fn element_of(item: &Value, merge: ListMerge<'_>) -> Result<String, String> {
     match merge {
-        ListMerge::Map(keys) => element::of_map(item, keys),
-        ListMerge::Set => element::of_set(item),
+        ListMerge::Map(keys) => element::keyed_element(item, keys),
+        ListMerge::Set => element::set_element(item),
         ListMerge::Atomic => Err("invalid indexing of non-associative list".to_owned()),
     }
 }

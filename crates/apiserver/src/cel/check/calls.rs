@@ -52,12 +52,12 @@ impl Checker<'_> {
         let minor = self.env.minor;
         for overload in function.overloads.iter().filter(|o| o.member == member && o.since <= minor) {
             let open: Vec<Type> = (0..overload.open).map(|_| self.mapping.fresh()).collect();
-            let params: Vec<Type> = overload.params.iter().map(|param| open_with(param, &open)).collect();
+            let params: Vec<Type> = overload.params.iter().map(|param| instantiate(param, &open)).collect();
             if !self.mapping.assign(types, &params) {
                 continue;
             }
             overloads.push(overload);
-            let found = self.mapping.substitute(&open_with(&overload.result, &open), false);
+            let found = self.mapping.substitute(&instantiate(&overload.result, &open), false);
             result = Some(match result {
                 None => found,
                 Some(before) if before.same(&found) => before,
@@ -110,11 +110,11 @@ impl Checker<'_> {
 }
 
 /// The type with its open parameters replaced by fresh types.
-fn open_with(of: &Type, open: &[Type]) -> Type {
+fn instantiate(of: &Type, open: &[Type]) -> Type {
     match of {
         Type::Param(number) => {
             usize::try_from(*number).ok().and_then(|at| open.get(at)).cloned().unwrap_or(Type::Dyn)
         }
-        other => other.rebuilt(|inner| open_with(inner, open)),
+        other => other.rebuilt(|inner| instantiate(inner, open)),
     }
 }

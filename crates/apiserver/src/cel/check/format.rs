@@ -44,7 +44,7 @@ fn one_clause<'t>(
     let verb =
         without_precision(clause).map_err(|why| unparsed(format!("error while parsing precision: {why}")))?;
     let letter = verb.chars().next().unwrap_or_default();
-    let takes = Takes::of(letter).ok_or_else(|| {
+    let takes = AcceptedTypes::for_verb(letter).ok_or_else(|| {
         // The server prints the first byte of a multi-byte character.
         let shown = char::from(verb.bytes().next().unwrap_or_default());
         unparsed(format!("unrecognized formatting clause \"{shown}\""))
@@ -68,14 +68,14 @@ fn without_precision(clause: &str) -> Result<&str, String> {
 }
 
 /// The argument types that a clause accepts.
-struct Takes {
+struct AcceptedTypes {
     clause: &'static str,
     /// Type names, as returned by [`name`].
     types: &'static [&'static str],
 }
 
-impl Takes {
-    fn of(letter: char) -> Option<Self> {
+impl AcceptedTypes {
+    fn for_verb(letter: char) -> Option<Self> {
         let (clause, types): (_, &[_]) = match letter {
             's' => (
                 "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
@@ -109,7 +109,7 @@ impl Takes {
     }
 
     fn check(&self, arg: &Node, types: &[Type]) -> Result<(), Mistake> {
-        let found = name(types.get(arg.id).unwrap_or(&Type::Dyn));
+        let found = type_name(types.get(arg.id).unwrap_or(&Type::Dyn));
         if found != "dyn" && !self.types.contains(&found) {
             return Err((
                 Some(arg.at),
@@ -127,7 +127,7 @@ impl Takes {
 }
 
 /// The name of a type without its type parameters.
-fn name(of: &Type) -> &str {
+fn type_name(of: &Type) -> &str {
     match of {
         Type::Dyn | Type::Param(_) => "dyn",
         Type::Error => "!error!",

@@ -57,7 +57,7 @@ impl Estimator<'_> {
     /// Records the element sizes of a concatenation, which has the elements of both lists.
     fn keep_parts(&mut self, node: &Node, call: &Call<'_>) {
         if let ("_+_", [left, right]) = (call.name, call.args) {
-            let entries = Entries::of_both(self.entries(left), self.entries(right));
+            let entries = Entries::union(self.entries(left), self.entries(right));
             self.keep_entries(node, entries);
         }
     }
@@ -82,11 +82,11 @@ impl Estimator<'_> {
         }
         let arg = call.args.first().map_or(Size::UNKNOWN, |arg| self.size(arg));
         let cost = match call.name {
-            "matches" => target.matching(arg),
-            "contains" => target.reading(1).saturating_mul(arg.reading(1)),
-            "startsWith" | "endsWith" => arg.reading(1),
+            "matches" => target.match_cost(arg),
+            "contains" => target.read_cost(1).saturating_mul(arg.read_cost(1)),
+            "startsWith" | "endsWith" => arg.read_cost(1),
             // The size of the result is unbounded.
-            "format" => target.reading(1),
+            "format" => target.read_cost(1),
             _ => return None,
         };
         Some((cost, None))
@@ -98,21 +98,21 @@ impl Estimator<'_> {
         let (left, right) = (size(0), size(1));
         match (call.name, call.overload.params.as_slice()) {
             ("bytes", [Type::String]) => {
-                (left.reading(1), Some(Size { min: left.min, max: left.max.wrapping_mul(4) }))
+                (left.read_cost(1), Some(Size { min: left.min, max: left.max.wrapping_mul(4) }))
             }
-            ("string", [Type::Bytes]) => (left.reading(1), Some(Size { min: left.min / 4, max: left.max })),
+            ("string", [Type::Bytes]) => (left.read_cost(1), Some(Size { min: left.min / 4, max: left.max })),
             ("strings.quote", _) => {
                 let max = left.max.wrapping_mul(2).wrapping_add(2);
-                (left.reading(1), Some(Size { min: left.min.saturating_add(2), max }))
+                (left.read_cost(1), Some(Size { min: left.min.saturating_add(2), max }))
             }
             ("@in", [_, Type::List(_)]) => (right.max, None),
             ("_+_", [Type::String | Type::Bytes, _]) => {
                 let size = left.plus(right);
-                (size.reading(1), Some(size))
+                (size.read_cost(1), Some(size))
             }
             ("_+_", [Type::List(_), _]) => (1, Some(left.plus(right))),
             ("_==_" | "_!=_", _) | ("_<_" | "_<=_" | "_>_" | "_>=_", [Type::String | Type::Bytes, _]) => {
-                (Size::up_to(left.max.min(right.max)).reading(1), None)
+                (Size::up_to(left.max.min(right.max)).read_cost(1), None)
             }
             _ => (1, None),
         }

@@ -4,7 +4,7 @@
 
 use super::calls::{Call, Estimate};
 use super::size::{Size, scaled};
-use super::{Estimator, LIST_COST, Place, declared_size, element};
+use super::{Estimator, LIST_COST, DataSource, declared_size, element};
 use crate::cel::eval::MESSAGE_COST;
 use crate::cel::eval::cost::PER_PATTERN_CHARACTER;
 use crate::cel::syntax::{Kind, Literal, Node};
@@ -28,12 +28,12 @@ impl Estimator<'_> {
         }
         let first = self.size(call.args.first()?);
         Some(match call.name {
-            "url" | "jsonpatch.escapeKey" => (first.reading(1), Some(first)),
+            "url" | "jsonpatch.escapeKey" => (first.read_cost(1), Some(first)),
             "ip" if call.target.is_some() => return None,
             "ip" | "isIP" | "cidr" | "isCIDR" | "quantity" | "isQuantity" | "semver" | "isSemver" => {
-                (first.reading(1), None)
+                (first.read_cost(1), None)
             }
-            "ip.isCanonical" => (first.reading(2), None),
+            "ip.isCanonical" => (first.read_cost(2), None),
             "_==_" => (self.equality(call.args)?, None),
             _ => return None,
         })
@@ -46,17 +46,17 @@ impl Estimator<'_> {
             "check" => (AUTHORIZATION, None),
             "fieldSelector" | "labelSelector" => (selector(size(0)), None),
             "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => (self.walk_cost(target), None),
-            "lowerAscii" | "upperAscii" | "substring" | "trim" => (text.reading(1), Some(text)),
-            "replace" => (text.reading(2), Some(replaced(text, size(0), size(1)))),
-            "split" => (text.reading(2), Some(parts(text, call.args.get(1)))),
+            "lowerAscii" | "upperAscii" | "substring" | "trim" => (text.read_cost(1), Some(text)),
+            "replace" => (text.read_cost(2), Some(replaced(text, size(0), size(1)))),
+            "split" => (text.read_cost(2), Some(parts(text, call.args.get(1)))),
             "join" => {
                 let joined = self.joined(target, call.args.first());
-                (joined.reading(1), Some(joined))
+                (joined.read_cost(1), Some(joined))
             }
-            "find" | "findAll" => (text.matching(size(0)), Some(Size::up_to(text.max))),
+            "find" | "findAll" => (text.match_cost(size(0)), Some(Size::up_to(text.max))),
             "containsIP" | "containsCIDR" => (self.contains_cost(call), None),
             "validate" => {
-                let reading = size(0).reading(1);
+                let reading = size(0).read_cost(1);
                 (scaled(reading, FORMAT_PATTERN * PER_PATTERN_CHARACTER), None)
             }
             _ => return None,
@@ -67,9 +67,9 @@ impl Estimator<'_> {
     fn walk_cost(&self, target: &Node) -> u64 {
         let size = self.size(target);
         match self.type_of(target).parameters().first() {
-            None => size.reading(1),
+            None => size.read_cost(1),
             Some(Type::String | Type::Bytes) => {
-                let comparison = self.element_size(target).reading(1).saturating_add(1);
+                let comparison = self.element_size(target).read_cost(1).saturating_add(1);
                 size.max.saturating_mul(comparison)
             }
             Some(_) => size.max,
@@ -79,7 +79,7 @@ impl Estimator<'_> {
     /// The size of the elements of a declared list.
     fn element_size(&self, list: &Node) -> Size {
         let element = match self.place(list) {
-            Some(Place::Declared(decl)) => element(decl),
+            Some(DataSource::Declared(decl)) => element(decl),
             _ => None,
         };
         element.and_then(declared_size).unwrap_or(Size::UNKNOWN)
@@ -97,12 +97,12 @@ impl Estimator<'_> {
     }
 
     fn contains_cost(&self, call: &Call<'_>) -> u64 {
-        let mut cost = ADDRESS.plus(ADDRESS).reading(1);
+        let mut cost = ADDRESS.plus(ADDRESS).read_cost(1);
         if call.name == "containsCIDR" {
-            cost += ADDRESS.reading(1) + 1;
+            cost += ADDRESS.read_cost(1) + 1;
         }
         match (call.overload.params.get(1), call.args.first()) {
-            (Some(Type::String), Some(text)) => cost.saturating_add(self.size(text).reading(1)),
+            (Some(Type::String), Some(text)) => cost.saturating_add(self.size(text).read_cost(1)),
             _ => cost,
         }
     }
@@ -116,8 +116,8 @@ impl Estimator<'_> {
         match *one {
             _ if one != other => None,
             // A URL is as long as its text. The server considers only the right operand.
-            "kubernetes.URL" => Some(self.known_size(right).unwrap_or(Size::exactly(1)).reading(1)),
-            "kubernetes.NamedFormat" => Some(FORMAT_NAME.reading(1)),
+            "kubernetes.URL" => Some(self.known_size(right).unwrap_or(Size::exactly(1)).read_cost(1)),
+            "kubernetes.NamedFormat" => Some(FORMAT_NAME.read_cost(1)),
             name if name.starts_with("kubernetes.") || name.starts_with("net.") => Some(1),
             _ => None,
         }
@@ -128,7 +128,7 @@ impl Estimator<'_> {
 fn selector(size: Size) -> u64 {
     let requirements = scaled(size.max, 0.5);
     let requirements = requirements.saturating_mul(LIST_COST + MESSAGE_COST);
-    LIST_COST.saturating_add(size.reading(1)).saturating_add(requirements)
+    LIST_COST.saturating_add(size.read_cost(1)).saturating_add(requirements)
 }
 
 /// The size of a text after replacing `from` by `to`.

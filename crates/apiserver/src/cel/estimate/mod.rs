@@ -35,7 +35,7 @@ struct Estimator<'p> {
     types: &'p [Type],
     variables: &'p [&'p Decl],
     /// The declared data that a node represents.
-    places: BTreeMap<usize, Place<'p>>,
+    places: BTreeMap<usize, DataSource<'p>>,
     /// Sizes of nodes that are not declared data.
     sizes: BTreeMap<usize, Size>,
     /// Sizes of the elements of lists and maps that the expression builds.
@@ -45,18 +45,18 @@ struct Estimator<'p> {
 
 /// The data that a node may represent.
 #[derive(Debug, Clone, Copy)]
-enum Place<'p> {
+enum DataSource<'p> {
     Declared(&'p Decl),
     /// A key of a declared map: a text of undeclared length.
     Key,
     /// Undeclared data below declared data.
-    Lost,
+    Undeclared,
 }
 
 /// A variable of a macro.
 #[derive(Debug, Clone, Copy, Default)]
 struct Local<'p> {
-    place: Option<Place<'p>>,
+    place: Option<DataSource<'p>>,
     size: Option<Size>,
     entries: Option<Entries>,
 }
@@ -66,27 +66,27 @@ impl<'p> Estimator<'p> {
         self.types.get(node.id).unwrap_or(&Type::Dyn)
     }
 
-    fn place(&self, node: &Node) -> Option<Place<'p>> {
+    fn place(&self, node: &Node) -> Option<DataSource<'p>> {
         match &node.kind {
             Kind::Local(depth) => self.locals.get(*depth).and_then(|local| local.place),
-            Kind::Global(number) => self.variables.get(*number).map(|decl| Place::Declared(decl)),
+            Kind::Global(number) => self.variables.get(*number).map(|decl| DataSource::Declared(decl)),
             Kind::TypeName(_) => Some(self.first()),
             _ => self.places.get(&node.id).copied(),
         }
     }
 
     /// The first variable.
-    fn first(&self) -> Place<'p> {
-        self.variables.first().map_or(Place::Lost, |decl| Place::Declared(decl))
+    fn first(&self) -> DataSource<'p> {
+        self.variables.first().map_or(DataSource::Undeclared, |decl| DataSource::Declared(decl))
     }
 
     /// The data one step below a node. The server drops the first step of each path, assuming that it is the
     /// variable. One step below undeclared data it therefore sees the first variable itself.
-    fn below(&self, node: &Node, step: impl FnOnce(&'p Decl) -> Option<Place<'p>>) -> Place<'p> {
+    fn below(&self, node: &Node, step: impl FnOnce(&'p Decl) -> Option<DataSource<'p>>) -> DataSource<'p> {
         match self.place(node) {
             None => self.first(),
-            Some(Place::Declared(decl)) => step(decl).unwrap_or(Place::Lost),
-            Some(Place::Key | Place::Lost) => Place::Lost,
+            Some(DataSource::Declared(decl)) => step(decl).unwrap_or(DataSource::Undeclared),
+            Some(DataSource::Key | DataSource::Undeclared) => DataSource::Undeclared,
         }
     }
 
@@ -123,7 +123,7 @@ impl<'p> Estimator<'p> {
             cost = cost.saturating_add(1);
         }
         if how == Access::Value {
-            let place = self.below(operand, |decl| decl.field(field).map(|decl| Place::Declared(decl)));
+            let place = self.below(operand, |decl| decl.field(field).map(|decl| DataSource::Declared(decl)));
             self.places.insert(node.id, place);
         }
         cost
@@ -135,7 +135,7 @@ impl<'p> Estimator<'p> {
         let branches = self.cost(yes).max(self.cost(no));
         let size = self.size(yes).or(self.size(no));
         self.sizes.insert(node.id, size);
-        let entries = Entries::of_both(self.entries(yes), self.entries(no));
+        let entries = Entries::union(self.entries(yes), self.entries(no));
         self.keep_entries(node, entries);
         condition.saturating_add(branches)
     }
@@ -209,20 +209,19 @@ fn size_of_literal(node: &Node) -> Option<Size> {
     Some(Size::exactly(size as u64))
 }
 
-fn declared_size(place: Place<'_>) -> Option<Size> {
+fn declared_size(place: DataSource<'_>) -> Option<Size> {
     match place {
-        Place::Declared(decl) => Some(Size::up_to(decl.max_elements)),
-        Place::Key => Some(Size::exactly(0)),
-        Place::Lost => None,
+        DataSource::Declared(decl) => Some(Size::up_to(decl.max_elements)),
+        DataSource::Key => Some(Size::exactly(0)),
+        DataSource::Undeclared => None,
     }
 }
 
 /// The elements of a list or the values of a map.
-fn element(decl: &Decl) -> Option<Place<'_>> {
-    decl.element().map(|decl| Place::Declared(decl))
+fn element(decl: &Decl) -> Option<DataSource<'_>> {
+    decl.element().map(|decl| DataSource::Declared(decl))
 }
 
-/// The keys of a map.
-fn key<'p>(decl: &Decl) -> Option<Place<'p>> {
-    matches!(decl.shape, Shape::Map(_)).then_some(Place::Key)
+fn key<'p>(decl: &Decl) -> Option<DataSource<'p>> {
+    matches!(decl.shape, Shape::Map(_)).then_some(DataSource::Key)
 }

@@ -41,14 +41,14 @@ impl Size {
     }
 
     /// The cost of reading a text of this size `times` times.
-    pub(super) fn reading(self, times: u32) -> u64 {
+    pub(super) fn read_cost(self, times: u32) -> u64 {
         scaled(self.max, f64::from(times) * PER_CHARACTER)
     }
 
     /// The cost of searching a text of this size for a pattern of size `pattern`.
-    pub(super) fn matching(self, pattern: Self) -> u64 {
+    pub(super) fn match_cost(self, pattern: Self) -> u64 {
         // An empty text still costs the compilation of the pattern.
-        let text = self.plus(Self::exactly(1)).reading(1);
+        let text = self.plus(Self::exactly(1)).read_cost(1);
         text.saturating_mul(scaled(pattern.max, PER_PATTERN_CHARACTER))
     }
 }
@@ -83,7 +83,7 @@ impl Entries {
     }
 
     /// The entries of a concatenation of, or a choice between, two values; unknown if either is unknown.
-    pub(super) fn of_both(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+    pub(super) fn union(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         let (one, other) = (one?, other?);
         Some(Self { is_list: one.is_list, key: one.key.or(other.key), value: one.value.or(other.value) })
     }

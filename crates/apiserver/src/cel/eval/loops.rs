@@ -7,7 +7,7 @@ use super::cost::all_pairs;
 use super::{Eval, LIST_COST, MAP_COST, elements};
 use crate::cel::library::sort_by_keys;
 use crate::cel::syntax::{Loop, LoopKind, Node};
-use crate::cel::value::{Fault, Key, Map, Outcome, Value};
+use crate::cel::value::{EvalError, Key, Map, Outcome, Value};
 
 impl<'a> Eval<'a, '_> {
     pub(super) fn run_loop(&mut self, inner: &'a Loop) -> Outcome<'a> {
@@ -24,7 +24,7 @@ impl<'a> Eval<'a, '_> {
     }
 
     fn optional(&mut self, inner: &'a Loop, range: Value<'a>) -> Outcome<'a> {
-        let Value::Optional(found) = range else { return Err(Fault::no_overload()) };
+        let Value::Optional(found) = range else { return Err(EvalError::no_overload()) };
         self.charge(1)?;
         let Some(found) = found else { return Ok(Value::Optional(None)) };
         self.locals.push((*found).clone());
@@ -39,8 +39,8 @@ impl<'a> Eval<'a, '_> {
         &mut self,
         inner: &'a Loop,
         range: &Value<'a>,
-        mut step: impl FnMut(&mut Self, &Value<'a>) -> Result<bool, Fault>,
-    ) -> Result<(), Fault> {
+        mut step: impl FnMut(&mut Self, &Value<'a>) -> Result<bool, EvalError>,
+    ) -> Result<(), EvalError> {
         let depth = self.locals.len();
         let items = elements(range)?;
         for (index, item) in items.iter().enumerate() {
@@ -80,7 +80,7 @@ impl<'a> Eval<'a, '_> {
                     Ok(false)
                 }
                 Ok(_) => Ok(true),
-                Err(Fault::Cost) => Err(Fault::Cost),
+                Err(EvalError::Cost) => Err(EvalError::Cost),
                 Err(fault) => {
                     error = error.take().or(Some(fault));
                     Ok(true)
@@ -108,7 +108,7 @@ impl<'a> Eval<'a, '_> {
         Ok(Value::Bool(count == 1))
     }
 
-    fn passes(&mut self, filter: Option<&'a Node>) -> Result<bool, Fault> {
+    fn passes(&mut self, filter: Option<&'a Node>) -> Result<bool, EvalError> {
         filter.map_or(Ok(true), |filter| self.truth(filter))
     }
 
@@ -140,16 +140,16 @@ impl<'a> Eval<'a, '_> {
             if inner.kind == LoopKind::Values {
                 // The expansion refers to the key by name.
                 eval.charge(1)?;
-                let key = place.as_key().ok_or_else(|| Fault::new("unsupported key type"))?;
+                let key = place.as_key().ok_or_else(|| EvalError::new("unsupported key type"))?;
                 values.insert(key, made);
                 return Ok(true);
             }
-            let Value::Map(entry) = &made else { return Err(Fault::no_overload()) };
+            let Value::Map(entry) = &made else { return Err(EvalError::no_overload()) };
             for key in entry.keys() {
                 let value = entry.get(&key).transpose()?.unwrap_or(Value::Null);
-                let key = key.as_key().ok_or_else(|| Fault::new("unsupported key type"))?;
+                let key = key.as_key().ok_or_else(|| EvalError::new("unsupported key type"))?;
                 if values.insert(key, value).is_some() {
-                    return Err(Fault::new("insert failed: key already exists"));
+                    return Err(EvalError::new("insert failed: key already exists"));
                 }
             }
             Ok(true)

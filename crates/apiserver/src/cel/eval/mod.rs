@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::library::Overload;
 use super::syntax::{Access, Apply, Element, Entry, Kind, Literal, Node};
-use super::value::{Fault, Key, List, Map, Outcome, Value};
+use super::value::{EvalError, Key, List, Map, Outcome, Value};
 
 /// Costs of creating lists, maps and messages.
 pub(super) const LIST_COST: u64 = 10;
@@ -23,23 +23,23 @@ pub(crate) struct Evaluated<'a> {
     pub(crate) cost: u64,
 }
 
-pub(super) fn run<'a>(node: &'a Node, globals: &[Result<Value<'a>, Fault>], limit: u64) -> Evaluated<'a> {
+pub(super) fn run<'a>(node: &'a Node, globals: &[Result<Value<'a>, EvalError>], limit: u64) -> Evaluated<'a> {
     let mut eval = Eval { globals, locals: Vec::new(), cost: 0, limit };
     let outcome = eval.node(node);
     Evaluated { outcome, cost: eval.cost }
 }
 
 struct Eval<'a, 'v> {
-    globals: &'v [Result<Value<'a>, Fault>],
+    globals: &'v [Result<Value<'a>, EvalError>],
     locals: Vec<Value<'a>>,
     cost: u64,
     limit: u64,
 }
 
 impl<'a> Eval<'a, '_> {
-    fn charge(&mut self, cost: u64) -> Result<(), Fault> {
+    fn charge(&mut self, cost: u64) -> Result<(), EvalError> {
         self.cost = self.cost.saturating_add(cost);
-        if self.cost > self.limit { Err(Fault::Cost) } else { Ok(()) }
+        if self.cost > self.limit { Err(EvalError::Cost) } else { Ok(()) }
     }
 
     fn node(&mut self, node: &'a Node) -> Outcome<'a> {
@@ -47,11 +47,11 @@ impl<'a> Eval<'a, '_> {
             Kind::Literal(literal) => Ok(value_of(literal)),
             Kind::Global(number) => {
                 self.charge(1)?;
-                self.globals.get(*number).cloned().unwrap_or_else(|| Err(Fault::new("no such attribute")))
+                self.globals.get(*number).cloned().unwrap_or_else(|| Err(EvalError::new("no such attribute")))
             }
             Kind::Local(depth) => {
                 self.charge(1)?;
-                self.locals.get(*depth).cloned().ok_or_else(|| Fault::new("no such attribute"))
+                self.locals.get(*depth).cloned().ok_or_else(|| EvalError::new("no such attribute"))
             }
             Kind::TypeName(name) => Ok(Value::Type(Cow::Borrowed(name))),
             Kind::Select { operand, field, how } => self.select(operand, field, *how),
@@ -63,15 +63,15 @@ impl<'a> Eval<'a, '_> {
                 match self.node(condition)? {
                     Value::Bool(true) => self.node(yes),
                     Value::Bool(false) => self.node(no),
-                    _ => Err(Fault::no_overload()),
+                    _ => Err(EvalError::no_overload()),
                 }
             }
             Kind::List(items) => self.list(items),
             Kind::Map(entries) => self.map(entries),
             Kind::Message(name, fields) => self.message(name, fields),
             Kind::Loop(inner) => self.run_loop(inner),
-            Kind::Ident(name) => Err(Fault::new(format!("no such attribute: {name}"))),
-            Kind::Call { function, .. } => Err(Fault::new(format!("no such overload: {function}"))),
+            Kind::Ident(name) => Err(EvalError::new(format!("no such attribute: {name}"))),
+            Kind::Call { function, .. } => Err(EvalError::new(format!("no such overload: {function}"))),
         }
     }
 
@@ -85,14 +85,14 @@ impl<'a> Eval<'a, '_> {
             Value::Optional(None) => (None, true),
             Value::Optional(Some(inner)) => match &**inner {
                 Value::Map(map) => (map.field(field), true),
-                _ => return Err(Fault::no_overload()),
+                _ => return Err(EvalError::no_overload()),
             },
-            _ => return Err(Fault::no_overload()),
+            _ => return Err(EvalError::no_overload()),
         };
         match how {
             Access::Presence => Ok(Value::Bool(found.is_some())),
             Access::Value if !optional => {
-                found.unwrap_or_else(|| Err(Fault::new(format!("no such key: {field}"))))
+                found.unwrap_or_else(|| Err(EvalError::new(format!("no such key: {field}"))))
             }
             _ => Ok(found.transpose()?.map_or(Value::Optional(None), Value::some)),
         }
@@ -103,21 +103,21 @@ impl<'a> Eval<'a, '_> {
         let first = self.truth(left);
         match first {
             Ok(found) if found == decides => return Ok(Value::Bool(decides)),
-            Err(Fault::Cost) => return Err(Fault::Cost),
+            Err(EvalError::Cost) => return Err(EvalError::Cost),
             _ => {}
         }
         match (first, self.truth(right)) {
             (_, Ok(found)) if found == decides => Ok(Value::Bool(decides)),
-            (_, Err(Fault::Cost)) => Err(Fault::Cost),
+            (_, Err(EvalError::Cost)) => Err(EvalError::Cost),
             (Err(fault), _) | (_, Err(fault)) => Err(fault),
             _ => Ok(Value::Bool(!decides)),
         }
     }
 
-    fn truth(&mut self, node: &'a Node) -> Result<bool, Fault> {
+    fn truth(&mut self, node: &'a Node) -> Result<bool, EvalError> {
         match self.node(node)? {
             Value::Bool(flag) => Ok(flag),
-            _ => Err(Fault::no_overload()),
+            _ => Err(EvalError::no_overload()),
         }
     }
 
@@ -143,12 +143,12 @@ impl<'a> Eval<'a, '_> {
         overload: &Overload,
         args: &[Value<'a>],
         result: Option<&Value<'a>>,
-    ) -> Result<(), Fault> {
-        self.charge(cost::call(name, overload, args, result))
+    ) -> Result<(), EvalError> {
+        self.charge(cost::call_cost(name, overload, args, result))
     }
 
     /// The value of an element; `None` if it is optional and absent.
-    fn element(&mut self, element: &'a Element) -> Result<Option<Value<'a>>, Fault> {
+    fn element(&mut self, element: &'a Element) -> Result<Option<Value<'a>>, EvalError> {
         let value = self.node(&element.value)?;
         match value {
             Value::Optional(inner) if element.optional => Ok(inner.map(|inner| (*inner).clone())),
@@ -169,11 +169,11 @@ impl<'a> Eval<'a, '_> {
         let mut map = BTreeMap::new();
         for entry in entries {
             let key = self.node(&entry.key)?;
-            let key = key.as_key().ok_or_else(|| Fault::new("unsupported key type"))?;
+            let key = key.as_key().ok_or_else(|| EvalError::new("unsupported key type"))?;
             if let Some(value) = self.element(&entry.value)?
                 && map.insert(key, value).is_some()
             {
-                return Err(Fault::new("Failed with repeated key"));
+                return Err(EvalError::new("Failed with repeated key"));
             }
         }
         self.charge(MAP_COST)?;
@@ -205,20 +205,20 @@ fn value_of(literal: &Literal) -> Value<'_> {
 }
 
 /// The error of a call whose run-time arguments match no overload.
-fn no_overload(function: &str, args: &[Value<'_>]) -> Fault {
+fn no_overload(function: &str, args: &[Value<'_>]) -> EvalError {
     let operator = function.starts_with(['_', '!', '-', '@']);
     if operator {
-        return Fault::no_overload();
+        return EvalError::no_overload();
     }
     let types: Vec<&str> = args.iter().map(Value::type_name).collect();
-    Fault::new(format!("no such overload: {function}({})", types.join(", ")))
+    EvalError::new(format!("no such overload: {function}({})", types.join(", ")))
 }
 
 /// The elements that a loop iterates over: for a map its keys.
-fn elements<'a>(range: &Value<'a>) -> Result<List<'a>, Fault> {
+fn elements<'a>(range: &Value<'a>) -> Result<List<'a>, EvalError> {
     match range {
         Value::List(list) => Ok(list.clone()),
         Value::Map(map) => Ok(List::Made(Rc::new(map.keys()), None)),
-        other => Err(Fault::new(format!("got '{}', expected iterable type", other.type_name()))),
+        other => Err(EvalError::new(format!("got '{}', expected iterable type", other.type_name()))),
     }
 }

@@ -5,13 +5,13 @@ use std::fmt::Debug;
 use std::rc::Rc;
 
 use super::{Row, text};
-use crate::cel::value::{Fault, Outcome, Value};
+use crate::cel::value::{EvalError, Outcome, Value};
 use crate::names;
 
 /// Makes the authorization decisions.
 pub(crate) trait Authorizer: Debug {
     /// Returns whether a user is allowed, and the reason.
-    fn decide(&self, who: &Account, asked: &Question) -> (bool, String);
+    fn decide(&self, who: &Account, asked: &CheckAttributes) -> (bool, String);
 }
 
 /// A user as an authorizer sees one.
@@ -23,7 +23,7 @@ pub(crate) struct Account {
 
 /// The attributes of an authorization check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Question {
+pub(crate) struct CheckAttributes {
     /// The path of a non-resource check.
     pub(crate) path: Option<String>,
     pub(crate) verb: String,
@@ -36,7 +36,7 @@ pub(crate) struct Question {
 
 /// An authorization check that an expression builds step by step.
 #[derive(Debug, Clone)]
-pub(crate) struct Inquiry<'a> {
+pub(crate) struct AuthorizationCheck<'a> {
     authorizer: &'a dyn Authorizer,
     who: Rc<Account>,
     stage: Stage,
@@ -45,20 +45,20 @@ pub(crate) struct Inquiry<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Stage {
     Authorizer,
-    Path(Question),
-    Group(Question),
-    Resource(Question),
+    Path(CheckAttributes),
+    Group(CheckAttributes),
+    Resource(CheckAttributes),
     Decision(bool, String),
 }
 
-impl<'a> Inquiry<'a> {
+impl<'a> AuthorizationCheck<'a> {
     /// The variable `authorizer`.
-    pub(crate) fn of(authorizer: &'a dyn Authorizer, who: Rc<Account>) -> Self {
+    pub(crate) fn new(authorizer: &'a dyn Authorizer, who: Rc<Account>) -> Self {
         Self { authorizer, who, stage: Stage::Authorizer }
     }
 
     /// The variable `authorizer.requestResource`.
-    pub(crate) fn of_request(authorizer: &'a dyn Authorizer, who: Rc<Account>, asked: Question) -> Self {
+    pub(crate) fn for_request_resource(authorizer: &'a dyn Authorizer, who: Rc<Account>, asked: CheckAttributes) -> Self {
         Self { authorizer, who, stage: Stage::Resource(asked) }
     }
 
@@ -72,13 +72,13 @@ impl<'a> Inquiry<'a> {
         }
     }
 
-    fn at(&self, stage: Stage) -> Value<'a> {
-        Value::Inquiry(Rc::new(Self { stage, ..self.clone() }))
+    fn with_stage(&self, stage: Stage) -> Value<'a> {
+        Value::AuthorizationCheck(Rc::new(Self { stage, ..self.clone() }))
     }
 }
 
 /// Inquiries are never equal.
-impl PartialEq for Inquiry<'_> {
+impl PartialEq for AuthorizationCheck<'_> {
     fn eq(&self, _: &Self) -> bool {
         false
     }
@@ -135,33 +135,33 @@ pub(super) const ROWS: &[Row] = &[
     (28, "kubernetes.authorization.Decision: error() -> string", error),
 ];
 
-fn inquiry<'v, 'a>(args: &'v [Value<'a>]) -> Result<&'v Inquiry<'a>, Fault> {
+fn receiver_check<'v, 'a>(args: &'v [Value<'a>]) -> Result<&'v AuthorizationCheck<'a>, EvalError> {
     match args.first() {
-        Some(Value::Inquiry(inquiry)) => Ok(inquiry),
-        _ => Err(Fault::no_overload()),
+        Some(Value::AuthorizationCheck(inquiry)) => Ok(inquiry),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 fn path<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let path = text(args, 1);
     if path.is_empty() {
-        return Err(Fault::new("path must not be empty"));
+        return Err(EvalError::new("path must not be empty"));
     }
-    Ok(inquiry(args)?.at(Stage::Path(Question { path: Some(path.to_owned()), ..Question::default() })))
+    Ok(receiver_check(args)?.with_stage(Stage::Path(CheckAttributes { path: Some(path.to_owned()), ..CheckAttributes::default() })))
 }
 
 fn group<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let group = text(args, 1).to_owned();
-    Ok(inquiry(args)?.at(Stage::Group(Question { group, ..Question::default() })))
+    Ok(receiver_check(args)?.with_stage(Stage::Group(CheckAttributes { group, ..CheckAttributes::default() })))
 }
 
 fn service_account<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let (namespace, name) = (text(args, 1), text(args, 2));
     if !names::subdomain(name).is_empty() {
-        return Err(Fault::new("Invalid service account name"));
+        return Err(EvalError::new("Invalid service account name"));
     }
     if !names::label(namespace).is_empty() {
-        return Err(Fault::new("Invalid service account namespace"));
+        return Err(EvalError::new("Invalid service account namespace"));
     }
     let groups = vec![
         "system:serviceaccounts".to_owned(),
@@ -169,74 +169,74 @@ fn service_account<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         "system:authenticated".to_owned(),
     ];
     let who = Account { user: format!("system:serviceaccount:{namespace}:{name}"), groups };
-    Ok(Value::Inquiry(Rc::new(Inquiry { who: Rc::new(who), ..inquiry(args)?.clone() })))
+    Ok(Value::AuthorizationCheck(Rc::new(AuthorizationCheck { who: Rc::new(who), ..receiver_check(args)?.clone() })))
 }
 
 fn resource<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let resource = text(args, 1);
     if resource.is_empty() {
-        return Err(Fault::new("resource must not be empty"));
+        return Err(EvalError::new("resource must not be empty"));
     }
-    let inquiry = inquiry(args)?;
-    let Stage::Group(asked) = &inquiry.stage else { return Err(Fault::no_overload()) };
-    Ok(inquiry.at(Stage::Resource(Question { resource: resource.to_owned(), ..asked.clone() })))
+    let inquiry = receiver_check(args)?;
+    let Stage::Group(asked) = &inquiry.stage else { return Err(EvalError::no_overload()) };
+    Ok(inquiry.with_stage(Stage::Resource(CheckAttributes { resource: resource.to_owned(), ..asked.clone() })))
 }
 
 /// Returns the resource check with one attribute set by `tell`.
-fn told<'a>(args: &[Value<'a>], tell: impl FnOnce(&mut Question, String)) -> Outcome<'a> {
-    let inquiry = inquiry(args)?;
-    let Stage::Resource(asked) = &inquiry.stage else { return Err(Fault::no_overload()) };
+fn with_attribute<'a>(args: &[Value<'a>], tell: impl FnOnce(&mut CheckAttributes, String)) -> Outcome<'a> {
+    let inquiry = receiver_check(args)?;
+    let Stage::Resource(asked) = &inquiry.stage else { return Err(EvalError::no_overload()) };
     let mut asked = asked.clone();
     tell(&mut asked, text(args, 1).to_owned());
-    Ok(inquiry.at(Stage::Resource(asked)))
+    Ok(inquiry.with_stage(Stage::Resource(asked)))
 }
 
 fn subresource<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    told(args, |asked, text| asked.subresource = text)
+    with_attribute(args, |asked, text| asked.subresource = text)
 }
 
 fn namespace<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    told(args, |asked, text| asked.namespace = text)
+    with_attribute(args, |asked, text| asked.namespace = text)
 }
 
 fn name<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    told(args, |asked, text| asked.name = text)
+    with_attribute(args, |asked, text| asked.name = text)
 }
 
 /// Selectors have no influence on RBAC decisions.
 fn selector<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    told(args, |_, _| {})
+    with_attribute(args, |_, _| {})
 }
 
 fn check<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    let inquiry = inquiry(args)?;
+    let inquiry = receiver_check(args)?;
     let (Stage::Path(asked) | Stage::Resource(asked)) = &inquiry.stage else {
-        return Err(Fault::no_overload());
+        return Err(EvalError::no_overload());
     };
-    let asked = Question { verb: text(args, 1).to_owned(), ..asked.clone() };
+    let asked = CheckAttributes { verb: text(args, 1).to_owned(), ..asked.clone() };
     let (allowed, reason) = inquiry.authorizer.decide(&inquiry.who, &asked);
-    Ok(inquiry.at(Stage::Decision(allowed, reason)))
+    Ok(inquiry.with_stage(Stage::Decision(allowed, reason)))
 }
 
 fn allowed<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    match &inquiry(args)?.stage {
+    match &receiver_check(args)?.stage {
         Stage::Decision(allowed, _) => Ok(Value::Bool(*allowed)),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 fn reason<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    match &inquiry(args)?.stage {
+    match &receiver_check(args)?.stage {
         Stage::Decision(_, reason) => Ok(Value::text(reason.clone())),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 /// RBAC decisions never fail.
 fn errored<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    inquiry(args).map(|_| Value::Bool(false))
+    receiver_check(args).map(|_| Value::Bool(false))
 }
 
 fn error<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    inquiry(args).map(|_| Value::text(""))
+    receiver_check(args).map(|_| Value::text(""))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Row, net, text, time};
-use crate::cel::value::{Fault, Outcome, Value};
+use crate::cel::value::{EvalError, Outcome, Value};
 use crate::gotext;
 
 pub(super) const ROWS: &[Row] = &[
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn same<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    args.first().cloned().ok_or_else(Fault::no_overload)
+    args.first().cloned().ok_or_else(EvalError::no_overload)
 }
 
 fn type_of<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -32,7 +32,7 @@ fn type_of<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn failed<'a>(from: &str, to: &str) -> Outcome<'a> {
-    Err(Fault::new(format!("type conversion error from '{from}' to '{to}'")))
+    Err(EvalError::new(format!("type conversion error from '{from}' to '{to}'")))
 }
 
 fn to_bool<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -75,12 +75,12 @@ fn to_duration<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 fn to_int<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [Value::Uint(number)] => {
-            i64::try_from(*number).map(Value::Int).map_err(|_| Fault::new("integer overflow"))
+            i64::try_from(*number).map(Value::Int).map_err(|_| EvalError::new("integer overflow"))
         }
         [Value::Double(number)] if number.abs() < 9_223_372_036_854_775_808.0 => {
             Ok(Value::Int(*number as i64))
         }
-        [Value::Double(_)] => Err(Fault::new("integer overflow")),
+        [Value::Double(_)] => Err(EvalError::new("integer overflow")),
         [Value::Duration(nanoseconds)] => Ok(Value::Int(*nanoseconds)),
         [Value::Timestamp(at)] => Ok(Value::Int(at.as_second())),
         [Value::String(text)] => match text.parse::<i64>() {
@@ -93,7 +93,7 @@ fn to_int<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
 fn to_uint<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    let overflow = || Fault::new("unsigned integer overflow");
+    let overflow = || EvalError::new("unsigned integer overflow");
     match args {
         [Value::Int(number)] => u64::try_from(*number).map(Value::Uint).map_err(|_| overflow()),
         [Value::Double(number)] if (0.0..18_446_744_073_709_551_616.0).contains(number) => {
@@ -118,7 +118,7 @@ fn to_string<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         [Value::Timestamp(at)] => time::show_timestamp(*at),
         [Value::Bytes(bytes)] => match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
-            Err(_) => return Err(Fault::new("invalid UTF-8 in bytes, cannot convert to string")),
+            Err(_) => return Err(EvalError::new("invalid UTF-8 in bytes, cannot convert to string")),
         },
         _ => return same(args),
     }))
@@ -137,7 +137,7 @@ fn to_timestamp<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [Value::Int(seconds)] => jiff::Timestamp::from_second(*seconds)
             .map(Value::Timestamp)
-            .map_err(|_| Fault::new("timestamp overflow")),
+            .map_err(|_| EvalError::new("timestamp overflow")),
         [Value::String(text)] => match time::parse_timestamp(text) {
             Some(at) => Ok(Value::Timestamp(at)),
             None => failed("string", "google.protobuf.Timestamp"),
@@ -152,8 +152,8 @@ fn address_to_string<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         [Value::Opaque(opaque)] => match &**opaque {
             Opaque::Ip(address) => Ok(Value::text(address.to_string())),
             Opaque::Cidr(cidr) => Ok(Value::text(cidr.to_string())),
-            _ => Err(Fault::no_overload()),
+            _ => Err(EvalError::no_overload()),
         },
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::opaque::Opaque;
 use super::{Row, bytes, text, time};
-use crate::cel::value::{Fault, Outcome, Value};
+use crate::cel::value::{EvalError, Outcome, Value};
 use crate::gotext::url::Url;
 use crate::names;
 
@@ -40,20 +40,20 @@ const NAMES: [&str; 13] = [
     "datetime",
 ];
 
-fn of<'a>(name: &'static str) -> Outcome<'a> {
+fn format_value<'a>(name: &'static str) -> Outcome<'a> {
     Ok(Value::opaque(Opaque::Format(name)))
 }
 
 fn named<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match NAMES.iter().find(|name| **name == text(args, 0)) {
-        Some(name) => of(name).map(Value::some),
+        Some(name) => format_value(name).map(Value::some),
         None => Ok(Value::Optional(None)),
     }
 }
 
 fn validate<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    let Some(Value::Opaque(opaque)) = args.first() else { return Err(Fault::no_overload()) };
-    let Opaque::Format(name) = &**opaque else { return Err(Fault::no_overload()) };
+    let Some(Value::Opaque(opaque)) = args.first() else { return Err(EvalError::no_overload()) };
+    let Opaque::Format(name) = &**opaque else { return Err(EvalError::no_overload()) };
     let wrong = check(name, text(args, 1));
     if wrong.is_empty() {
         return Ok(Value::Optional(None));
@@ -90,7 +90,7 @@ fn is_uuid(text: &str) -> bool {
 macro_rules! formats {
     ($($function:ident $name:literal),*) => {
         $(fn $function<'a>(_: &[Value<'a>]) -> Outcome<'a> {
-            of($name)
+            format_value($name)
         })*
     };
 }

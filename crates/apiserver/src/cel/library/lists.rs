@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::operators::compare;
 use super::{Row, int, list};
 use crate::cel::equal::equal;
-use crate::cel::value::{Fault, Outcome, Value};
+use crate::cel::value::{EvalError, Outcome, Value};
 
 pub(super) const ROWS: &[Row] = &[
     (0, "list(#): isSorted() -> bool for int uint double bool duration timestamp string bytes", is_sorted),
@@ -38,7 +38,7 @@ fn is_sorted<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 
 fn sum<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let items = list(args, 0).values()?;
-    let overflow = || Fault::new("integer overflow");
+    let overflow = || EvalError::new("integer overflow");
     let mut total: Option<Value<'a>> = None;
     for item in items.iter() {
         total = Some(match (total.take(), item) {
@@ -46,13 +46,13 @@ fn sum<'a>(args: &[Value<'a>]) -> Outcome<'a> {
             (Some(Value::Int(a)), Value::Int(b)) => Value::Int(a.checked_add(*b).ok_or_else(overflow)?),
             (Some(Value::Uint(a)), Value::Uint(b)) => {
                 let sum = a.checked_add(*b);
-                Value::Uint(sum.ok_or_else(|| Fault::new("unsigned integer overflow"))?)
+                Value::Uint(sum.ok_or_else(|| EvalError::new("unsigned integer overflow"))?)
             }
             (Some(Value::Double(a)), Value::Double(b)) => Value::Double(a + b),
             (Some(Value::Duration(a)), Value::Duration(b)) => {
                 Value::Duration(a.checked_add(*b).ok_or_else(overflow)?)
             }
-            _ => return Err(Fault::no_overload()),
+            _ => return Err(EvalError::no_overload()),
         });
     }
     // The element type of an empty list is unknown here. The integer 0 equals the zero of any number type.
@@ -70,7 +70,7 @@ fn extreme<'a>(args: &[Value<'a>], name: &str, wanted: Ordering) -> Outcome<'a> 
             best = Some(item);
         }
     }
-    best.cloned().ok_or_else(|| Fault::new(format!("{name} called on empty list")))
+    best.cloned().ok_or_else(|| EvalError::new(format!("{name} called on empty list")))
 }
 
 fn min<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -81,7 +81,7 @@ fn max<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     extreme(args, "max", Ordering::Greater)
 }
 
-fn places(args: &[Value<'_>]) -> Result<Vec<usize>, Fault> {
+fn places(args: &[Value<'_>]) -> Result<Vec<usize>, EvalError> {
     let wanted = args.get(1).cloned().unwrap_or(Value::Null);
     let mut places = Vec::new();
     for (at, item) in list(args, 0).iter().enumerate() {
@@ -107,30 +107,30 @@ fn last_index_of<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 fn slice<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let (items, start, end) = (list(args, 0).values()?, int(args, 1), int(args, 2));
     if start < 0 || end < 0 {
-        return Err(Fault::new(format!("cannot slice({start}, {end}), negative indexes not supported")));
+        return Err(EvalError::new(format!("cannot slice({start}, {end}), negative indexes not supported")));
     }
     if start > end {
         let why = "start index must be less than or equal to end index";
-        return Err(Fault::new(format!("cannot slice({start}, {end}), {why}")));
+        return Err(EvalError::new(format!("cannot slice({start}, {end}), {why}")));
     }
     let range = usize::try_from(start).unwrap_or(usize::MAX)..usize::try_from(end).unwrap_or(usize::MAX);
     match items.get(range) {
         Some(part) => Ok(Value::list(part.to_vec())),
-        None => Err(Fault::new(format!("cannot slice({start}, {end}), list is length {}", items.len()))),
+        None => Err(EvalError::new(format!("cannot slice({start}, {end}), list is length {}", items.len()))),
     }
 }
 
 fn flatten<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let depth = if args.len() > 1 { int(args, 1) } else { 1 };
     if depth < 0 {
-        return Err(Fault::new("level must be non-negative"));
+        return Err(EvalError::new("level must be non-negative"));
     }
     let mut out = Vec::new();
     flatten_into(&mut out, &Value::List(list(args, 0)), depth.min(64) + 1)?;
     Ok(Value::list(out))
 }
 
-fn flatten_into<'a>(out: &mut Vec<Value<'a>>, value: &Value<'a>, depth: i64) -> Result<(), Fault> {
+fn flatten_into<'a>(out: &mut Vec<Value<'a>>, value: &Value<'a>, depth: i64) -> Result<(), EvalError> {
     match value {
         Value::List(items) if depth > 0 => {
             for item in items.iter() {
@@ -148,7 +148,7 @@ const RANGE_LIMIT: i64 = 1_000_000;
 fn range<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let count = int(args, 0);
     if count > RANGE_LIMIT {
-        return Err(Fault::Cost);
+        return Err(EvalError::Cost);
     }
     Ok(Value::list((0..count).map(Value::Int).collect()))
 }
@@ -189,7 +189,7 @@ pub(crate) fn sort_by_keys<'a>(mut keyed: Vec<(Value<'a>, Value<'a>)>) -> Outcom
         }
     });
     match error {
-        Some(_) => Err(Fault::new("list elements must have the same type")),
+        Some(_) => Err(EvalError::new("list elements must have the same type")),
         None => Ok(Value::list(keyed.into_iter().map(|(_, value)| value).collect())),
     }
 }

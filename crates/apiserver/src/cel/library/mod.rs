@@ -79,7 +79,7 @@ static FUNCTIONS: LazyLock<BTreeMap<String, Function>> = LazyLock::new(|| {
         json_patch::ROWS,
     ];
     let mut functions: BTreeMap<String, Function> = BTreeMap::new();
-    for (name, overload) in tables.iter().flat_map(|rows| rows.iter()).flat_map(signature::read) {
+    for (name, overload) in tables.iter().flat_map(|rows| rows.iter()).flat_map(signature::parse_row) {
         let new = || Function { name: name.clone(), overloads: Vec::new() };
         functions.entry(name.clone()).or_insert_with(new).overloads.push(overload);
     }
@@ -94,11 +94,11 @@ pub(crate) fn find(name: &str) -> Option<&'static Function> {
 impl Overload {
     /// Whether the types of values match the parameters.
     pub(crate) fn takes(&self, args: &[Value<'_>]) -> bool {
-        self.params.len() == args.len() && self.params.iter().zip(args).all(|(param, arg)| is(param, arg))
+        self.params.len() == args.len() && self.params.iter().zip(args).all(|(param, arg)| value_has_type(param, arg))
     }
 }
 
-fn is(param: &Type, value: &Value<'_>) -> bool {
+fn value_has_type(param: &Type, value: &Value<'_>) -> bool {
     match param {
         Type::Dyn | Type::Param(_) | Type::Error => true,
         Type::Null => matches!(value, Value::Null),
@@ -112,23 +112,23 @@ fn is(param: &Type, value: &Value<'_>) -> bool {
         Type::Duration => matches!(value, Value::Duration(_)),
         Type::Type(_) => matches!(value, Value::Type(_)),
         Type::List(items) => match value {
-            Value::List(list) => first_is(items, list),
+            Value::List(list) => first_has_type(items, list),
             _ => false,
         },
         Type::Map(..) | Type::Object(_) => matches!(value, Value::Map(_)),
         Type::Opaque(super::types::OPTIONAL, _) => matches!(value, Value::Optional(_)),
         Type::Opaque(name, _) => match value {
             Value::Opaque(opaque) => opaque.type_name() == *name,
-            Value::Inquiry(inquiry) => inquiry.type_name() == *name,
+            Value::AuthorizationCheck(inquiry) => inquiry.type_name() == *name,
             _ => false,
         },
     }
 }
 
 /// Whether a list has elements of a type, judged by its first.
-fn first_is(items: &Type, list: &List<'_>) -> bool {
+fn first_has_type(items: &Type, list: &List<'_>) -> bool {
     match list.get(0) {
-        Some(Ok(first)) => is(items, &first),
+        Some(Ok(first)) => value_has_type(items, &first),
         Some(Err(_)) | None => true,
     }
 }

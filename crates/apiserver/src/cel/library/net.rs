@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::opaque::Opaque;
 use super::{Row, text};
-use crate::cel::value::{Fault, Outcome, Value};
+use crate::cel::value::{EvalError, Outcome, Value};
 
 /// First minor in which OpenShift's API servers have these functions (openshift/kubernetes#1911). Upstream
 /// API servers have them from 1.30.
@@ -93,11 +93,11 @@ fn parse_cidr(text: &str) -> Result<Cidr, String> {
 }
 
 fn ip<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    parse_ip(text(args, 0)).map(|address| Value::opaque(Opaque::Ip(address))).map_err(Fault::new)
+    parse_ip(text(args, 0)).map(|address| Value::opaque(Opaque::Ip(address))).map_err(EvalError::new)
 }
 
 fn cidr<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    parse_cidr(text(args, 0)).map(|cidr| Value::opaque(Opaque::Cidr(cidr))).map_err(Fault::new)
+    parse_cidr(text(args, 0)).map(|cidr| Value::opaque(Opaque::Cidr(cidr))).map_err(EvalError::new)
 }
 
 fn is_ip<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -109,29 +109,29 @@ fn is_cidr<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn is_canonical<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    let address = parse_ip(text(args, 0)).map_err(Fault::new)?;
+    let address = parse_ip(text(args, 0)).map_err(EvalError::new)?;
     Ok(Value::Bool(address.to_string() == text(args, 0)))
 }
 
-fn address(args: &[Value<'_>], index: usize) -> Result<IpAddr, Fault> {
+fn address(args: &[Value<'_>], index: usize) -> Result<IpAddr, EvalError> {
     match args.get(index) {
-        Some(Value::String(text)) => parse_ip(text).map_err(Fault::new),
+        Some(Value::String(text)) => parse_ip(text).map_err(EvalError::new),
         Some(Value::Opaque(opaque)) => match &**opaque {
             Opaque::Ip(address) => Ok(*address),
-            _ => Err(Fault::no_overload()),
+            _ => Err(EvalError::no_overload()),
         },
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
-fn network(args: &[Value<'_>], index: usize) -> Result<Cidr, Fault> {
+fn network(args: &[Value<'_>], index: usize) -> Result<Cidr, EvalError> {
     match args.get(index) {
-        Some(Value::String(text)) => parse_cidr(text).map_err(Fault::new),
+        Some(Value::String(text)) => parse_cidr(text).map_err(EvalError::new),
         Some(Value::Opaque(opaque)) => match &**opaque {
             Opaque::Cidr(cidr) => Ok(*cidr),
-            _ => Err(Fault::no_overload()),
+            _ => Err(EvalError::no_overload()),
         },
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 

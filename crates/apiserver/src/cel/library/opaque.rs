@@ -4,17 +4,16 @@ use std::net::IpAddr;
 
 use super::Row;
 use super::net::Cidr;
-use super::quantity::Quantity;
+use super::quantity::CelQuantity;
 use super::semver::Semver;
 use crate::gotext::url::Url;
 
-/// A value of a library type.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Opaque {
     Url(Url),
     Ip(IpAddr),
     Cidr(Cidr),
-    Quantity(Quantity),
+    Quantity(CelQuantity),
     Semver(Semver),
     /// A named format.
     Format(&'static str),

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use super::{Row, list, map};
 use crate::cel::decl::{ListEquality, Shape};
-use crate::cel::equal::{compare_numbers, contains, equal, has_keys};
+use crate::cel::equal::{compare_numbers, contains, equal, have_equal_keys};
 use crate::cel::library::time;
-use crate::cel::value::{Fault, List, Map, Outcome, Value};
+use crate::cel::value::{EvalError, List, Map, Outcome, Value};
 
 pub(super) const ROWS: &[Row] = &[
     (0, "!_(bool) -> bool", not),
@@ -58,7 +58,7 @@ const UINT_OVERFLOW: &str = "unsigned integer overflow";
 fn not<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [Value::Bool(flag)] => Ok(Value::Bool(!flag)),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
@@ -66,16 +66,16 @@ fn negate<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [Value::Int(number)] => int(number.checked_neg()),
         [Value::Double(number)] => Ok(Value::Double(-number)),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 fn int<'a>(result: Option<i64>) -> Outcome<'a> {
-    result.map(Value::Int).ok_or_else(|| Fault::new(INT_OVERFLOW))
+    result.map(Value::Int).ok_or_else(|| EvalError::new(INT_OVERFLOW))
 }
 
 fn uint<'a>(result: Option<u64>) -> Outcome<'a> {
-    result.map(Value::Uint).ok_or_else(|| Fault::new(UINT_OVERFLOW))
+    result.map(Value::Uint).ok_or_else(|| EvalError::new(UINT_OVERFLOW))
 }
 
 fn add<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -87,12 +87,12 @@ fn add<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         [Value::Bytes(a), Value::Bytes(b)] => Ok(Value::Bytes([&**a, &**b].concat().into())),
         [Value::List(a), Value::List(b)] => concat(a, b),
         [Value::Duration(a), Value::Duration(b)] => {
-            a.checked_add(*b).map(Value::Duration).ok_or_else(|| Fault::new("duration overflow"))
+            a.checked_add(*b).map(Value::Duration).ok_or_else(|| EvalError::new("duration overflow"))
         }
         [Value::Timestamp(at), Value::Duration(by)] | [Value::Duration(by), Value::Timestamp(at)] => {
             time::shift(*at, *by)
         }
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
@@ -108,7 +108,7 @@ fn concat<'a>(a: &List<'a>, b: &List<'a>) -> Outcome<'a> {
         match equality {
             ListEquality::Set if contains(a, &item)? => {}
             ListEquality::Map(keys) => {
-                match place_of(&items, keys, &item)?.and_then(|at| items.get_mut(at)) {
+                match index_by_keys(&items, keys, &item)?.and_then(|at| items.get_mut(at)) {
                     Some(place) => *place = item,
                     None => items.push(item),
                 }
@@ -120,9 +120,9 @@ fn concat<'a>(a: &List<'a>, b: &List<'a>) -> Outcome<'a> {
 }
 
 /// The index of the element that has the same keys as `other`.
-fn place_of(items: &[Value<'_>], keys: &[String], other: &Value<'_>) -> Result<Option<usize>, Fault> {
+fn index_by_keys(items: &[Value<'_>], keys: &[String], other: &Value<'_>) -> Result<Option<usize>, EvalError> {
     for (at, item) in items.iter().enumerate() {
-        if has_keys(item, keys, other)? {
+        if have_equal_keys(item, keys, other)? {
             return Ok(Some(at));
         }
     }
@@ -135,13 +135,13 @@ fn subtract<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         [Value::Uint(a), Value::Uint(b)] => uint(a.checked_sub(*b)),
         [Value::Double(a), Value::Double(b)] => Ok(Value::Double(a - b)),
         [Value::Duration(a), Value::Duration(b)] => {
-            a.checked_sub(*b).map(Value::Duration).ok_or_else(|| Fault::new("duration overflow"))
+            a.checked_sub(*b).map(Value::Duration).ok_or_else(|| EvalError::new("duration overflow"))
         }
         [Value::Timestamp(at), Value::Duration(by)] => time::shift(*at, by.saturating_neg()),
         [Value::Timestamp(a), Value::Timestamp(b)] => i64::try_from(a.as_nanosecond() - b.as_nanosecond())
             .map(Value::Duration)
-            .map_err(|_| Fault::new("duration overflow")),
-        _ => Err(Fault::no_overload()),
+            .map_err(|_| EvalError::new("duration overflow")),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
@@ -150,49 +150,49 @@ fn multiply<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         [Value::Int(a), Value::Int(b)] => int(a.checked_mul(*b)),
         [Value::Uint(a), Value::Uint(b)] => uint(a.checked_mul(*b)),
         [Value::Double(a), Value::Double(b)] => Ok(Value::Double(a * b)),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 fn divide<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [Value::Int(_), Value::Int(0)] | [Value::Uint(_), Value::Uint(0)] => {
-            Err(Fault::new("division by zero"))
+            Err(EvalError::new("division by zero"))
         }
         [Value::Int(a), Value::Int(b)] => int(a.checked_div(*b)),
         [Value::Uint(a), Value::Uint(b)] => uint(a.checked_div(*b)),
         [Value::Double(a), Value::Double(b)] => Ok(Value::Double(a / b)),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 fn modulo<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [Value::Int(_), Value::Int(0)] | [Value::Uint(_), Value::Uint(0)] => {
-            Err(Fault::new("modulus by zero"))
+            Err(EvalError::new("modulus by zero"))
         }
         [Value::Int(a), Value::Int(b)] => int(a.checked_rem(*b)),
         [Value::Uint(a), Value::Uint(b)] => uint(a.checked_rem(*b)),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 fn equals<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [a, b] => equal(a, b).map(Value::Bool),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 fn differs<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [a, b] => equal(a, b).map(|same| Value::Bool(!same)),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 /// The order of two values of one kind; `None` if one is NaN.
-pub(super) fn compare(a: &Value<'_>, b: &Value<'_>) -> Result<Option<Ordering>, Fault> {
+pub(super) fn compare(a: &Value<'_>, b: &Value<'_>) -> Result<Option<Ordering>, EvalError> {
     Ok(match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
         (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
@@ -203,15 +203,15 @@ pub(super) fn compare(a: &Value<'_>, b: &Value<'_>) -> Result<Option<Ordering>, 
             Value::Int(_) | Value::Uint(_) | Value::Double(_),
             Value::Int(_) | Value::Uint(_) | Value::Double(_),
         ) => compare_numbers(a, b),
-        _ => return Err(Fault::no_overload()),
+        _ => return Err(EvalError::no_overload()),
     })
 }
 
 fn ordered<'a>(args: &[Value<'a>], fits: fn(Ordering) -> bool) -> Outcome<'a> {
-    let [a, b] = args else { return Err(Fault::no_overload()) };
+    let [a, b] = args else { return Err(EvalError::no_overload()) };
     match compare(a, b)? {
         Some(order) => Ok(Value::Bool(fits(order))),
-        None => Err(Fault::new("NaN values cannot be ordered")),
+        None => Err(EvalError::new("NaN values cannot be ordered")),
     }
 }
 
@@ -248,25 +248,25 @@ fn index<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         [Value::List(list), Value::Int(at)] => usize::try_from(*at)
             .ok()
             .and_then(|at| list.get(at))
-            .unwrap_or_else(|| Err(Fault::new(format!("index out of bounds: {at}")))),
+            .unwrap_or_else(|| Err(EvalError::new(format!("index out of bounds: {at}")))),
         [Value::Map(map), key] => {
-            map.get(key).unwrap_or_else(|| Err(Fault::new(format!("no such key: {}", show_key(key)))))
+            map.get(key).unwrap_or_else(|| Err(EvalError::new(format!("no such key: {}", show_key(key)))))
         }
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 fn optional_index<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    let [container, key] = args else { return Err(Fault::no_overload()) };
+    let [container, key] = args else { return Err(EvalError::no_overload()) };
     let found = match container {
         Value::Optional(None) => None,
         Value::Optional(Some(inner)) => return optional_index(&[(**inner).clone(), key.clone()]),
         Value::List(list) => match key {
             Value::Int(at) => usize::try_from(*at).ok().and_then(|at| list.get(at)),
-            _ => return Err(Fault::no_overload()),
+            _ => return Err(EvalError::no_overload()),
         },
         Value::Map(map) => map.get(key),
-        _ => return Err(Fault::no_overload()),
+        _ => return Err(EvalError::no_overload()),
     };
     Ok(found.transpose()?.map_or(Value::Optional(None), Value::some))
 }
@@ -275,7 +275,7 @@ fn is_in<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [value, Value::List(list)] => contains(list, value).map(Value::Bool),
         [key, Value::Map(map)] => Ok(Value::Bool(map.get(key).is_some())),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
@@ -283,8 +283,8 @@ fn size<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let size = match args {
         [Value::List(_)] => list(args, 0).len(),
         [Value::Map(_)] => map(args, 0).map_or(0, Map::len),
-        [value] => value.size().ok_or_else(Fault::no_overload)?,
-        _ => return Err(Fault::no_overload()),
+        [value] => value.size().ok_or_else(EvalError::no_overload)?,
+        _ => return Err(EvalError::no_overload()),
     };
     Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
 }

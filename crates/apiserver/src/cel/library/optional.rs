@@ -1,7 +1,7 @@
 //! Optional values.
 
 use super::{Row, list};
-use crate::cel::value::{Fault, Outcome, Value};
+use crate::cel::value::{EvalError, Outcome, Value};
 
 pub(super) const ROWS: &[Row] = &[
     (28, "optional.of(T) -> optional(T)", of),
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn of<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    args.first().cloned().map(Value::some).ok_or_else(Fault::no_overload)
+    args.first().cloned().map(Value::some).ok_or_else(EvalError::no_overload)
 }
 
 fn of_non_zero<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -43,7 +43,7 @@ fn has_value<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 fn value<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [Value::Optional(Some(inner))] => Ok((**inner).clone()),
-        _ => Err(Fault::new("optional.none() dereference")),
+        _ => Err(EvalError::new("optional.none() dereference")),
     }
 }
 
@@ -51,7 +51,7 @@ fn or<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [Value::Optional(None), other] => Ok(other.clone()),
         [first, _] => Ok(first.clone()),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
@@ -59,7 +59,7 @@ fn or_value<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     match args {
         [Value::Optional(Some(inner)), _] => Ok((**inner).clone()),
         [_, other] => Ok(other.clone()),
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 

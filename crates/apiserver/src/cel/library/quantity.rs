@@ -2,7 +2,7 @@
 
 use super::opaque::Opaque;
 use super::{Row, int, text};
-use crate::cel::value::{Fault, Outcome, Value};
+use crate::cel::value::{EvalError, Outcome, Value};
 
 pub(super) const ROWS: &[Row] = &[
     (28, "quantity(string) -> kubernetes.Quantity", quantity),
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row] = &[
 
 /// A resource quantity, in billionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Quantity(i128);
+pub(crate) struct CelQuantity(i128);
 
 const UNIT: i128 = 1_000_000_000;
 /// Suffixes and their factors, in billionths.
@@ -45,7 +45,7 @@ const SUFFIXES: [(&str, i128); 16] = [
     ("Ei", UNIT << 60),
 ];
 
-impl Quantity {
+impl CelQuantity {
     /// Parses a quantity (`resource.ParseQuantity`). Parts below a billionth are rounded up.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (sign, rest) = match text.strip_prefix('-') {
@@ -91,63 +91,63 @@ const WRONG: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 fn quantity<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    match Quantity::parse(text(args, 0)) {
+    match CelQuantity::parse(text(args, 0)) {
         Some(found) => Ok(Value::opaque(Opaque::Quantity(found))),
-        None => Err(Fault::new(WRONG)),
+        None => Err(EvalError::new(WRONG)),
     }
 }
 
 fn is_quantity<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(Quantity::parse(text(args, 0)).is_some()))
+    Ok(Value::Bool(CelQuantity::parse(text(args, 0)).is_some()))
 }
 
-fn get(args: &[Value<'_>], index: usize) -> Result<Quantity, Fault> {
+fn quantity_argument(args: &[Value<'_>], index: usize) -> Result<CelQuantity, EvalError> {
     match args.get(index) {
-        Some(Value::Int(_)) => Ok(Quantity(i128::from(int(args, index)) * UNIT)),
+        Some(Value::Int(_)) => Ok(CelQuantity(i128::from(int(args, index)) * UNIT)),
         Some(Value::Opaque(opaque)) => match &**opaque {
             Opaque::Quantity(found) => Ok(*found),
-            _ => Err(Fault::no_overload()),
+            _ => Err(EvalError::no_overload()),
         },
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
 fn sign<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Int(i64::try_from(get(args, 0)?.0.signum()).unwrap_or_default()))
+    Ok(Value::Int(i64::try_from(quantity_argument(args, 0)?.0.signum()).unwrap_or_default()))
 }
 
 fn greater<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(get(args, 0)? > get(args, 1)?))
+    Ok(Value::Bool(quantity_argument(args, 0)? > quantity_argument(args, 1)?))
 }
 
 fn less<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(get(args, 0)? < get(args, 1)?))
+    Ok(Value::Bool(quantity_argument(args, 0)? < quantity_argument(args, 1)?))
 }
 
 fn compare<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Int(get(args, 0)?.cmp(&get(args, 1)?) as i64))
+    Ok(Value::Int(quantity_argument(args, 0)?.cmp(&quantity_argument(args, 1)?) as i64))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the float is approximate by its name")]
 fn as_float<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Double(get(args, 0)?.0 as f64 / 1e9))
+    Ok(Value::Double(quantity_argument(args, 0)?.0 as f64 / 1e9))
 }
 
 fn as_integer<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    let integer = get(args, 0)?.as_integer();
-    integer.map(Value::Int).ok_or_else(|| Fault::new("cannot convert value to integer"))
+    let integer = quantity_argument(args, 0)?.as_integer();
+    integer.map(Value::Int).ok_or_else(|| EvalError::new("cannot convert value to integer"))
 }
 
 fn is_integer<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::Bool(get(args, 0)?.as_integer().is_some()))
+    Ok(Value::Bool(quantity_argument(args, 0)?.as_integer().is_some()))
 }
 
 fn add<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::opaque(Opaque::Quantity(Quantity(get(args, 0)?.0.saturating_add(get(args, 1)?.0)))))
+    Ok(Value::opaque(Opaque::Quantity(CelQuantity(quantity_argument(args, 0)?.0.saturating_add(quantity_argument(args, 1)?.0)))))
 }
 
 fn sub<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::opaque(Opaque::Quantity(Quantity(get(args, 0)?.0.saturating_sub(get(args, 1)?.0)))))
+    Ok(Value::opaque(Opaque::Quantity(CelQuantity(quantity_argument(args, 0)?.0.saturating_sub(quantity_argument(args, 1)?.0)))))
 }
 
 #[cfg(test)]
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn parses_quantities_like_kubernetes() {
-        let nano = |text| Quantity::parse(text).map(|found| found.0);
+        let nano = |text| CelQuantity::parse(text).map(|found| found.0);
         for (text, value) in [
             ("1", Some(UNIT)),
             ("500m", Some(UNIT / 2)),

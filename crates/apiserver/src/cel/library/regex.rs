@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use super::{Row, int, text};
-use crate::cel::value::{Fault, Outcome, Value};
+use crate::cel::value::{EvalError, Outcome, Value};
 use crate::gotext::regexp;
 
 pub(super) const ROWS: &[Row] = &[
@@ -14,8 +14,8 @@ pub(super) const ROWS: &[Row] = &[
     (0, "string: findAll(string, int) -> list(string)", find_all),
 ];
 
-fn pattern(args: &[Value<'_>]) -> Result<Regex, Fault> {
-    regexp::compile(text(args, 1)).map_err(Fault::new)
+fn pattern(args: &[Value<'_>]) -> Result<Regex, EvalError> {
+    regexp::compile(text(args, 1)).map_err(EvalError::new)
 }
 
 fn matches<'a>(args: &[Value<'a>]) -> Outcome<'a> {

@@ -2,7 +2,7 @@
 
 use super::opaque::Opaque;
 use super::{Row, text};
-use crate::cel::value::{Fault, Outcome, Value};
+use crate::cel::value::{EvalError, Outcome, Value};
 
 pub(super) const ROWS: &[Row] = &[
     (33, "semver(string) -> kubernetes.Semver", semver),
@@ -21,11 +21,11 @@ pub(super) const ROWS: &[Row] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Semver(semver::Version);
 
-fn parse(args: &[Value<'_>]) -> Result<semver::Version, Fault> {
+fn parse(args: &[Value<'_>]) -> Result<semver::Version, EvalError> {
     let given = text(args, 0);
     let normalise = matches!(args.get(1), Some(Value::Bool(true)));
     let normalised = if normalise { self::normalise(given) } else { given.to_owned() };
-    semver::Version::parse(&normalised).map_err(|error| Fault::new(format!("Invalid semver: {error}")))
+    semver::Version::parse(&normalised).map_err(|error| EvalError::new(format!("Invalid semver: {error}")))
 }
 
 /// Removes `v` and leading zeros, and adds missing numbers.
@@ -54,18 +54,18 @@ fn is_semver<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::Bool(parse(args).is_ok()))
 }
 
-fn get(args: &[Value<'_>], index: usize) -> Result<semver::Version, Fault> {
+fn version_argument(args: &[Value<'_>], index: usize) -> Result<semver::Version, EvalError> {
     match args.get(index) {
         Some(Value::Opaque(opaque)) => match &**opaque {
             Opaque::Semver(version) => Ok(version.0.clone()),
-            _ => Err(Fault::no_overload()),
+            _ => Err(EvalError::no_overload()),
         },
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
-fn order(args: &[Value<'_>]) -> Result<std::cmp::Ordering, Fault> {
-    Ok(get(args, 0)?.cmp_precedence(&get(args, 1)?))
+fn order(args: &[Value<'_>]) -> Result<std::cmp::Ordering, EvalError> {
+    Ok(version_argument(args, 0)?.cmp_precedence(&version_argument(args, 1)?))
 }
 
 fn greater<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -85,13 +85,13 @@ fn number<'a>(part: u64) -> Outcome<'a> {
 }
 
 fn major<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    number(get(args, 0)?.major)
+    number(version_argument(args, 0)?.major)
 }
 
 fn minor<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    number(get(args, 0)?.minor)
+    number(version_argument(args, 0)?.minor)
 }
 
 fn patch<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    number(get(args, 0)?.patch)
+    number(version_argument(args, 0)?.patch)
 }

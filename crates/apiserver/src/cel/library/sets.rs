@@ -2,7 +2,7 @@
 
 use super::{Row, list};
 use crate::cel::equal::contains as holds;
-use crate::cel::value::{Fault, List, Outcome, Value};
+use crate::cel::value::{EvalError, List, Outcome, Value};
 
 pub(super) const ROWS: &[Row] = &[
     (29, "sets.contains(list(T), list(T)) -> bool", contains),
@@ -10,7 +10,7 @@ pub(super) const ROWS: &[Row] = &[
     (29, "sets.intersects(list(T), list(T)) -> bool", intersects),
 ];
 
-fn holds_all(all: &List<'_>, of: &List<'_>) -> Result<bool, Fault> {
+fn holds_all(all: &List<'_>, of: &List<'_>) -> Result<bool, EvalError> {
     for item in of.iter() {
         if !holds(all, &item?)? {
             return Ok(false);

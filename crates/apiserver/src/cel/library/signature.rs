@@ -6,7 +6,6 @@
 use super::{Overload, Row};
 use crate::cel::types::Type;
 
-/// Names of library types.
 const OPAQUE: [&str; 11] = [
     "kubernetes.URL",
     "net.IP",
@@ -22,7 +21,7 @@ const OPAQUE: [&str; 11] = [
 ];
 
 /// Returns the overloads of a row, each with the name of its function.
-pub(super) fn read((since, signature, run): &Row) -> Vec<(String, Overload)> {
+pub(super) fn parse_row((since, signature, run): &Row) -> Vec<(String, Overload)> {
     let (pattern, types) = signature.split_once(" for ").unwrap_or((signature, "#"));
     types
         .split_whitespace()

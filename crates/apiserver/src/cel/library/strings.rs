@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::convert::double_text;
 use super::{Row, int, list, text, time};
-use crate::cel::value::{Fault, List, Map, Outcome, Value};
+use crate::cel::value::{EvalError, List, Map, Outcome, Value};
 use crate::gotext;
 
 pub(super) const ROWS: &[Row] = &[
@@ -43,8 +43,8 @@ fn starts_with<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::Bool(text(args, 0).starts_with(text(args, 1))))
 }
 
-fn out_of_range(index: i64) -> Fault {
-    Fault::new(format!("index out of range: {index}"))
+fn out_of_range(index: i64) -> EvalError {
+    EvalError::new(format!("index out of range: {index}"))
 }
 
 fn char_at<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -99,7 +99,7 @@ fn join<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     for item in list(args, 0).iter() {
         match item? {
             Value::String(text) => texts.push(text),
-            _ => return Err(Fault::no_overload()),
+            _ => return Err(EvalError::no_overload()),
         }
     }
     Ok(Value::text(texts.join(text(args, 1))))
@@ -150,7 +150,7 @@ fn substring<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let within = chars(args, 0);
     let (start, end) = (int(args, 1), if args.len() > 2 { int(args, 2) } else { number_of(within.len()) });
     if args.len() > 2 && start > end {
-        return Err(Fault::new(format!("invalid substring range. start: {start}, end: {end}")));
+        return Err(EvalError::new(format!("invalid substring range. start: {start}, end: {end}")));
     }
     let check = |index: i64| {
         usize::try_from(index).ok().filter(|at| *at <= within.len()).ok_or_else(|| out_of_range(index))
@@ -193,8 +193,8 @@ fn format<'a>(args: &[Value<'a>]) -> Outcome<'a> {
                 precision.push(digit);
             }
         }
-        let verb = rest.next().ok_or_else(|| Fault::new("unexpected end of format string"))?;
-        let value = values.get(next).ok_or_else(|| Fault::new(format!("index {next} out of range")))??;
+        let verb = rest.next().ok_or_else(|| EvalError::new("unexpected end of format string"))?;
+        let value = values.get(next).ok_or_else(|| EvalError::new(format!("index {next} out of range")))??;
         next += 1;
         clause(&mut out, verb, precision.parse().unwrap_or(6), &value)?;
     }
@@ -202,9 +202,9 @@ fn format<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "formats of numbers convert so")]
-fn clause(out: &mut String, verb: char, precision: usize, value: &Value<'_>) -> Result<(), Fault> {
+fn clause(out: &mut String, verb: char, precision: usize, value: &Value<'_>) -> Result<(), EvalError> {
     let wrong = || {
-        Fault::new(format!(
+        EvalError::new(format!(
             "error during formatting: unrecognized formatting clause or type {} for %{verb}",
             value.type_name()
         ))
@@ -248,7 +248,7 @@ fn signed(out: &mut String, number: i64, show: impl Fn(u64) -> String) {
 }
 
 /// Formats a value as `%s` prints it.
-fn show(value: &Value<'_>) -> Result<String, Fault> {
+fn show(value: &Value<'_>) -> Result<String, EvalError> {
     Ok(match value {
         Value::String(text) => text.to_string(),
         Value::Type(name) => name.to_string(),
@@ -264,19 +264,19 @@ fn show(value: &Value<'_>) -> Result<String, Fault> {
         Value::Map(map) => show_map(map)?,
         other => {
             let name = other.type_name();
-            return Err(Fault::new(format!(
+            return Err(EvalError::new(format!(
                 "error during formatting: string clause can not be applied to {name}"
             )));
         }
     })
 }
 
-fn show_list(items: &List<'_>) -> Result<String, Fault> {
-    let texts = items.iter().map(|item| show(&item?)).collect::<Result<Vec<_>, Fault>>()?;
+fn show_list(items: &List<'_>) -> Result<String, EvalError> {
+    let texts = items.iter().map(|item| show(&item?)).collect::<Result<Vec<_>, EvalError>>()?;
     Ok(format!("[{}]", texts.join(", ")))
 }
 
-fn show_map(map: &Map<'_>) -> Result<String, Fault> {
+fn show_map(map: &Map<'_>) -> Result<String, EvalError> {
     let mut texts = Vec::new();
     for key in map.keys() {
         let value = map.get(&key).transpose()?.unwrap_or(Value::Null);

@@ -4,7 +4,7 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, Zoned, civil};
 
 use super::{Row, text};
-use crate::cel::value::{Fault, Outcome, Value};
+use crate::cel::value::{EvalError, Outcome, Value};
 
 pub(super) const ROWS: &[Row] = &[
     (0, "timestamp: getFullYear() -> int", full_year),
@@ -121,17 +121,17 @@ pub(crate) fn show_duration(nanoseconds: i64) -> String {
 pub(super) fn shift<'a>(at: Timestamp, nanoseconds: i64) -> Outcome<'a> {
     Timestamp::from_nanosecond(at.as_nanosecond() + i128::from(nanoseconds))
         .map(Value::Timestamp)
-        .map_err(|_| Fault::new("timestamp overflow"))
+        .map_err(|_| EvalError::new("timestamp overflow"))
 }
 
 /// The receiver in the time zone of the argument; UTC without one.
-fn zoned(args: &[Value<'_>]) -> Result<Zoned, Fault> {
-    let Some(Value::Timestamp(at)) = args.first() else { return Err(Fault::no_overload()) };
+fn zoned(args: &[Value<'_>]) -> Result<Zoned, EvalError> {
+    let Some(Value::Timestamp(at)) = args.first() else { return Err(EvalError::no_overload()) };
     let zone = text(args, 1);
     if zone.is_empty() || zone == "UTC" {
         return Ok(at.to_zoned(TimeZone::UTC));
     }
-    let unknown = || Fault::new(format!("unknown time zone {zone}"));
+    let unknown = || EvalError::new(format!("unknown time zone {zone}"));
     let fixed = zone.split_once(':').and_then(|(hours, minutes)| {
         let negative = hours.starts_with('-');
         let (hours, minutes) = (hours.parse::<i32>().ok()?, minutes.parse::<i32>().ok()?);

@@ -2,7 +2,7 @@
 
 use super::opaque::Opaque;
 use super::{Row, text};
-use crate::cel::value::{Fault, Key, Map, Outcome, Value};
+use crate::cel::value::{EvalError, Key, Map, Outcome, Value};
 use crate::gotext::url::Url;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,45 +22,45 @@ fn url<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let parsed = Url::parse(text(args, 0));
     parsed
         .map(|url| Value::opaque(Opaque::Url(url)))
-        .map_err(|why| Fault::new(format!("URL parse error during conversion from string: {why}")))
+        .map_err(|why| EvalError::new(format!("URL parse error during conversion from string: {why}")))
 }
 
 fn is_url<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::Bool(Url::parse(text(args, 0)).is_ok()))
 }
 
-fn of<'v>(args: &'v [Value<'_>]) -> Result<&'v Url, Fault> {
+fn url_argument<'v>(args: &'v [Value<'_>]) -> Result<&'v Url, EvalError> {
     match args {
         [Value::Opaque(opaque)] => match &**opaque {
             Opaque::Url(url) => Ok(url),
-            _ => Err(Fault::no_overload()),
+            _ => Err(EvalError::no_overload()),
         },
-        _ => Err(Fault::no_overload()),
+        _ => Err(EvalError::no_overload()),
     }
 }
 
-fn with<'a>(args: &[Value<'a>], part: impl Fn(&Url) -> String) -> Outcome<'a> {
-    of(args).map(|url| Value::text(part(url)))
+fn url_part<'a>(args: &[Value<'a>], part: impl Fn(&Url) -> String) -> Outcome<'a> {
+    url_argument(args).map(|url| Value::text(part(url)))
 }
 
 fn scheme<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    with(args, |url| url.scheme.clone())
+    url_part(args, |url| url.scheme.clone())
 }
 
 fn host<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    with(args, |url| url.host.clone())
+    url_part(args, |url| url.host.clone())
 }
 
 fn hostname<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    with(args, |url| url.host_and_port().0.to_owned())
+    url_part(args, |url| url.host_and_port().0.to_owned())
 }
 
 fn port<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    with(args, |url| url.host_and_port().1.to_owned())
+    url_part(args, |url| url.host_and_port().1.to_owned())
 }
 
 fn path<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    with(args, |url| escaped(&url.path))
+    url_part(args, |url| escaped(&url.path))
 }
 
 /// Escapes a path (`EscapedPath`). If any character needs escaping, the whole path is escaped again.
@@ -78,7 +78,7 @@ fn escaped(path: &str) -> String {
 }
 
 fn query<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    let url = of(args)?;
+    let url = url_argument(args)?;
     let mut out: BTreeMap<Key, Vec<Value<'a>>> = BTreeMap::new();
     for (name, value) in url.parameters() {
         out.entry(Key::String(name)).or_default().push(Value::text(value));

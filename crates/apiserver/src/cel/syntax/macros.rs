@@ -30,7 +30,7 @@ pub(super) fn member(
     function: String,
     args: Vec<Node>,
 ) -> Result<Node, Issue> {
-    let Some((kind, vars)) = known(&function, args.len()) else {
+    let Some((kind, vars)) = macro_loop(&function, args.len()) else {
         return Ok(parser.node(at, Kind::Call { function, target: Some(Box::new(target)), args }));
     };
     let mut args = args.into_iter();
@@ -51,7 +51,7 @@ pub(super) fn member(
 }
 
 /// The loop kind of a macro, and its number of variables.
-fn known(function: &str, args: usize) -> Option<(LoopKind, usize)> {
+fn macro_loop(function: &str, args: usize) -> Option<(LoopKind, usize)> {
     Some(match (function, args) {
         ("all", 2) => (LoopKind::All, 1),
         ("all", 3) => (LoopKind::All, 2),

@@ -12,7 +12,6 @@ pub(crate) use parser::{RESERVED, parse};
 
 use super::library::{Function, Overload};
 
-/// A node of an expression.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     /// Number of the node within its expression.
@@ -57,7 +56,6 @@ pub(crate) enum Kind {
     Loop(Box<Loop>),
 }
 
-/// A resolved call.
 #[derive(Debug, Clone)]
 pub(crate) struct Apply {
     pub(crate) function: &'static Function,
@@ -86,7 +84,6 @@ pub(crate) struct Element {
     pub(crate) optional: bool,
 }
 
-/// An entry of a map.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) key: Node,
@@ -124,7 +121,6 @@ pub(crate) enum LoopKind {
     OptionalFlatMap,
 }
 
-/// A constant.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Literal {
     Null,

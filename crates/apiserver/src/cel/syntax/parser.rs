@@ -73,13 +73,13 @@ impl Parser {
         token
     }
 
-    fn is(&self, op: &str) -> bool {
+    fn next_is(&self, op: &str) -> bool {
         matches!(self.peek().kind, TokenKind::Op(found) if found == op)
     }
 
     /// Consumes an operator if it comes next, and returns its position.
     fn eat(&mut self, op: &str) -> Option<usize> {
-        self.is(op).then(|| self.take().at)
+        self.next_is(op).then(|| self.take().at)
     }
 
     fn expect(&mut self, op: &str) -> Parsed<usize> {
@@ -243,13 +243,13 @@ impl Parser {
     /// Parses the fields, calls and indices that follow an operand.
     fn members(&mut self, mut operand: Node) -> Parsed<Node> {
         loop {
-            if self.is(".") || self.is("[") {
+            if self.next_is(".") || self.next_is("[") {
                 self.deeper()?;
             }
             if let Some(at) = self.eat(".") {
                 let optional = self.eat("?").is_some();
                 let name = self.name(true)?;
-                operand = if self.is("(") && !optional {
+                operand = if self.next_is("(") && !optional {
                     self.member_call(operand, name)?
                 } else {
                     let how = if optional { Access::Optional } else { Access::Value };
@@ -260,7 +260,7 @@ impl Parser {
                 let index = self.expression()?;
                 self.expect("]")?;
                 operand = self.call(at, if optional { "_[?_]" } else { "_[_]" }, vec![operand, index]);
-            } else if self.is("{")
+            } else if self.next_is("{")
                 && let Some(name) = operand.qualified_name()
             {
                 operand = self.message(name)?;

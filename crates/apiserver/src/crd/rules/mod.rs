@@ -19,7 +19,7 @@ use crate::profile::Profile;
 use crate::schema::Structural;
 use crate::schema::rules;
 use crate::schema::rules::compile::{OLD_SELF, Rule, STORED};
-use crate::schema::rules::{Judged, Rules, declare, field_path};
+use crate::schema::rules::{ValidatedObject, Rules, declare, field_path};
 use crate::schema::structural::{Additional, ListType};
 
 /// Maximum estimated cost of a rule.
@@ -154,7 +154,7 @@ impl Check<'_> {
     fn default(&mut self, schema: &Structural, at: &str) {
         let Some(default) = &schema.default else { return };
         let compiled = Rules::compile_part(schema);
-        let judged = Judged { object: default, old: Some(default), ratchets: false };
+        let judged = ValidatedObject { object: default, old: Some(default), ratchets: false };
         let (errors, _) = rules::check(&compiled, schema, judged, &[], self.profile);
         self.errors.extend(errors.into_iter().map(|error| {
             let joint = if error.field.is_empty() || error.field.starts_with('[') { "" } else { "." };
@@ -170,7 +170,7 @@ impl Check<'_> {
         at: &str,
         place: Place<'_>,
     ) {
-        self.words(rule, at);
+        self.check_texts(rule, at);
         if self.profile.rules_have_reasons {
             self.reason_and_path(rule, schema, at);
         }
@@ -214,7 +214,7 @@ impl Check<'_> {
     }
 
     /// Checks the texts of rule and message.
-    fn words(&mut self, rule: &Value, at: &str) {
+    fn check_texts(&mut self, rule: &Value, at: &str) {
         let text = |field: &str| rule[field].as_str().unwrap_or_default();
         let (source, message) = (text("rule"), text("message"));
         let field = |name: &str| format!("{at}.{name}");

@@ -6,7 +6,6 @@ use super::{
 };
 use crate::names::NameRule;
 
-/// Roles and bindings.
 const ACCESS: Rules = Rules { names: NameRule::PathSegment, ..UPSERT };
 const DEFINITION: Rules =
     Rules { status_metadata: StatusMetadata::Ignored, unconditional_update: false, ..SPEC_AND_STATUS };

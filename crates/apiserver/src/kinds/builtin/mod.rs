@@ -149,7 +149,7 @@ mod tests {
 
     fn served(group: &str, plural: &str, minor: u32) -> String {
         let kinds = all(|| 0);
-        let of = kinds.iter().filter(|kind| kind.is(group, plural) && kind.minors.contains(&minor));
+        let of = kinds.iter().filter(|kind| kind.is_resource(group, plural) && kind.minors.contains(&minor));
         of.map(|kind| kind.resource.version.to_string()).collect::<Vec<_>>().join(" ")
     }
 

@@ -2,37 +2,37 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, each, made, set, within};
+use super::{Fields, objects_in_list, get_or_create, set_default, object_in};
 use crate::kinds::quantity::Quantity;
 
 /// `SetDefaults_Container` and the defaults below it. Ephemeral containers have the same.
 pub(super) fn container(container: &mut Fields) {
     let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
     let policy = pull_policy(image);
-    set(container, "imagePullPolicy", policy);
-    set(container, "terminationMessagePath", "/dev/termination-log");
-    set(container, "terminationMessagePolicy", "File");
-    for port in each(container, "ports") {
-        set(port, "protocol", "TCP");
+    set_default(container, "imagePullPolicy", policy);
+    set_default(container, "terminationMessagePath", "/dev/termination-log");
+    set_default(container, "terminationMessagePolicy", "File");
+    for port in objects_in_list(container, "ports") {
+        set_default(port, "protocol", "TCP");
     }
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        within(container, name).map(probe);
+        object_in(container, name).map(probe);
     }
-    for variable in each(container, "env") {
-        if let Some(from) = within(variable, "valueFrom")
-            && let Some(field) = within(from, "fieldRef")
+    for variable in objects_in_list(container, "env") {
+        if let Some(from) = object_in(variable, "valueFrom")
+            && let Some(field) = object_in(from, "fieldRef")
         {
-            set(field, "apiVersion", "v1");
+            set_default(field, "apiVersion", "v1");
         }
     }
-    if let Some(lifecycle) = within(container, "lifecycle") {
+    if let Some(lifecycle) = object_in(container, "lifecycle") {
         for hook in ["postStart", "preStop"] {
-            within(lifecycle, hook).map(http_get);
+            object_in(lifecycle, hook).map(http_get);
         }
     }
-    if let Some(resources) = within(container, "resources") {
+    if let Some(resources) = object_in(container, "resources") {
         for list in ["limits", "requests"] {
-            within(resources, list).map(resource_list);
+            object_in(resources, list).map(resource_list);
         }
     }
 }
@@ -52,18 +52,18 @@ fn probe(probe: &mut Fields) {
     for (field, value) in
         [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)]
     {
-        set(probe, field, value);
+        set_default(probe, field, value);
     }
     http_get(probe);
-    if let Some(grpc) = within(probe, "grpc") {
-        set(grpc, "service", "");
+    if let Some(grpc) = object_in(probe, "grpc") {
+        set_default(grpc, "service", "");
     }
 }
 
 fn http_get(handler: &mut Fields) {
-    if let Some(get) = within(handler, "httpGet") {
-        set(get, "path", "/");
-        set(get, "scheme", "HTTP");
+    if let Some(get) = object_in(handler, "httpGet") {
+        set_default(get, "path", "/");
+        set_default(get, "scheme", "HTTP");
     }
 }
 
@@ -83,9 +83,9 @@ pub(super) fn resource_list(list: &mut Fields) {
 
 /// Requests default to the limits, in pods but not in templates.
 pub(super) fn requests_from_limits(container: &mut Fields) {
-    let Some(resources) = within(container, "resources") else { return };
+    let Some(resources) = object_in(container, "resources") else { return };
     let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };
-    let Some(requests) = made(resources, "requests") else { return };
+    let Some(requests) = get_or_create(resources, "requests") else { return };
     for (name, amount) in limits {
         requests.entry(name).or_insert(amount);
     }
@@ -93,9 +93,9 @@ pub(super) fn requests_from_limits(container: &mut Fields) {
 
 /// On the host network, the host ports equal the container ports.
 pub(super) fn host_ports(container: &mut Fields) {
-    for port in each(container, "ports") {
+    for port in objects_in_list(container, "ports") {
         if let Some(number) = port.get("containerPort").cloned() {
-            set(port, "hostPort", number);
+            set_default(port, "hostPort", number);
         }
     }
 }

@@ -70,25 +70,25 @@ pub(crate) fn fill(kind: &Kind, object: &mut Value, minor: u32) {
 }
 
 /// Sets a field that is absent or null.
-fn set(fields: &mut Fields, name: &str, value: impl Into<Value>) {
+fn set_default(fields: &mut Fields, name: &str, value: impl Into<Value>) {
     if fields.get(name).is_none_or(Value::is_null) {
         fields.insert(name.to_owned(), value.into());
     }
 }
 
 /// The object in a field, if there is one.
-fn within<'a>(fields: &'a mut Fields, name: &str) -> Option<&'a mut Fields> {
+fn object_in<'a>(fields: &'a mut Fields, name: &str) -> Option<&'a mut Fields> {
     fields.get_mut(name)?.as_object_mut()
 }
 
 /// The object in a field, created if absent.
-fn made<'a>(fields: &'a mut Fields, name: &str) -> Option<&'a mut Fields> {
-    set(fields, name, json!({}));
-    within(fields, name)
+fn get_or_create<'a>(fields: &'a mut Fields, name: &str) -> Option<&'a mut Fields> {
+    set_default(fields, name, json!({}));
+    object_in(fields, name)
 }
 
 /// The objects of a list field, if there is one.
-fn each<'a>(fields: &'a mut Fields, name: &str) -> impl Iterator<Item = &'a mut Fields> {
+fn objects_in_list<'a>(fields: &'a mut Fields, name: &str) -> impl Iterator<Item = &'a mut Fields> {
     let items = fields.get_mut(name).and_then(Value::as_array_mut);
     items.into_iter().flatten().filter_map(Value::as_object_mut)
 }

@@ -2,25 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, container, each, set, volume, within};
+use super::{Fields, container, objects_in_list, set_default, volume, object_in};
 
 /// `SetDefaults_Pod` and `SetDefaults_PodSpec`.
 pub(super) fn pod(pod: &mut Fields, _minor: u32) {
-    if let Some(status) = within(pod, "status") {
+    if let Some(status) = object_in(pod, "status") {
         addresses(status);
     }
-    let Some(spec) = within(pod, "spec") else { return };
+    let Some(spec) = object_in(pod, "spec") else { return };
     pod_spec(spec);
     let host_network = spec.get("hostNetwork") == Some(&Value::Bool(true));
     for list in ["containers", "initContainers"] {
-        for one in each(spec, list) {
+        for one in objects_in_list(spec, list) {
             container::requests_from_limits(one);
             if host_network {
                 container::host_ports(one);
             }
         }
     }
-    set(spec, "enableServiceLinks", true);
+    set_default(spec, "enableServiceLinks", true);
 }
 
 /// Makes `podIP` equal to the first of `podIPs`; `podIP` takes precedence
@@ -44,8 +44,8 @@ pub(super) fn pod_template_object(object: &mut Fields, _minor: u32) {
 
 /// Defaults of the pod template within a specification.
 pub(super) fn template(owner: &mut Fields) {
-    if let Some(template) = within(owner, "template")
-        && let Some(spec) = within(template, "spec")
+    if let Some(template) = object_in(owner, "template")
+        && let Some(spec) = object_in(template, "spec")
     {
         pod_spec(spec);
     }
@@ -53,11 +53,11 @@ pub(super) fn template(owner: &mut Fields) {
 
 /// Defaults of every specification of a pod, in templates too.
 pub(super) fn pod_spec(spec: &mut Fields) {
-    set(spec, "dnsPolicy", "ClusterFirst");
-    set(spec, "restartPolicy", "Always");
-    set(spec, "securityContext", json!({}));
-    set(spec, "terminationGracePeriodSeconds", 30);
-    set(spec, "schedulerName", "default-scheduler");
+    set_default(spec, "dnsPolicy", "ClusterFirst");
+    set_default(spec, "restartPolicy", "Always");
+    set_default(spec, "securityContext", json!({}));
+    set_default(spec, "terminationGracePeriodSeconds", 30);
+    set_default(spec, "schedulerName", "default-scheduler");
     // The deprecated `serviceAccount` always equals `serviceAccountName`.
     let account = spec.get("serviceAccountName").or_else(|| spec.get("serviceAccount")).cloned();
     if let Some(account) = account {
@@ -65,10 +65,10 @@ pub(super) fn pod_spec(spec: &mut Fields) {
         spec.insert("serviceAccountName".to_owned(), account);
     }
     for list in ["containers", "initContainers", "ephemeralContainers"] {
-        each(spec, list).for_each(container::container);
+        objects_in_list(spec, list).for_each(container::container);
     }
-    each(spec, "volumes").for_each(volume::volume);
-    if let Some(overhead) = within(spec, "overhead") {
+    objects_in_list(spec, "volumes").for_each(volume::volume);
+    if let Some(overhead) = object_in(spec, "overhead") {
         container::resource_list(overhead);
     }
 }

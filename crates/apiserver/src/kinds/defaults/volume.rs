@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Fields, container, each, set, within};
+use super::{Fields, container, objects_in_list, set_default, object_in};
 
 /// Default mode of the files that a volume provides: 0644.
 const FILE_MODE: i64 = 420;
@@ -13,84 +13,84 @@ pub(super) fn volume(volume: &mut Fields) {
         volume.insert("emptyDir".to_owned(), json!({}));
     }
     for source in ["secret", "configMap", "downwardAPI", "projected"] {
-        if let Some(source) = within(volume, source) {
-            set(source, "defaultMode", FILE_MODE);
+        if let Some(source) = object_in(volume, source) {
+            set_default(source, "defaultMode", FILE_MODE);
         }
     }
-    if let Some(downward) = within(volume, "downwardAPI") {
+    if let Some(downward) = object_in(volume, "downwardAPI") {
         downward_items(downward);
     }
-    if let Some(projected) = within(volume, "projected") {
-        for source in each(projected, "sources") {
-            if let Some(token) = within(source, "serviceAccountToken") {
-                set(token, "expirationSeconds", 3600);
+    if let Some(projected) = object_in(volume, "projected") {
+        for source in objects_in_list(projected, "sources") {
+            if let Some(token) = object_in(source, "serviceAccountToken") {
+                set_default(token, "expirationSeconds", 3600);
             }
-            if let Some(downward) = within(source, "downwardAPI") {
+            if let Some(downward) = object_in(source, "downwardAPI") {
                 downward_items(downward);
             }
         }
     }
-    if let Some(path) = within(volume, "hostPath") {
-        set(path, "type", "");
+    if let Some(path) = object_in(volume, "hostPath") {
+        set_default(path, "type", "");
     }
-    if let Some(iscsi) = within(volume, "iscsi") {
-        set(iscsi, "iscsiInterface", "default");
+    if let Some(iscsi) = object_in(volume, "iscsi") {
+        set_default(iscsi, "iscsiInterface", "default");
     }
-    if let Some(image) = within(volume, "image") {
+    if let Some(image) = object_in(volume, "image") {
         let reference = image.get("reference").and_then(|it| it.as_str()).unwrap_or_default();
         let policy = container::pull_policy(reference);
-        set(image, "pullPolicy", policy);
+        set_default(image, "pullPolicy", policy);
     }
-    if let Some(ephemeral) = within(volume, "ephemeral")
-        && let Some(template) = within(ephemeral, "volumeClaimTemplate")
-        && let Some(spec) = within(template, "spec")
+    if let Some(ephemeral) = object_in(volume, "ephemeral")
+        && let Some(template) = object_in(ephemeral, "volumeClaimTemplate")
+        && let Some(spec) = object_in(template, "spec")
     {
-        set(spec, "volumeMode", "Filesystem");
+        set_default(spec, "volumeMode", "Filesystem");
     }
 }
 
 fn downward_items(source: &mut Fields) {
-    for item in each(source, "items") {
-        if let Some(field) = within(item, "fieldRef") {
-            set(field, "apiVersion", "v1");
+    for item in objects_in_list(source, "items") {
+        if let Some(field) = object_in(item, "fieldRef") {
+            set_default(field, "apiVersion", "v1");
         }
     }
 }
 
 pub(super) fn claim(claim: &mut Fields, _minor: u32) {
-    if let Some(spec) = within(claim, "spec") {
-        set(spec, "volumeMode", "Filesystem");
+    if let Some(spec) = object_in(claim, "spec") {
+        set_default(spec, "volumeMode", "Filesystem");
     }
-    if let Some(status) = within(claim, "status") {
-        set(status, "phase", "Pending");
+    if let Some(status) = object_in(claim, "status") {
+        set_default(status, "phase", "Pending");
     }
 }
 
 pub(super) fn persistent_volume(volume: &mut Fields, _minor: u32) {
-    if let Some(spec) = within(volume, "spec") {
-        set(spec, "persistentVolumeReclaimPolicy", "Retain");
-        set(spec, "volumeMode", "Filesystem");
-        if let Some(path) = within(spec, "hostPath") {
-            set(path, "type", "");
+    if let Some(spec) = object_in(volume, "spec") {
+        set_default(spec, "persistentVolumeReclaimPolicy", "Retain");
+        set_default(spec, "volumeMode", "Filesystem");
+        if let Some(path) = object_in(spec, "hostPath") {
+            set_default(path, "type", "");
         }
     }
-    if let Some(status) = within(volume, "status") {
-        set(status, "phase", "Pending");
+    if let Some(status) = object_in(volume, "status") {
+        set_default(status, "phase", "Pending");
     }
 }
 
 pub(super) fn storage_class(class: &mut Fields, _minor: u32) {
-    set(class, "reclaimPolicy", "Delete");
-    set(class, "volumeBindingMode", "Immediate");
+    set_default(class, "reclaimPolicy", "Delete");
+    set_default(class, "volumeBindingMode", "Immediate");
 }
 
 pub(super) fn csi_driver(driver: &mut Fields, _minor: u32) {
-    let Some(spec) = within(driver, "spec") else { return };
-    set(spec, "attachRequired", true);
-    set(spec, "podInfoOnMount", false);
-    set(spec, "storageCapacity", false);
-    set(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
-    set(spec, "volumeLifecycleModes", json!(["Persistent"]));
-    set(spec, "requiresRepublish", false);
-    set(spec, "seLinuxMount", false);
+    let Some(spec) = object_in(driver, "spec") else { return };
+    set_default(spec, "attachRequired", true);
+    set_default(spec, "podInfoOnMount", false);
+    set_default(spec, "storageCapacity", false);
+    set_default(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+    set_default(spec, "volumeLifecycleModes", json!(["Persistent"]));
+    set_default(spec, "requiresRepublish", false);
+    set_default(spec, "seLinuxMount", false);
 }

@@ -2,142 +2,142 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, each, made, pod, set, within};
+use super::{Fields, objects_in_list, get_or_create, pod, set_default, object_in};
 use crate::profile::since;
 
 pub(super) fn deployment(object: &mut Fields, _minor: u32) {
-    let Some(spec) = within(object, "spec") else { return };
+    let Some(spec) = object_in(object, "spec") else { return };
     pod::template(spec);
-    set(spec, "replicas", 1);
-    set(spec, "revisionHistoryLimit", 10);
-    set(spec, "progressDeadlineSeconds", 600);
-    let Some(strategy) = made(spec, "strategy") else { return };
-    set(strategy, "type", "RollingUpdate");
+    set_default(spec, "replicas", 1);
+    set_default(spec, "revisionHistoryLimit", 10);
+    set_default(spec, "progressDeadlineSeconds", 600);
+    let Some(strategy) = get_or_create(spec, "strategy") else { return };
+    set_default(strategy, "type", "RollingUpdate");
     if strategy["type"] == "RollingUpdate"
-        && let Some(rolling) = made(strategy, "rollingUpdate")
+        && let Some(rolling) = get_or_create(strategy, "rollingUpdate")
     {
-        set(rolling, "maxUnavailable", "25%");
-        set(rolling, "maxSurge", "25%");
+        set_default(rolling, "maxUnavailable", "25%");
+        set_default(rolling, "maxSurge", "25%");
     }
 }
 
 pub(super) fn daemon_set(object: &mut Fields, _minor: u32) {
-    let Some(spec) = within(object, "spec") else { return };
+    let Some(spec) = object_in(object, "spec") else { return };
     pod::template(spec);
-    set(spec, "revisionHistoryLimit", 10);
-    let Some(strategy) = made(spec, "updateStrategy") else { return };
-    set(strategy, "type", "RollingUpdate");
+    set_default(spec, "revisionHistoryLimit", 10);
+    let Some(strategy) = get_or_create(spec, "updateStrategy") else { return };
+    set_default(strategy, "type", "RollingUpdate");
     if strategy["type"] == "RollingUpdate"
-        && let Some(rolling) = made(strategy, "rollingUpdate")
+        && let Some(rolling) = get_or_create(strategy, "rollingUpdate")
     {
-        set(rolling, "maxUnavailable", 1);
-        set(rolling, "maxSurge", 0);
+        set_default(rolling, "maxUnavailable", 1);
+        set_default(rolling, "maxSurge", 0);
     }
 }
 
 pub(super) fn replica_set(object: &mut Fields, _minor: u32) {
-    let Some(spec) = within(object, "spec") else { return };
+    let Some(spec) = object_in(object, "spec") else { return };
     pod::template(spec);
-    set(spec, "replicas", 1);
+    set_default(spec, "replicas", 1);
 }
 
 pub(super) fn replication_controller(object: &mut Fields, _minor: u32) {
     let labels = object.get("spec").map(|spec| spec["template"]["metadata"]["labels"].clone());
-    let Some(spec) = within(object, "spec") else { return };
+    let Some(spec) = object_in(object, "spec") else { return };
     pod::template(spec);
-    set(spec, "replicas", 1);
+    set_default(spec, "replicas", 1);
     let Some(labels @ Value::Object(_)) = labels else { return };
-    set(spec, "selector", labels.clone());
-    if let Some(metadata) = made(object, "metadata") {
-        set(metadata, "labels", labels);
+    set_default(spec, "selector", labels.clone());
+    if let Some(metadata) = get_or_create(object, "metadata") {
+        set_default(metadata, "labels", labels);
     }
 }
 
 pub(super) fn stateful_set(object: &mut Fields, minor: u32) {
-    let Some(spec) = within(object, "spec") else { return };
+    let Some(spec) = object_in(object, "spec") else { return };
     pod::template(spec);
-    set(spec, "podManagementPolicy", "OrderedReady");
-    set(spec, "replicas", 1);
-    set(spec, "revisionHistoryLimit", 10);
-    if let Some(strategy) = made(spec, "updateStrategy") {
+    set_default(spec, "podManagementPolicy", "OrderedReady");
+    set_default(spec, "replicas", 1);
+    set_default(spec, "revisionHistoryLimit", 10);
+    if let Some(strategy) = get_or_create(spec, "updateStrategy") {
         if strategy.get("type").is_none() {
-            set(strategy, "type", "RollingUpdate");
-            set(strategy, "rollingUpdate", json!({}));
+            set_default(strategy, "type", "RollingUpdate");
+            set_default(strategy, "rollingUpdate", json!({}));
         }
         if strategy["type"] == "RollingUpdate"
-            && let Some(rolling) = within(strategy, "rollingUpdate")
+            && let Some(rolling) = object_in(strategy, "rollingUpdate")
         {
-            set(rolling, "partition", 0);
+            set_default(rolling, "partition", 0);
         }
     }
     if minor >= since::CLAIM_RETENTION
-        && let Some(retention) = made(spec, "persistentVolumeClaimRetentionPolicy")
+        && let Some(retention) = get_or_create(spec, "persistentVolumeClaimRetentionPolicy")
     {
-        set(retention, "whenDeleted", "Retain");
-        set(retention, "whenScaled", "Retain");
+        set_default(retention, "whenDeleted", "Retain");
+        set_default(retention, "whenScaled", "Retain");
     }
-    for claim in each(spec, "volumeClaimTemplates") {
-        set(claim, "apiVersion", "v1");
-        set(claim, "kind", "PersistentVolumeClaim");
+    for claim in objects_in_list(spec, "volumeClaimTemplates") {
+        set_default(claim, "apiVersion", "v1");
+        set_default(claim, "kind", "PersistentVolumeClaim");
         super::volume::claim(claim, minor);
     }
 }
 
 pub(super) fn job(object: &mut Fields, minor: u32) {
     let labels = object.get("spec").map(|spec| spec["template"]["metadata"]["labels"].clone());
-    let Some(spec) = within(object, "spec") else { return };
+    let Some(spec) = object_in(object, "spec") else { return };
     pod::template(spec);
     if !spec.contains_key("completions") && !spec.contains_key("parallelism") {
-        set(spec, "completions", 1);
+        set_default(spec, "completions", 1);
     }
-    set(spec, "parallelism", 1);
+    set_default(spec, "parallelism", 1);
     let per_index = spec.contains_key("backoffLimitPerIndex");
-    set(spec, "backoffLimit", if per_index { i32::MAX } else { 6 });
-    set(spec, "completionMode", "NonIndexed");
-    set(spec, "suspend", false);
+    set_default(spec, "backoffLimit", if per_index { i32::MAX } else { 6 });
+    set_default(spec, "completionMode", "NonIndexed");
+    set_default(spec, "suspend", false);
     if minor >= since::JOB_MANUAL_SELECTOR {
-        set(spec, "manualSelector", false);
+        set_default(spec, "manualSelector", false);
     }
     if minor >= since::JOB_REPLACEMENT_POLICY {
         let policy = if spec.contains_key("podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
-        set(spec, "podReplacementPolicy", policy);
+        set_default(spec, "podReplacementPolicy", policy);
     }
-    if let Some(policy) = within(spec, "podFailurePolicy") {
-        for rule in each(policy, "rules") {
-            for pattern in each(rule, "onPodConditions") {
-                set(pattern, "status", "True");
+    if let Some(policy) = object_in(spec, "podFailurePolicy") {
+        for rule in objects_in_list(policy, "rules") {
+            for pattern in objects_in_list(rule, "onPodConditions") {
+                set_default(pattern, "status", "True");
             }
         }
     }
     if let Some(labels @ Value::Object(_)) = labels
-        && let Some(metadata) = made(object, "metadata")
+        && let Some(metadata) = get_or_create(object, "metadata")
     {
-        set(metadata, "labels", labels);
+        set_default(metadata, "labels", labels);
     }
 }
 
 pub(super) fn cron_job(object: &mut Fields, _minor: u32) {
-    let Some(spec) = within(object, "spec") else { return };
-    set(spec, "concurrencyPolicy", "Allow");
-    set(spec, "suspend", false);
-    set(spec, "successfulJobsHistoryLimit", 3);
-    set(spec, "failedJobsHistoryLimit", 1);
-    if let Some(template) = within(spec, "jobTemplate")
-        && let Some(job) = within(template, "spec")
+    let Some(spec) = object_in(object, "spec") else { return };
+    set_default(spec, "concurrencyPolicy", "Allow");
+    set_default(spec, "suspend", false);
+    set_default(spec, "successfulJobsHistoryLimit", 3);
+    set_default(spec, "failedJobsHistoryLimit", 1);
+    if let Some(template) = object_in(spec, "jobTemplate")
+        && let Some(job) = object_in(template, "spec")
     {
         pod::template(job);
     }
 }
 
 pub(super) fn autoscaler(object: &mut Fields, _minor: u32) {
-    let Some(spec) = within(object, "spec") else { return };
-    set(spec, "minReplicas", 1);
+    let Some(spec) = object_in(object, "spec") else { return };
+    set_default(spec, "minReplicas", 1);
     let is_v1 = object.get("apiVersion").is_some_and(|version| version == "autoscaling/v1");
-    let Some(spec) = within(object, "spec") else { return };
+    let Some(spec) = object_in(object, "spec") else { return };
     if is_v1 {
-        set(spec, "targetCPUUtilizationPercentage", 80);
+        set_default(spec, "targetCPUUtilizationPercentage", 80);
         return;
     }
     let target = json!({ "type": "Utilization", "averageUtilization": 80 });
-    set(spec, "metrics", json!([{ "type": "Resource", "resource": { "name": "cpu", "target": target } }]));
+    set_default(spec, "metrics", json!([{ "type": "Resource", "resource": { "name": "cpu", "target": target } }]));
 }

@@ -64,7 +64,6 @@ pub(crate) struct Type {
     by_name: BTreeMap<&'static str, usize>,
 }
 
-/// A field of a struct.
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
@@ -85,7 +84,6 @@ pub(crate) struct Field {
 pub(crate) enum FieldKind {
     /// A single value.
     Scalar(Scalar),
-    /// A struct.
     Struct(TypeId),
     /// A list of the inner kind.
     List(Box<FieldKind>),
@@ -163,7 +161,7 @@ pub(crate) fn types() -> &'static Types {
             let (group, version) = name.split_once('.')?;
             Some((group, version, *text))
         });
-        Types::read(&files.collect::<Vec<_>>())
+        Types::parse(&files.collect::<Vec<_>>())
     });
     &TYPES
 }
@@ -196,7 +194,7 @@ impl Types {
         let of = self.get(id);
         let field = &of.fields[*of.by_name.get(name)?];
         match &field.kind {
-            FieldKind::Struct(lender) if field.name == LENT => self.field(*lender, name),
+            FieldKind::Struct(lender) if field.name == EMBEDDED => self.field(*lender, name),
             _ => Some(field),
         }
     }
@@ -205,13 +203,13 @@ impl Types {
     pub(crate) fn fields(&self, id: TypeId) -> Vec<&Field> {
         let of = self.get(id).fields.iter();
         of.flat_map(|field| match &field.kind {
-            FieldKind::Struct(lender) if field.name == LENT => self.fields(*lender),
+            FieldKind::Struct(lender) if field.name == EMBEDDED => self.fields(*lender),
             _ => vec![field],
         })
         .collect()
     }
 
-    fn read(files: &[(&'static str, &'static str, &'static str)]) -> Self {
+    fn parse(files: &[(&'static str, &'static str, &'static str)]) -> Self {
         let mut types = Self { types: Vec::new(), by_name: BTreeMap::new() };
         for (group, version, text) in files {
             for line in text.lines().filter(|line| !line.starts_with(' ')) {
@@ -254,7 +252,7 @@ impl Types {
         let mut names = BTreeMap::new();
         for (index, field) in self.get(id).fields.iter().enumerate() {
             match &field.kind {
-                FieldKind::Struct(lender) if field.name == LENT => {
+                FieldKind::Struct(lender) if field.name == EMBEDDED => {
                     names.extend(self.names(*lender).into_keys().map(|name| (name, index)));
                 }
                 _ => {
@@ -322,7 +320,7 @@ pub(crate) fn is_builtin(group: &str) -> bool {
 }
 
 /// The name of a field that embeds a struct.
-pub(crate) const LENT: &str = "-";
+pub(crate) const EMBEDDED: &str = "-";
 
 fn scalar(text: &str) -> Scalar {
     match text {

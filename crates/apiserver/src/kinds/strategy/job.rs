@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::made;
+use super::object_at;
 use crate::metadata;
 use crate::profile::since;
 
@@ -12,7 +12,7 @@ pub(super) fn prepare_create(job: &mut Value, minor: u32) {
     }
     let (uid, name) = (metadata::text(job, "uid").to_owned(), metadata::text(job, "name").to_owned());
     let prefixed = minor >= since::JOB_LABEL_PREFIX;
-    if let Some(labels) = made(job, &["spec", "template", "metadata", "labels"]) {
+    if let Some(labels) = object_at(job, &["spec", "template", "metadata", "labels"]) {
         for (label, value) in [("controller-uid", &uid), ("job-name", &name)] {
             labels.insert(label.to_owned(), json!(value));
             if prefixed {
@@ -21,7 +21,7 @@ pub(super) fn prepare_create(job: &mut Value, minor: u32) {
         }
     }
     let key = if prefixed { "batch.kubernetes.io/controller-uid" } else { "controller-uid" };
-    if let Some(selector) = made(job, &["spec", "selector", "matchLabels"]) {
+    if let Some(selector) = object_at(job, &["spec", "selector", "matchLabels"]) {
         selector.insert(key.to_owned(), json!(uid));
     }
     // Defaulting on reads sets missing labels to those of the template.

@@ -35,7 +35,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "pods") => pod::prepare_create(object, context.minor),
         ("", "namespaces") => namespace(object),
-        ("", "nodes") => taint(object),
+        ("", "nodes") => add_not_ready_taint(object),
         ("", "services") => service::prepare_create(object),
         ("", "persistentvolumes" | "persistentvolumeclaims") => {
             volume(kind, object, context);
@@ -50,23 +50,23 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value, context: Context<'
 
 /// Whether creation keeps the status: the creator of a node knows its state.
 fn keeps_status(kind: &Kind) -> bool {
-    kind.is("", "nodes")
+    kind.is_resource("", "nodes")
 }
 
 /// Resets fields that an update of the main resource must not change.
 pub(crate) fn prepare_update(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.rules.status {
-        take(object, old, "status");
+        copy_field(object, old, "status");
     }
     match (&*kind.resource.group, &*kind.resource.plural) {
         ("", "namespaces") => {
             // Only the finalize subresource changes the finalizers in the specification.
-            take(object, old, "spec");
+            copy_field(object, old, "spec");
             label_namespace(object);
         }
         ("", "services") => service::prepare_update(object, old),
         ("apps", "daemonsets") => count_templates(object, Some(old)),
-        ("certificates.k8s.io", "certificatesigningrequests") => take(object, old, "spec"),
+        ("certificates.k8s.io", "certificatesigningrequests") => copy_field(object, old, "spec"),
         _ => {}
     }
 }
@@ -84,7 +84,7 @@ fn count_templates(object: &mut Value, old: Option<&Value>) {
         None => 1,
         Some((count, changed)) => count.saturating_add(i64::from(changed)),
     };
-    if let Some(annotations) = made(object, &["metadata", "annotations"]) {
+    if let Some(annotations) = object_at(object, &["metadata", "annotations"]) {
         annotations.insert(TEMPLATE_GENERATION.to_owned(), json!(count.to_string()));
     }
 }
@@ -93,12 +93,12 @@ fn count_templates(object: &mut Value, old: Option<&Value>) {
 /// (`StorageObjectInUseProtection`).
 fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
     object["status"] = json!({ "phase": "Pending" });
-    let is_volume = kind.is("", "persistentvolumes");
+    let is_volume = kind.is_resource("", "persistentvolumes");
     if is_volume && context.minor >= since::VOLUME_PHASE_TIME {
         object["status"]["lastPhaseTransitionTime"] = json!(rfc3339(context.now));
     }
     let protection = if is_volume { "kubernetes.io/pv-protection" } else { "kubernetes.io/pvc-protection" };
-    let finalizers = metadata::of(object).entry("finalizers").or_insert_with(|| json!([]));
+    let finalizers = metadata::metadata_mut(object).entry("finalizers").or_insert_with(|| json!([]));
     if let Some(finalizers) = finalizers.as_array_mut()
         && !finalizers.iter().any(|name| name == protection)
     {
@@ -107,7 +107,7 @@ fn volume(kind: &Kind, object: &mut Value, context: Context<'_>) {
 }
 
 /// Copies a top-level field from another object, or removes it if it is absent there.
-pub(crate) fn take(object: &mut Value, from: &Value, field: &str) {
+pub(crate) fn copy_field(object: &mut Value, from: &Value, field: &str) {
     let Some(map) = object.as_object_mut() else { return };
     match from.get(field) {
         // Usually the field is unchanged, and comparing is cheaper than copying.
@@ -155,14 +155,14 @@ fn label_namespace(object: &mut Value) {
     if name.is_empty() {
         return;
     }
-    let labels = metadata::of(object).entry("labels").or_insert_with(|| json!({}));
+    let labels = metadata::metadata_mut(object).entry("labels").or_insert_with(|| json!({}));
     if let Value::Object(labels) = labels {
         labels.insert("kubernetes.io/metadata.name".to_owned(), json!(name));
     }
 }
 
 /// Taints a new node, so that it gets no pods until it is known to be ready.
-fn taint(node: &mut Value) {
+fn add_not_ready_taint(node: &mut Value) {
     let Some(spec) = node.get_mut("spec").and_then(Value::as_object_mut) else { return };
     let taints = spec.entry("taints").or_insert_with(|| json!([]));
     let Some(taints) = taints.as_array_mut() else { return };
@@ -196,7 +196,7 @@ fn signing_request(object: &mut Value, user: &Identity) {
 }
 
 /// The object at a path of fields, created if absent.
-fn made<'a>(value: &'a mut Value, path: &[&str]) -> Option<&'a mut Map<String, Value>> {
+fn object_at<'a>(value: &'a mut Value, path: &[&str]) -> Option<&'a mut Map<String, Value>> {
     let mut at = value.as_object_mut()?;
     for field in path {
         at = at.entry((*field).to_owned()).or_insert_with(|| json!({})).as_object_mut()?;

@@ -15,15 +15,15 @@ pub(super) fn prepare_create(object: &mut Value, minor: u32) {
         }]);
     }
     object["status"] = status;
-    tolerate(object);
+    add_default_tolerations(object);
     if minor < since::POD_GENERATION {
-        metadata::of(object).remove("generation");
+        metadata::metadata_mut(object).remove("generation");
     }
 }
 
 /// Lets a pod stay on an unready or unreachable node for five minutes, unless it has its own tolerations
 /// (`DefaultTolerationSeconds`).
-fn tolerate(pod: &mut Value) {
+fn add_default_tolerations(pod: &mut Value) {
     let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else { return };
     let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
     let Some(tolerations) = tolerations.as_array_mut() else { return };

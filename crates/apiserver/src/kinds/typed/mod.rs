@@ -181,8 +181,8 @@ fn read(plan: &Plan, shape: &Shape, value: &mut Value, at: &At<'_>, findings: &m
         (Shape::Scalar(scalar), value) => {
             if let Err(wrong) = scalar::read(*scalar, value) {
                 findings.error.get_or_insert_with(|| match wrong {
-                    scalar::Wrong::Type(is) => at.mismatch(&is, &plan.go_name(shape)),
-                    scalar::Wrong::Text(text) => text,
+                    scalar::ScalarError::Type(is) => at.mismatch(&is, &plan.go_name(shape)),
+                    scalar::ScalarError::Text(text) => text,
                 });
             }
         }

@@ -21,7 +21,6 @@ pub(super) struct Struct {
     pub(super) always: Vec<usize>,
 }
 
-/// A field of a struct.
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) name: &'static str,
@@ -195,7 +194,6 @@ impl Struct {
         self.fields.get(at)
     }
 
-    /// The fields that are always written.
     pub(super) fn always(&self) -> impl Iterator<Item = &Field> {
         self.always.iter().filter_map(|index| self.fields.get(*index))
     }

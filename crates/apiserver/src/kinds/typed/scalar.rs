@@ -7,8 +7,8 @@ use crate::gotext::json_type;
 use crate::kinds::facts::Scalar;
 use crate::kinds::quantity;
 
-/// Why a value cannot be decoded.
-pub(super) enum Wrong {
+/// The reason why a value cannot be decoded.
+pub(super) enum ScalarError {
     /// It has another JSON type: Go's name for that.
     Type(String),
     /// The message of the type's own decoder, which does not know the path.
@@ -16,8 +16,8 @@ pub(super) enum Wrong {
 }
 
 /// Checks a value and changes it to the form that Go writes. The value is not null.
-pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), Wrong> {
-    let other = |value: &Value| Err(Wrong::Type(json_type(value).to_owned()));
+pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), ScalarError> {
+    let other = |value: &Value| Err(ScalarError::Type(json_type(value).to_owned()));
     match (scalar, &*value) {
         (Scalar::String | Scalar::IntOrString | Scalar::Duration, Value::String(_))
         | (Scalar::Bool, Value::Bool(_))
@@ -35,19 +35,19 @@ pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), Wrong> {
             if number.as_i64().is_some_and(fits) {
                 Ok(())
             } else {
-                Err(Wrong::Type(format!("number {number}")))
+                Err(ScalarError::Type(format!("number {number}")))
             }
         }
         (Scalar::Bytes, Value::String(text)) => match check_base64(text) {
             None => Ok(()),
-            Some(at) => Err(Wrong::Text(format!("illegal base64 data at input byte {at}"))),
+            Some(at) => Err(ScalarError::Text(format!("illegal base64 data at input byte {at}"))),
         },
         (Scalar::Quantity, found) => {
             let text = match found {
                 Value::String(text) => text.trim().to_owned(),
                 other => other.to_string(),
             };
-            let canonical = quantity::canonical(&text).map_err(Wrong::Text)?;
+            let canonical = quantity::canonical(&text).map_err(ScalarError::Text)?;
             if found.as_str() != Some(&canonical) {
                 *value = json!(canonical);
             }
@@ -55,26 +55,26 @@ pub(super) fn read(scalar: Scalar, value: &mut Value) -> Result<(), Wrong> {
         }
         (Scalar::IntOrString, Value::Number(number)) => match number.as_i64().map(i32::try_from) {
             Some(Ok(_)) => Ok(()),
-            _ => Err(alone(&format!("number {number}"), "int32")),
+            _ => Err(mismatch_without_path(&format!("number {number}"), "int32")),
         },
-        (Scalar::IntOrString, found) => Err(alone(json_type(found), "int32")),
+        (Scalar::IntOrString, found) => Err(mismatch_without_path(json_type(found), "int32")),
         (Scalar::Time | Scalar::MicroTime, Value::String(text)) => {
-            let canonical = time::canonical(text, scalar == Scalar::MicroTime).map_err(Wrong::Text)?;
+            let canonical = time::canonical(text, scalar == Scalar::MicroTime).map_err(ScalarError::Text)?;
             if canonical != *text {
                 *value = json!(canonical);
             }
             Ok(())
         }
         (Scalar::Time | Scalar::MicroTime | Scalar::Duration, found) => {
-            Err(alone(json_type(found), "string"))
+            Err(mismatch_without_path(json_type(found), "string"))
         }
         (_, found) => other(found),
     }
 }
 
 /// The message for a wrong type from a nested decoder, which does not know the field.
-fn alone(is: &str, expected: &str) -> Wrong {
-    Wrong::Text(format!("json: cannot unmarshal {is} into Go value of type {expected}"))
+fn mismatch_without_path(is: &str, expected: &str) -> ScalarError {
+    ScalarError::Text(format!("json: cannot unmarshal {is} into Go value of type {expected}"))
 }
 
 /// The offset at which base64 (with padding) is invalid, as Go's `base64.CorruptInputError` counts it.

@@ -51,11 +51,11 @@ pub(super) fn config_map(object: &Value, old: Option<&Value>, errors: &mut Error
     if size > MOST_DATA {
         errors.too_long(Path::Key(&Path::Root, ""), MOST_DATA as u64);
     }
-    sealed(object, old, &["data", "binaryData"], errors);
+    immutable_data(object, old, &["data", "binaryData"], errors);
 }
 
 /// An immutable object keeps its data and stays immutable.
-fn sealed(object: &Value, old: Option<&Value>, fields: &[&str], errors: &mut Errors<'_>) {
+fn immutable_data(object: &Value, old: Option<&Value>, fields: &[&str], errors: &mut Errors<'_>) {
     const WHY: &str = "field is immutable when `immutable` is set";
     let Some(old) = old.filter(|old| old["immutable"] == true) else { return };
     if object["immutable"] != true {
@@ -81,7 +81,7 @@ pub(super) fn secret(object: &Value, old: Option<&Value>, errors: &mut Errors<'_
     secret_type(object, errors);
     if let Some(old) = old {
         immutable(&object["type"], Some(&old["type"]), Path::Field(&Path::Root, "type"), errors);
-        sealed(object, Some(old), &["data"], errors);
+        immutable_data(object, Some(old), &["data"], errors);
     }
 }
 

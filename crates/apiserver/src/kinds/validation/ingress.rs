@@ -93,12 +93,12 @@ fn ingress_path(path: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
         "" => errors.required(Path::Field(&at, "pathType"), "pathType must be specified"),
         "Exact" | "Prefix" if !given.starts_with('/') => {
             errors.invalid(Path::Field(&at, "path"), given, "must be an absolute path");
-            odd_path(given, Path::Field(&at, "path"), errors);
+            ambiguous_path(given, Path::Field(&at, "path"), errors);
         }
         "ImplementationSpecific" if !given.is_empty() && !given.starts_with('/') => {
             errors.invalid(Path::Field(&at, "path"), given, "must be an absolute path");
         }
-        "Exact" | "Prefix" => odd_path(given, Path::Field(&at, "path"), errors),
+        "Exact" | "Prefix" => ambiguous_path(given, Path::Field(&at, "path"), errors),
         "ImplementationSpecific" => {}
         other => {
             let known = ["Exact", "ImplementationSpecific", "Prefix"];
@@ -109,7 +109,7 @@ fn ingress_path(path: &Value, at: Path<'_>, errors: &mut Errors<'_>) {
 }
 
 /// Rejects paths with empty or relative segments, or with an escaped slash.
-fn odd_path(path: &str, at: Path<'_>, errors: &mut Errors<'_>) {
+fn ambiguous_path(path: &str, at: Path<'_>, errors: &mut Errors<'_>) {
     for part in ["//", "/./", "/../", "%2f", "%2F"].into_iter().filter(|part| path.contains(part)) {
         errors.invalid(at, path, format!("must not contain '{part}'"));
     }

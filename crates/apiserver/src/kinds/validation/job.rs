@@ -15,7 +15,7 @@ pub(super) fn job(object: &Value, old: Option<&Value>, errors: &mut Errors<'_>) 
     }
     if old.is_none() && !spec["selector"].is_null() {
         let labels = &spec["template"]["metadata"]["labels"];
-        if !crate::selector::chooses(&spec["selector"], labels) {
+        if !crate::selector::selector_matches(&spec["selector"], labels) {
             let template = Path::Field(&at, "template");
             let metadata = Path::Field(&template, "metadata");
             let why = "`selector` does not match template `labels`";
@@ -49,7 +49,7 @@ fn update(spec: &Value, old: &Value, status: &Value, errors: &mut Errors<'_>) {
     // Until it starts, the scheduling fields of a suspended job may change.
     let waiting = old["suspend"] == true && status["startTime"].is_null();
     let same = if waiting {
-        placeless(&spec["template"]) == placeless(&old["template"])
+        without_scheduling_fields(&spec["template"]) == without_scheduling_fields(&old["template"])
     } else {
         spec["template"] == old["template"]
     };
@@ -59,7 +59,7 @@ fn update(spec: &Value, old: &Value, status: &Value, errors: &mut Errors<'_>) {
 }
 
 /// A template without labels, annotations and the fields that affect scheduling.
-fn placeless(template: &Value) -> Value {
+fn without_scheduling_fields(template: &Value) -> Value {
     let mut template = template.clone();
     if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("annotations");

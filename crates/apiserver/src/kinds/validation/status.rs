@@ -6,7 +6,7 @@ use super::{Errors, Path, items, non_negative, text};
 use crate::metadata;
 
 /// Accepts every status.
-pub(super) fn any(_object: &Value, _old: Option<&Value>, _errors: &mut Errors<'_>) {}
+pub(super) fn accept_any(_object: &Value, _old: Option<&Value>, _errors: &mut Errors<'_>) {}
 
 /// Requires the phase `Terminating` during deletion, and `Active` otherwise.
 pub(super) fn namespace(object: &Value, _old: Option<&Value>, errors: &mut Errors<'_>) {

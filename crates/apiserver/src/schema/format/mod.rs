@@ -83,12 +83,12 @@ const NUMBERS: u32 = 36;
 
 /// A format with its name in the schema: dashes may be anywhere, and errors repeat them.
 #[derive(Debug, Clone)]
-pub(crate) struct Named {
+pub(crate) struct NamedFormat {
     pub(crate) format: Format,
     pub(crate) name: String,
 }
 
-impl Named {
+impl NamedFormat {
     /// Finds the format of a name that any minor knows.
     pub(crate) fn find(name: &str) -> Option<Self> {
         let plain = name.replace('-', "");
@@ -99,7 +99,7 @@ impl Named {
 
 impl Format {
     /// Whether a minor enforces this format.
-    pub(crate) fn is_known_to(self, minor: u32) -> bool {
+    pub(crate) fn is_enforced_by(self, minor: u32) -> bool {
         match self {
             Self::ShortName | Self::LongName => minor >= KUBERNETES_NAMES,
             Self::Int32 | Self::Int64 | Self::Float | Self::Double => minor >= NUMBERS,

@@ -3,7 +3,7 @@
 use super::*;
 
 fn check(name: &str, good: &[&str], bad: &[&str]) {
-    let format = Named::find(name).unwrap_or_else(|| panic!("{name} is no format")).format;
+    let format = NamedFormat::find(name).unwrap_or_else(|| panic!("{name} is no format")).format;
     for text in good {
         assert!(format.accepts(text), "{name} takes {text:?}");
     }
@@ -78,7 +78,7 @@ fn kubernetes_names_are_enforced_since_1_35() {
     let long = "a".repeat(64);
     check("k8s-short-name", &["a", "a-1", "1"], &["", "A", "a.b", "-a", "a-", &long]);
     check("k8s-long-name", &["a", "a.b-c.1", &long], &["", "A.b", "a..b", "a.-b", &"a.".repeat(127)]);
-    let since = |name: &str| (24..=36).find(|minor| Named::find(name).unwrap().format.is_known_to(*minor));
+    let since = |name: &str| (24..=36).find(|minor| NamedFormat::find(name).unwrap().format.is_enforced_by(*minor));
     assert_eq!(
         (since("k8s-short-name"), since("k8s-long-name"), since("uuid")),
         (Some(35), Some(35), Some(24))
@@ -132,10 +132,10 @@ fn uuids_need_their_version_and_variant() {
 #[test]
 fn formats_of_numbers_are_enforced_since_1_36_and_unknown_ones_never() {
     for name in ["int32", "int64", "float", "double"] {
-        let format = Named::find(name).unwrap().format;
-        assert_eq!((24..=36).find(|minor| format.is_known_to(*minor)), Some(36), "{name}");
+        let format = NamedFormat::find(name).unwrap().format;
+        assert_eq!((24..=36).find(|minor| format.is_enforced_by(*minor)), Some(36), "{name}");
     }
     for name in ["nonsense", "uint8", ""] {
-        assert!(Named::find(name).is_none(), "{name}");
+        assert!(NamedFormat::find(name).is_none(), "{name}");
     }
 }

@@ -163,7 +163,7 @@ impl Rule {
     }
 
     /// The text that represents the rule in errors.
-    pub(super) fn words(&self) -> &str {
+    pub(super) fn display_text(&self) -> &str {
         let message = self.message.trim();
         if message.is_empty() { self.text.trim() } else { message }
     }

@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::Judged;
+use super::ValidatedObject;
 use super::compile::{OLD_SELF, Rule, Rules};
 use super::message::{self, CALL_LIMIT};
 use crate::cel::json;
-use crate::cel::value::{Fault, Value};
+use crate::cel::value::{EvalError, Value};
 use crate::field::{FieldError, Shown};
 use crate::profile::Profile;
 use crate::schema::path::Path;
 use crate::schema::ratchet;
-use crate::schema::ratchet::Before;
+use crate::schema::ratchet::StoredCounterpart;
 use crate::schema::structural::Structural;
 
 /// Cost limit of all rules of an object.
@@ -23,10 +23,10 @@ const OUT_OF_BUDGET: &str =
 pub(super) fn evaluate(
     rules: &Rules,
     schema: &Structural,
-    judged: Judged<'_>,
+    judged: ValidatedObject<'_>,
     profile: &Profile,
 ) -> (Vec<FieldError>, Vec<String>) {
-    let mut judge = Judge { profile, errors: Vec::new(), warnings: Vec::new(), budget: OBJECT_LIMIT };
+    let mut judge = RuleEvaluator { profile, errors: Vec::new(), warnings: Vec::new(), budget: OBJECT_LIMIT };
     let old = judged.old.filter(|_| judged.ratchets);
     let here = old.map(|old| Pair { new: judged.object, old, schema });
     let tolerance = Tolerance { here, above: None, schema };
@@ -47,11 +47,9 @@ struct Tolerance<'a> {
     here: Option<Pair<'a>>,
     /// The nearest parent that has a counterpart.
     above: Option<Pair<'a>>,
-    /// The schema of the value.
     schema: &'a Structural,
 }
 
-/// A value and its counterpart.
 #[derive(Debug, Clone, Copy)]
 struct Pair<'a> {
     new: &'a Json,
@@ -80,14 +78,14 @@ impl<'a> Tolerance<'a> {
     }
 }
 
-struct Judge<'p> {
+struct RuleEvaluator<'p> {
     profile: &'p Profile,
     errors: Vec<FieldError>,
     warnings: Vec<String>,
     budget: u64,
 }
 
-impl Judge<'_> {
+impl RuleEvaluator<'_> {
     fn node(
         &mut self,
         rules: &Rules,
@@ -149,7 +147,7 @@ impl Judge<'_> {
         let list = tolerance.schema;
         let Some(schema) = list.items.as_deref() else { return Ok(()) };
         for (index, item) in items.iter().enumerate() {
-            let old = ratchet::element(old.map(Before::from), list, index, item).map(|old| old.value);
+            let old = ratchet::element(old.map(StoredCounterpart::from), list, index, item).map(|old| old.value);
             self.node(rules, item, old, tolerance.below(item, old, schema), &path.index(index))?;
         }
         Ok(())
@@ -165,9 +163,9 @@ impl Judge<'_> {
         path: &Path<'_>,
     ) -> Step {
         let decl = rules.decl.as_deref();
-        let this = json::read(value, decl);
-        let plain_old = old.map(|old| json::read(old, decl));
-        let absent = || Err(Fault::new("no such attribute: oldSelf"));
+        let this = json::from_json(value, decl);
+        let plain_old = old.map(|old| json::from_json(old, decl));
+        let absent = || Err(EvalError::new("no such attribute: oldSelf"));
         let plain = [this.clone(), plain_old.clone().unwrap_or_else(absent)];
         let optional = [this, plain_old.map_or(Ok(Value::Optional(None)), |old| old.map(Value::some))];
         for rule in &rules.own {
@@ -182,44 +180,44 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn rule<'a>(&mut self, rule: &'a Rule, variables: &[Result<Value<'a>, Fault>], node: &Node<'_>) -> Step {
+    fn rule<'a>(&mut self, rule: &'a Rule, variables: &[Result<Value<'a>, EvalError>], node: &Node<'_>) -> Step {
         if self.budget == 0 {
-            self.fail(node, OUT_OF_BUDGET);
+            self.report_error(node, OUT_OF_BUDGET);
             return Err(Exhausted);
         }
         let program = match &rule.program {
             Ok(program) => program,
             Err(_) if rule.text.trim().is_empty() => return Ok(()),
             Err(why) => {
-                self.fail(node, &format!("rule compile error: compilation failed: {why}"));
+                self.report_error(node, &format!("rule compile error: compilation failed: {why}"));
                 return Ok(());
             }
         };
         let evaluated = program.run(variables, CALL_LIMIT);
         if evaluated.cost > self.budget {
-            self.fail(node, OUT_OF_BUDGET);
+            self.report_error(node, OUT_OF_BUDGET);
             return Err(Exhausted);
         }
         self.budget -= evaluated.cost;
         match evaluated.outcome {
             Ok(Value::Bool(true)) => Ok(()),
-            Ok(_) => self.broken(rule, variables, node),
+            Ok(_) => self.report_broken_rule(rule, variables, node),
             Err(fault) => {
-                self.fail(node, &message::of_fault(rule, &fault));
-                if fault == Fault::Cost { Err(Exhausted) } else { Ok(()) }
+                self.report_error(node, &message::evaluation_error(rule, &fault));
+                if fault == EvalError::Cost { Err(Exhausted) } else { Ok(()) }
             }
         }
     }
 
     /// Reports an error that is not about the value: it shows the type instead, and is never tolerated.
-    fn fail(&mut self, node: &Node<'_>, detail: &str) {
+    fn report_error(&mut self, node: &Node<'_>, detail: &str) {
         self.errors.push(FieldError::invalid(node.path.to_string(), node.kind, detail));
     }
 
-    fn broken<'a>(
+    fn report_broken_rule<'a>(
         &mut self,
         rule: &'a Rule,
-        variables: &[Result<Value<'a>, Fault>],
+        variables: &[Result<Value<'a>, EvalError>],
         node: &Node<'_>,
     ) -> Step {
         let field = match rule.field_path.as_ref().filter(|_| self.profile.rules_have_reasons) {

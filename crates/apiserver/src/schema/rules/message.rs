@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::compile::Rule;
-use crate::cel::value::{Fault, Value};
+use crate::cel::value::{EvalError, Value};
 use crate::field::{Cause, FieldError, Shown};
 use crate::profile::Profile;
 
@@ -17,7 +17,7 @@ pub(super) const CALL_LIMIT: u64 = 1_000_000;
 /// # Errors The budget or the cost limit is exceeded; the message of the server.
 pub(super) fn from_expression<'a>(
     rule: &'a Rule,
-    variables: &[Result<Value<'a>, Fault>],
+    variables: &[Result<Value<'a>, EvalError>],
     budget: &mut u64,
 ) -> Result<Option<String>, String> {
     let Some(Ok(program)) = &rule.expression else { return Ok(None) };
@@ -36,7 +36,7 @@ pub(super) fn from_expression<'a>(
             let usable = !text.is_empty() && text.len() <= LONGEST && !text.contains('\n');
             Ok(usable.then(|| text.to_owned()))
         }
-        Err(Fault::Cost) => {
+        Err(EvalError::Cost) => {
             Err("no further validation rules will be run due to call cost exceeds limit for \
                                  messageExpression"
                 .to_owned())
@@ -48,26 +48,26 @@ pub(super) fn from_expression<'a>(
 /// The message in the rule.
 pub(super) fn plain(rule: &Rule) -> String {
     match rule.message.trim() {
-        "" => format!("failed rule: {}", rule.words()),
+        "" => format!("failed rule: {}", rule.display_text()),
         message => message.to_owned(),
     }
 }
 
 /// The message for an error during evaluation.
-pub(super) fn of_fault(rule: &Rule, fault: &Fault) -> String {
-    let (text, words) = (fault.text(), rule.words());
+pub(super) fn evaluation_error(rule: &Rule, fault: &EvalError) -> String {
+    let (text, words) = (fault.text(), rule.display_text());
     match fault {
-        Fault::Cost => {
+        EvalError::Cost => {
             format!(
                 "'{text}': no further validation rules will be run due to call cost exceeds limit for rule: {words}"
             )
         }
-        Fault::Error(text) if text.starts_with("no such overload") => {
+        EvalError::Error(text) if text.starts_with("no such overload") => {
             let why =
                 "call arguments did not match a supported operator, function or macro signature for rule";
             format!("'{text}': {why}: {words}")
         }
-        Fault::Error(_) => format!("{text} evaluating rule: {words}"),
+        EvalError::Error(_) => format!("{text} evaluating rule: {words}"),
     }
 }
 
@@ -82,7 +82,6 @@ pub(super) fn shown(value: &Json, kind: &str, profile: &Profile) -> Shown {
     }
 }
 
-/// The error of a broken rule.
 pub(super) fn error(
     rule: &Rule,
     field: String,

@@ -23,7 +23,7 @@ const NOT_CHECKED: &str = "some validation rules were not checked because the ob
 
 /// An object to validate with rules, and the object to compare it with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Judged<'a> {
+pub(crate) struct ValidatedObject<'a> {
     pub(crate) object: &'a Value,
     /// The stored object, if there is one.
     pub(crate) old: Option<&'a Value>,
@@ -36,21 +36,21 @@ pub(crate) struct Judged<'a> {
 pub(crate) fn check(
     rules: &Rules,
     schema: &Structural,
-    judged: Judged<'_>,
+    judged: ValidatedObject<'_>,
     found: &[FieldError],
     profile: &Profile,
 ) -> (Vec<FieldError>, Vec<String>) {
     if !schema.has_rules || !profile.rules {
         return (Vec::new(), Vec::new());
     }
-    if found.iter().any(|error| blocks(error.cause, profile)) {
+    if found.iter().any(|error| blocks_rules(error.cause, profile)) {
         return (vec![FieldError::invalid("", Value::Null, NOT_CHECKED)], Vec::new());
     }
     evaluate::evaluate(rules, schema, judged, profile)
 }
 
 /// Whether an error of this kind means that rules could read values of the wrong shape.
-fn blocks(cause: Cause, profile: &Profile) -> bool {
+fn blocks_rules(cause: Cause, profile: &Profile) -> bool {
     match cause {
         Cause::Required | Cause::TypeInvalid | Cause::TooLong | Cause::TooMany => true,
         Cause::NotSupported => profile.enum_blocks_rules,

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::path::Path;
-use super::ratchet::{self, Before};
+use super::ratchet::{self, StoredCounterpart};
 use super::structural::Structural;
 use crate::field::{Cause, FieldError, Shown};
 use crate::gotext;
@@ -34,7 +34,7 @@ pub(crate) struct Findings {
 /// Validates a whole value. `old` is the stored value, if unchanged parts are tolerated.
 pub(crate) fn validate(
     value: &Value,
-    old: Option<Before<'_>>,
+    old: Option<StoredCounterpart<'_>>,
     schema: &Structural,
     context: Context<'_>,
 ) -> Vec<FieldError> {
@@ -52,7 +52,7 @@ impl Walk<'_> {
     fn node(
         &self,
         value: &Value,
-        old: Option<Before<'_>>,
+        old: Option<StoredCounterpart<'_>>,
         schema: &Structural,
         path: &Path<'_>,
         found: &mut Findings,
@@ -134,7 +134,7 @@ impl Walk<'_> {
     fn list(
         &self,
         items: &[Value],
-        old: Option<Before<'_>>,
+        old: Option<StoredCounterpart<'_>>,
         schema: &Structural,
         path: &Path<'_>,
         found: &mut Findings,
@@ -163,7 +163,7 @@ impl Walk<'_> {
     fn object(
         &self,
         map: &Map<String, Value>,
-        old: Option<Before<'_>>,
+        old: Option<StoredCounterpart<'_>>,
         schema: &Structural,
         path: &Path<'_>,
         found: &mut Findings,

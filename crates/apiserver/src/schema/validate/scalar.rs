@@ -7,16 +7,16 @@ use serde_json::{Number, Value, json};
 use super::{Findings, Walk};
 use crate::field::{Cause, FieldError, Shown};
 use crate::gotext;
-use crate::schema::format::{Format, Named};
+use crate::schema::format::{Format, NamedFormat};
 use crate::schema::path::Path;
 use crate::schema::structural::Structural;
 
 impl Walk<'_> {
     /// The format of a schema, if this minor enforces it.
-    pub(super) fn format<'s>(&self, schema: &'s Structural) -> Option<&'s Named> {
+    pub(super) fn format<'s>(&self, schema: &'s Structural) -> Option<&'s NamedFormat> {
         let named = schema.checks.format.as_ref()?;
         let fits = named.format.number_type().is_none_or(|kind| schema.types.contains(&kind));
-        (fits && named.format.is_known_to(self.context.profile.minor)).then_some(named)
+        (fits && named.format.is_enforced_by(self.context.profile.minor)).then_some(named)
     }
 
     /// Checks length and pattern (reports only the first failure), then the format.
@@ -110,11 +110,11 @@ fn bound(bound: f64, beside: &Number) -> String {
 /// The range that type and format require of numbers (`validate.IsValueValidAgainstRange`).
 struct Range<'a> {
     kind: &'static str,
-    format: Option<&'a Named>,
+    format: Option<&'a NamedFormat>,
 }
 
 impl<'a> Range<'a> {
-    fn of(schema: &Structural, format: Option<&'a Named>) -> Self {
+    fn of(schema: &Structural, format: Option<&'a NamedFormat>) -> Self {
         let kind = match schema.types.as_slice() {
             ["integer"] => "integer",
             _ => "number",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::{Value, json};
-use windtunnel_core::clock::{SetClock, Time};
+use windtunnel_core::clock::{ManualClock, Time};
 use windtunnel_core::resources::{CLUSTER_ROLES, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS};
 use windtunnel_core::{Identity, Key, Resource, Write};
 
@@ -155,7 +155,7 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
         follower: Arc::clone(&follower),
         acknowledged: Arc::clone(&acknowledged),
     };
-    let Ok(shared) = Shared::stored(server, SetClock::at(now()), Box::new(watched), Box::new(|_| {})) else {
+    let Ok(shared) = Shared::stored(server, ManualClock::at(now()), Box::new(watched), Box::new(|_| {})) else {
         disk.heal();
         assert_eq!(reopened(disk.clone()).0, Content::new());
         return true;
@@ -233,7 +233,7 @@ fn a_failing_disk_never_shows_rejected_writes_and_never_loses_acknowledged_ones(
 fn state_derived_from_rejected_writes_is_reverted() {
     let (server, disk) = beginning();
     let data = DataDir::on(disk.clone().shared(), "data".to_owned()).unwrap();
-    let shared = Shared::stored(server, SetClock::at(now()), Box::new(data), Box::new(|_| {})).unwrap();
+    let shared = Shared::stored(server, ManualClock::at(now()), Box::new(data), Box::new(|_| {})).unwrap();
     let write = |write: Write| shared.write(&write, &Identity::admin(), now());
     let spec = json!({ "group": "example.io", "scope": "Cluster", "names": { "plural": "widgets", "kind": "Widget" },
         "versions": [{ "name": "v1", "served": true, "storage": true,

@@ -116,7 +116,7 @@ fn lenient(text: &str) -> Result<(Value, Vec<String>), YamlError> {
         Ok(value) => return Ok((value, Vec::new())),
         Err(error) => error,
     };
-    let (value, repeated) = yaml::lenient(text).map_err(|_| first)?;
+    let (value, repeated) = yaml::parse_lenient(text).map_err(|_| first)?;
     let told = repeated.into_iter().map(|(line, key)| {
         let key = match &key.kind {
             yaml::Kind::Text(text) => gotext::quote(text),
@@ -155,7 +155,7 @@ fn check_new(call: &Call<'_>, object: &mut Value) -> Outcome<()> {
         return Err(Refused::conflict(resource, &resource.plural, name, &text));
     }
     update::check_name(call, object)?;
-    let metadata = metadata::of(object);
+    let metadata = metadata::metadata_mut(object);
     for field in SYSTEM {
         metadata.remove(field);
     }

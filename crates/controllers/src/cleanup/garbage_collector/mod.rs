@@ -20,7 +20,7 @@ use windtunnel_core::{
     Change, ChangeKind, DeleteOptions, Identity, Key, Object, Propagation, Resource, View, Write,
 };
 
-use self::references::{Owners, is_waiting, keeps, owner, owners};
+use self::references::{Owners, is_waiting, has_finalizer, resolve_owner, owners};
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 
@@ -44,14 +44,14 @@ impl GarbageCollector {
         Self::default()
     }
 
-    fn notice(&mut self, input: &Input<'_>) {
+    fn queue_changes(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             self.look_at_all(input.view);
         }
         for change in input.changes {
             self.follow(change, input.view);
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     /// Indexes all objects and queues those that may need a write.
@@ -67,7 +67,7 @@ impl GarbageCollector {
             }
         }
         for (key, object) in looked_at {
-            if object.is_terminating() || self.judge(&key, object, view).is_some() {
+            if object.is_terminating() || self.sync_by_owners(&key, object, view).is_some() {
                 self.queue.add(key);
             }
         }
@@ -87,10 +87,10 @@ impl GarbageCollector {
             self.queue.add(change.key.clone());
         }
         if is_gone || object.is_terminating() && !old.is_some_and(Object::is_terminating) {
-            self.bereave(object.uid());
+            self.queue_dependents(object.uid());
         }
         if let Some(old) = old.filter(|old| is_gone || owners(old) != owners(object)) {
-            self.tell_owners(old, view);
+            self.queue_waiting_owners(old, view);
         }
     }
 
@@ -112,16 +112,16 @@ impl GarbageCollector {
     }
 
     /// Queues the dependents of an owner that is gone or terminating.
-    fn bereave(&mut self, owner: &str) {
+    fn queue_dependents(&mut self, owner: &str) {
         for dependent in self.dependents.get(owner).into_iter().flatten() {
             self.queue.add(dependent.clone());
         }
     }
 
     /// Queues the terminating owners of an object, which may wait for it.
-    fn tell_owners(&mut self, object: &Object, view: &View) {
+    fn queue_waiting_owners(&mut self, object: &Object, view: &View) {
         for reference in owners(object) {
-            if let Some((key, found)) = owner(reference, object.namespace(), view).into_found()
+            if let Some((key, found)) = resolve_owner(reference, object.namespace(), view).into_found()
                 && found.is_terminating()
             {
                 self.queue.add(key);
@@ -149,7 +149,7 @@ impl GarbageCollector {
     }
 
     /// Whether no dependent blocks the deletion of the owner.
-    fn may_go(&self, owner: &Object, view: &View) -> bool {
+    fn is_unblocked(&self, owner: &Object, view: &View) -> bool {
         !self.dependents(owner, view).iter().any(|(_, dependent)| {
             owners(dependent)
                 .iter()
@@ -158,8 +158,8 @@ impl GarbageCollector {
     }
 
     /// The write that the state of an object's owners requires, if any.
-    fn judge(&self, key: &Key, object: &Object, view: &View) -> Option<Write> {
-        let Owners { solid, waiting, dangling } = Owners::of(object, view);
+    fn sync_by_owners(&self, key: &Key, object: &Object, view: &View) -> Option<Write> {
+        let Owners { solid, waiting, dangling } = Owners::classify(object, view);
         if dangling.is_empty() && waiting.is_empty() {
             return None;
         }
@@ -175,8 +175,8 @@ impl GarbageCollector {
             return Some(deletion(key, object, Propagation::Foreground));
         }
         let policy = match object {
-            _ if keeps(object, ORPHAN) => Propagation::Orphan,
-            _ if keeps(object, FOREGROUND) => Propagation::Foreground,
+            _ if has_finalizer(object, ORPHAN) => Propagation::Orphan,
+            _ if has_finalizer(object, FOREGROUND) => Propagation::Foreground,
             _ => Propagation::Background,
         };
         Some(deletion(key, object, policy))
@@ -197,13 +197,13 @@ fn deletion(key: &Key, object: &Object, policy: Propagation) -> Write {
         propagation: Some(policy),
         ..DeleteOptions::default()
     };
-    Write::delete_with(&Resource::of(key, object), &key.namespace, &key.name, options)
+    Write::delete_with(&Resource::from_object(key, object), &key.namespace, &key.name, options)
 }
 
 /// Patches metadata of an object on the condition that nobody else has changed it.
 fn patch(key: &Key, object: &Object, field: &str, list: &[Value]) -> Write {
     let patch = json!({ "metadata": { "resourceVersion": object.resource_version(), field: list } });
-    Write::merge_patch(&Resource::of(key, object), &key.namespace, &key.name, patch)
+    Write::merge_patch(&Resource::from_object(key, object), &key.namespace, &key.name, patch)
 }
 
 fn without_finalizer(key: &Key, object: &Object, finalizer: &str) -> Write {
@@ -234,12 +234,12 @@ impl Reconcile for GarbageCollector {
     fn sync(&mut self, key: &Key, view: &View, _now: Time) -> Vec<Write> {
         let Some(object) = view.get_key(key) else { return Vec::new() };
         if !object.is_terminating() {
-            return self.judge(key, object, view).into_iter().collect();
+            return self.sync_by_owners(key, object, view).into_iter().collect();
         }
-        if keeps(object, ORPHAN) {
+        if has_finalizer(object, ORPHAN) {
             return self.orphan_dependents(key, object, view);
         }
-        if keeps(object, FOREGROUND) && self.may_go(object, view) {
+        if has_finalizer(object, FOREGROUND) && self.is_unblocked(object, view) {
             return vec![without_finalizer(key, object, FOREGROUND)];
         }
         Vec::new()
@@ -260,7 +260,7 @@ impl Actor for GarbageCollector {
     }
 
     fn step(&mut self, input: &Input<'_>) -> Step {
-        self.notice(input);
+        self.queue_changes(input);
         self.reconcile(input)
     }
 }

@@ -12,13 +12,13 @@ pub(super) fn owners(object: &Object) -> &[Value] {
     object.list("/metadata/ownerReferences")
 }
 
-pub(super) fn keeps(object: &Object, finalizer: &str) -> bool {
+pub(super) fn has_finalizer(object: &Object, finalizer: &str) -> bool {
     object.list("/metadata/finalizers").iter().any(|name| name == finalizer)
 }
 
 /// Whether an object waits in foreground deletion for its dependents.
 pub(super) fn is_waiting(object: &Object) -> bool {
-    object.is_terminating() && keeps(object, FOREGROUND)
+    object.is_terminating() && has_finalizer(object, FOREGROUND)
 }
 
 /// The result of resolving an owner reference.
@@ -42,7 +42,7 @@ impl<'v> Owner<'v> {
 }
 
 /// Resolves an owner reference of an object in `namespace`. Namespaced owners must be in the same namespace.
-pub(super) fn owner<'v>(reference: &Value, namespace: &str, view: &'v View) -> Owner<'v> {
+pub(super) fn resolve_owner<'v>(reference: &Value, namespace: &str, view: &'v View) -> Owner<'v> {
     let Some(resource) = resource(reference, view) else { return Owner::Unknown };
     if resource.namespaced && namespace.is_empty() {
         return Owner::Unknown;
@@ -57,9 +57,9 @@ pub(super) fn owner<'v>(reference: &Value, namespace: &str, view: &'v View) -> O
 fn resource(reference: &Value, view: &View) -> Option<Resource> {
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    resources::of_group(api_version, kind).or_else(|| {
+    resources::find(api_version, kind).or_else(|| {
         let definitions = view.list(&CUSTOM_RESOURCE_DEFINITIONS).map(|definition| &**definition);
-        resources::defined(api_version, kind, definitions)
+        resources::find_in_definitions(api_version, kind, definitions)
     })
 }
 
@@ -75,10 +75,10 @@ pub(super) struct Owners<'a> {
 }
 
 impl<'a> Owners<'a> {
-    pub(super) fn of(object: &'a Object, view: &View) -> Self {
+    pub(super) fn classify(object: &'a Object, view: &View) -> Self {
         let mut sorted = Self::default();
         for reference in owners(object) {
-            let list = match owner(reference, object.namespace(), view) {
+            let list = match resolve_owner(reference, object.namespace(), view) {
                 Owner::Found(_, owner) if is_waiting(owner) => &mut sorted.waiting,
                 Owner::Found(..) | Owner::Unknown => &mut sorted.solid,
                 Owner::Absent => &mut sorted.dangling,

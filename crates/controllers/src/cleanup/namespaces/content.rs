@@ -18,7 +18,7 @@ pub(super) struct Content<'v> {
 
 impl<'v> Content<'v> {
     /// Returns the objects of a namespace. While it has pods, returns only the pods, which are deleted first.
-    pub(super) fn of(namespace: &str, view: &'v View) -> Self {
+    pub(super) fn in_namespace(namespace: &str, view: &'v View) -> Self {
         let pods = view.list_in(&PODS, namespace).map(|pod| (PODS.key(namespace, pod.name()), pod));
         let pods: Vec<_> = pods.collect();
         let objects = if pods.is_empty() { view.objects_in(namespace).collect() } else { pods };
@@ -35,7 +35,7 @@ impl<'v> Content<'v> {
         live.map(|(key, object)| {
             let propagation = Some(Propagation::Background);
             let options = DeleteOptions { propagation, ..DeleteOptions::default() };
-            Write::delete_with(&Resource::of(key, object), &key.namespace, &key.name, options)
+            Write::delete_with(&Resource::from_object(key, object), &key.namespace, &key.name, options)
         })
         .collect()
     }
@@ -44,7 +44,7 @@ impl<'v> Content<'v> {
     /// for finalizers.
     pub(super) fn pause(&self, now: Time) -> SignedDuration {
         let takes = |(key, object): &(Key, &Object)| {
-            if key.is(&PODS) {
+            if key.is_kind(&PODS) {
                 let ends = object.time("/metadata/deletionTimestamp").unwrap_or(now);
                 ends.duration_since(now).max(SignedDuration::ZERO)
             } else {

@@ -42,17 +42,17 @@ impl NamespaceController {
     fn notice(&mut self, input: &Input<'_>) {
         if !std::mem::replace(&mut self.started, true) {
             for namespace in input.view.list(&NAMESPACES) {
-                self.expect(namespace, None, input.now);
+                self.schedule_if_terminating(namespace, None, input.now);
             }
         }
         for change in input.changes {
-            self.expect(&change.object, change.old.as_ref(), input.now);
+            self.schedule_if_terminating(&change.object, change.old.as_ref(), input.now);
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     /// Schedules a namespace that has started to terminate.
-    fn expect(&mut self, namespace: &Object, old: Option<&Object>, now: Time) {
+    fn schedule_if_terminating(&mut self, namespace: &Object, old: Option<&Object>, now: Time) {
         if namespace.is_terminating() && !old.is_some_and(Object::is_terminating) {
             self.queue.add_at(NAMESPACES.key("", namespace.name()), now + PAUSE);
         }
@@ -69,7 +69,7 @@ fn finalized(namespace: &Object) -> Write {
 }
 
 /// Writes the conditions if they differ from those in the API.
-fn told(namespace: &Object, conditions: &[Condition], now: Time) -> Option<Write> {
+fn write_conditions(namespace: &Object, conditions: &[Condition], now: Time) -> Option<Write> {
     let before = namespace.list("/status/conditions");
     let mut list: Vec<Value> = before.to_vec();
     for condition in conditions {
@@ -95,7 +95,7 @@ impl Reconcile for NamespaceController {
         if !namespace.list("/spec/finalizers").iter().any(|name| name == FINALIZER) {
             return Vec::new();
         }
-        let content = Content::of(&key.name, view);
+        let content = Content::in_namespace(&key.name, view);
         if content.is_empty() {
             return vec![finalized(namespace)];
         }
@@ -103,7 +103,7 @@ impl Reconcile for NamespaceController {
         if writes.is_empty() {
             // The remaining content is terminating. Waits for it and updates the conditions meanwhile.
             self.queue.add_at(key.clone(), now + content.pause(now));
-            writes.extend(told(namespace, &content.conditions(), now));
+            writes.extend(write_conditions(namespace, &content.conditions(), now));
         }
         writes
     }

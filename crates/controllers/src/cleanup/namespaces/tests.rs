@@ -48,7 +48,7 @@ fn deletes_pods_first_and_waits_for_their_grace_period() {
     delete(&mut rig);
     rig.run(20);
     assert!(rig.view.get(&CONFIG_MAPS, "doomed", "c").is_some());
-    let condition = condition::of(namespace(&rig).unwrap(), "NamespaceContentRemaining").unwrap();
+    let condition = condition::find_in_status(namespace(&rig).unwrap(), "NamespaceContentRemaining").unwrap();
     assert_eq!(condition["reason"], "SomeResourcesRemain");
     assert_eq!(condition["message"], "Some resources are remaining: pods. has 1 resource instances");
     rig.write(&Write::delete_now(&PODS, "doomed", "p"));

@@ -68,9 +68,9 @@ fn a_kubelet_corrects_ready_unknown() {
     rig.write(&Write::merge_patch_status(&NODES, "", "w", unknown));
     rig.run(1);
     let node = rig.view.get(&NODES, "", "w").unwrap();
-    let ready = condition::of(node, "Ready").unwrap();
+    let ready = condition::find_in_status(node, "Ready").unwrap();
     assert_eq!((&ready["status"], &ready["reason"]), (&json!("True"), &json!("KubeletReady")));
-    assert_eq!(condition::of(node, "DiskPressure").unwrap()["status"], "False");
+    assert_eq!(condition::find_in_status(node, "DiskPressure").unwrap()["status"], "False");
     let writes = rig.writes;
     rig.run(7);
     assert_eq!(rig.writes, writes, "that is said once");

@@ -19,8 +19,8 @@ fn rig(probes: &Value) -> Rig {
 }
 
 fn tell(rig: &mut Rig, kind: Option<FaultKind>) {
-    let fault = kind.map(|kind| Fault { message: "no answer".to_owned(), ..Fault::of(kind) });
-    rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::patch(fault.as_ref())));
+    let fault = kind.map(|kind| Fault { message: "no answer".to_owned(), ..Fault::new(kind) });
+    rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::annotation_patch(fault.as_ref())));
 }
 
 fn is_ready(rig: &Rig) -> bool {

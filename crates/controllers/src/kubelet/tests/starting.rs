@@ -69,14 +69,14 @@ fn startup_and_readiness_probes_delay_started_and_ready() {
 fn restarts_a_container_whose_startup_probe_fails() {
     let probe = json!({ "startupProbe": { "periodSeconds": 5, "failureThreshold": 4 } });
     let mut rig = rig_with(&json!({ "containers": [container("main", &probe)] }));
-    let fault = Fault { message: "not yet".to_owned(), ..Fault::of(FaultKind::NotStarted) };
-    rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::patch(Some(&fault))));
+    let fault = Fault { message: "not yet".to_owned(), ..Fault::new(FaultKind::NotStarted) };
+    rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::annotation_patch(Some(&fault))));
     rig.run(60);
     assert_eq!(told(&rig, "Unhealthy")[0], "Startup probe failed: not yet");
     assert_eq!(told(&rig, "Killing"), ["Container main failed startup probe, will be restarted"]);
     assert!(pod(&rig, "program").number("/status/containerStatuses/0/restartCount").unwrap() > 0);
     assert_eq!(state(&rig), (false, false));
-    rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::patch(None)));
+    rig.write(&Write::merge_patch(&PODS, "ns", "program", Fault::annotation_patch(None)));
     rig.run(60);
     assert_eq!(state(&rig), (true, true));
 }

@@ -9,9 +9,9 @@ use windtunnel_core::{Object, View, Write};
 
 use super::revisions::HASH;
 use crate::scheduler::placement::is_chosen;
-use crate::scheduler::taints::keeps_out;
+use crate::scheduler::taints::find_untolerated;
 use crate::workloads::owners;
-use crate::workloads::shares::share;
+use crate::workloads::shares::resolve_int_or_percent;
 
 /// The label with the generation of the template.
 const GENERATION: &str = "pod-template-generation";
@@ -53,7 +53,7 @@ impl Model {
 
     pub(super) fn fit(&self, node: &Object) -> Fit {
         let chosen = is_chosen(&self.template, node);
-        let lets_in = |effects: &[&str]| chosen && keeps_out(&self.pod, node, effects).is_none();
+        let lets_in = |effects: &[&str]| chosen && find_untolerated(&self.pod, node, effects).is_none();
         Fit { runs: lets_in(&["NoSchedule", "NoExecute"]), keeps: lets_in(&["NoExecute"]) }
     }
 }
@@ -112,18 +112,18 @@ impl<'v> Daemons<'v> {
     }
 
     /// The pods to delete and create now.
-    pub(super) fn next(&self) -> Vec<Write> {
+    pub(super) fn next_writes(&self) -> Vec<Write> {
         let mut writes = Vec::new();
         for place in &self.places {
-            writes.extend(self.at(place));
+            writes.extend(self.node_writes(place));
         }
         let lost = self.lost.iter().filter(|pod| !pod.is_terminating());
         writes.extend(lost.map(|pod| delete(pod)));
-        if writes.is_empty() { self.rolled() } else { writes }
+        if writes.is_empty() { self.rollout_deletions() } else { writes }
     }
 
     /// The writes for one node: creation of a daemon, or deletion of ended or superfluous ones.
-    fn at(&self, place: &Place<'v>) -> Vec<Write> {
+    fn node_writes(&self, place: &Place<'v>) -> Vec<Write> {
         let staying: Vec<&&Object> = place.pods.iter().filter(|pod| !pod.is_terminating()).collect();
         if !place.keeps {
             return staying.into_iter().map(|pod| delete(pod)).collect();
@@ -141,7 +141,7 @@ impl<'v> Daemons<'v> {
 
     /// Deletions of outdated daemons: all that are not available, and as many available ones as
     /// `maxUnavailable` allows.
-    fn rolled(&self) -> Vec<Write> {
+    fn rollout_deletions(&self) -> Vec<Write> {
         let strategy = &self.set["spec"]["updateStrategy"];
         if strategy["type"] == "OnDelete" {
             return Vec::new();
@@ -150,7 +150,7 @@ impl<'v> Daemons<'v> {
         let desired = i64::try_from(running().count()).unwrap_or(i64::MAX);
         let most = match &strategy["rollingUpdate"]["maxUnavailable"] {
             Value::Null => 1,
-            value => share(value, desired, true).unwrap_or(1),
+            value => resolve_int_or_percent(value, desired, true).unwrap_or(1),
         };
         let serves = |place: &&Place<'v>| place.pods.iter().any(|pod| self.is_available(pod));
         let missing = desired - i64::try_from(running().filter(serves).count()).unwrap_or(0);

@@ -8,7 +8,7 @@ use windtunnel_core::resources::{DAEMON_SETS, NODES};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Object, View, Write};
 
-use crate::workloads::shares::share;
+use crate::workloads::shares::resolve_int_or_percent;
 
 /// The minimum and maximum time until restarted programs are available, in seconds.
 const RESTART_SECONDS: (u64, u64) = (2, 6);
@@ -34,7 +34,7 @@ pub(super) fn next(set: &Object, view: &View) -> Option<Round> {
     }
     let most = match &set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] {
         Value::Null => 1,
-        value => share(value, i64::try_from(nodes).unwrap_or(i64::MAX), true).unwrap_or(1),
+        value => resolve_int_or_percent(value, i64::try_from(nodes).unwrap_or(i64::MAX), true).unwrap_or(1),
     };
     let most = usize::try_from(most).unwrap_or(1).max(1);
     let restarted: Vec<String> =

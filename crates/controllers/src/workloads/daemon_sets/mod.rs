@@ -59,13 +59,13 @@ impl DaemonSetController {
             }
         }
         for change in input.changes {
-            if change.key.is(&DAEMON_SETS) {
+            if change.key.is_kind(&DAEMON_SETS) {
                 self.queue.add(change.key.clone());
             } else if let Some(set) = owners::controller_of(&change.object, &DAEMON_SETS) {
                 self.queue.add(set);
             }
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     /// Continues a rollout on machines.
@@ -93,7 +93,7 @@ fn may_move_daemons(change: &Change) -> bool {
         old["spec"] == change.object["spec"]
             && old["metadata"]["labels"] == change.object["metadata"]["labels"]
     };
-    change.key.is(&NODES) && !change.old.as_ref().is_some_and(same)
+    change.key.is_kind(&NODES) && !change.old.as_ref().is_some_and(same)
 }
 
 /// Whether any of the changes affects the fit of a node for a DaemonSet. Most do not; this check avoids
@@ -125,10 +125,10 @@ impl Reconcile for DaemonSetController {
         }
         let mut writes = Vec::new();
         if !set.is_terminating() {
-            writes.extend(revisions::told(set, &daemons.hash, &daemons.hashes(), view));
-            writes.extend(daemons.next());
+            writes.extend(revisions::revision_writes(set, &daemons.hash, &daemons.hashes(), view));
+            writes.extend(daemons.next_writes());
         }
-        writes.extend(status::told(set, &daemons));
+        writes.extend(status::write_status(set, &daemons));
         writes
     }
 }

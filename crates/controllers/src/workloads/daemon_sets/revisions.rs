@@ -13,7 +13,7 @@ const KEPT: usize = 10;
 
 /// The writes that make the revision of the current template the newest one and delete excess old revisions.
 /// `hashes` are the template hashes of the pods.
-pub(super) fn told(set: &Object, hash: &str, hashes: &[&str], view: &View) -> Vec<Write> {
+pub(super) fn revision_writes(set: &Object, hash: &str, hashes: &[&str], view: &View) -> Vec<Write> {
     let mut revisions: Vec<&Object> = view
         .list_in(&CONTROLLER_REVISIONS, set.namespace())
         .filter(|revision| owners::controls(set, revision))

@@ -8,7 +8,7 @@ use super::daemons::Daemons;
 
 /// Writes the status if it differs from the API. The first four counts are always present, others only if
 /// they are not zero.
-pub(super) fn told(set: &Object, daemons: &Daemons<'_>) -> Option<Write> {
+pub(super) fn write_status(set: &Object, daemons: &Daemons<'_>) -> Option<Write> {
     let counts = daemons.counts();
     let mut status = json!({
         "currentNumberScheduled": counts.current,

@@ -12,7 +12,7 @@ const DONE: &str = "NewReplicaSetAvailable";
 
 /// The progress of a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rolled {
+pub(super) enum RolloutProgress {
     /// All pods have the current template and are available.
     Done,
     /// It has progressed since the last status.
@@ -40,35 +40,35 @@ pub(super) fn put_progress(
     list: &mut Vec<Value>,
     deployment: &Object,
     set: Option<&str>,
-    rolled: Rolled,
+    rolled: RolloutProgress,
     now: Time,
 ) {
     let Some(set) = set else { return };
     let says = |status, reason, message: &str| {
         Condition::new(PROGRESSING, status, reason, format!("ReplicaSet \"{set}\" {message}"))
     };
-    let before = condition::find(list, PROGRESSING).map(Condition::read);
+    let before = condition::find(list, PROGRESSING).map(Condition::from_value);
     let is_of_set = before.as_ref().is_some_and(|before| before.message.contains(&format!("\"{set}\"")));
     let was_done = is_of_set && before.is_some_and(|before| before.reason == DONE);
     match rolled {
         // A completed rollout may still lose pods.
-        Rolled::Waiting { settled: true } if was_done => {}
-        Rolled::Done => put(list, &says("True", DONE, "has successfully progressed."), false, now),
+        RolloutProgress::Waiting { settled: true } if was_done => {}
+        RolloutProgress::Done => put(list, &says("True", DONE, "has successfully progressed."), false, now),
         _ if !is_of_set => {
             let message = format!("Created new replica set \"{set}\"");
             put(list, &Condition::new(PROGRESSING, "True", "NewReplicaSetCreated", message), false, now);
         }
-        Rolled::Further => put(list, &says("True", "ReplicaSetUpdated", "is progressing."), true, now),
-        Rolled::Waiting { .. } if deadline(deployment).is_some_and(|at| at <= now) => {
+        RolloutProgress::Further => put(list, &says("True", "ReplicaSetUpdated", "is progressing."), true, now),
+        RolloutProgress::Waiting { .. } if deadline(deployment).is_some_and(|at| at <= now) => {
             put(list, &says("False", "ProgressDeadlineExceeded", "has timed out progressing."), false, now);
         }
-        Rolled::Waiting { .. } => {}
+        RolloutProgress::Waiting { .. } => {}
     }
 }
 
 /// The time at which a rollout without progress fails.
 pub(super) fn deadline(deployment: &Object) -> Option<Time> {
-    let found = condition::of(deployment, PROGRESSING)?;
+    let found = condition::find_in_status(deployment, PROGRESSING)?;
     let is_open = !matches!(found["reason"].as_str(), Some(DONE | "ProgressDeadlineExceeded"));
     let since = found["lastUpdateTime"].as_str().and_then(parse_rfc3339).filter(|_| is_open)?;
     let seconds = deployment.number("/spec/progressDeadlineSeconds").unwrap_or(600);
@@ -90,7 +90,7 @@ pub(super) fn put_failure(list: &mut Vec<Value>, failure: Option<&Value>) {
 /// (`SetDeploymentCondition`).
 fn put(list: &mut Vec<Value>, condition: &Condition, renewed: bool, now: Time) {
     let old = condition::find(list, &condition.kind);
-    if !renewed && old.is_some_and(|old| Condition::read(old) == *condition) {
+    if !renewed && old.is_some_and(|old| Condition::from_value(old) == *condition) {
         return;
     }
     let since =

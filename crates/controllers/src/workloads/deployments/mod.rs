@@ -55,7 +55,7 @@ impl DeploymentController {
                 self.queue.add(deployment);
             }
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     fn sync_without_pods(&mut self, key: &Key, deployment: &Object, now: Time) -> Option<Write> {
@@ -83,10 +83,10 @@ impl DeploymentController {
 /// The Deployment that a change affects. Pods matter only when they have ended or are deleted, as a
 /// Deployment may wait for that.
 fn concerned(change: &Change, view: &View) -> Option<Key> {
-    if change.key.is(&DEPLOYMENTS) {
+    if change.key.is_kind(&DEPLOYMENTS) {
         return Some(change.key.clone());
     }
-    if change.key.is(&REPLICA_SETS) {
+    if change.key.is_kind(&REPLICA_SETS) {
         return owners::controller_of(&change.object, &DEPLOYMENTS);
     }
     let is_over = change.kind == ChangeKind::Deleted || !owners::is_active(&change.object);
@@ -109,7 +109,7 @@ impl Reconcile for DeploymentController {
         }
         let sets = Sets::of(deployment, view);
         if deployment.is_terminating() {
-            return status::told(deployment, &sets, now).into_iter().collect();
+            return status::write_status(deployment, &sets, now).into_iter().collect();
         }
         if let Some(at) = conditions::deadline(deployment).filter(|at| *at > now) {
             self.queue.add_at(key.clone(), at);
@@ -117,7 +117,7 @@ impl Reconcile for DeploymentController {
         // One write at a time, as each depends on the result of the one before.
         let mut writes = rollout::next(deployment, &sets, view);
         if writes.is_empty() {
-            writes.extend(status::told(deployment, &sets, now));
+            writes.extend(status::write_status(deployment, &sets, now));
         }
         if writes.is_empty() {
             writes.extend(sets.obsolete(deployment));

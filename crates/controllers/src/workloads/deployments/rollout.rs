@@ -3,9 +3,9 @@
 use windtunnel_core::resources::{DEPLOYMENTS, REPLICA_SETS};
 use windtunnel_core::{Object, View, Write};
 
-use super::sets::{Sets, count, numbered, replicas_of, scaled};
+use super::sets::{Sets, count, write_revision, replicas_of, scaled};
 use crate::workloads::owners;
-use crate::workloads::shares::share;
+use crate::workloads::shares::resolve_int_or_percent;
 
 /// The maximum numbers of additional and of unavailable pods during a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +23,8 @@ impl Bounds {
         let rolling = &deployment["spec"]["strategy"]["rollingUpdate"];
         let replicas = replicas_of(deployment);
         let of = |field: &str, up: bool| match &rolling[field] {
-            serde_json::Value::Null => share(&"25%".into(), replicas, up).unwrap_or(0),
-            value => share(value, replicas, up).unwrap_or(0),
+            serde_json::Value::Null => resolve_int_or_percent(&"25%".into(), replicas, up).unwrap_or(0),
+            value => resolve_int_or_percent(value, replicas, up).unwrap_or(0),
         };
         let (surge, unavailable) = (of("maxSurge", true), of("maxUnavailable", false));
         let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable.min(replicas) };
@@ -42,7 +42,7 @@ pub(super) fn next(deployment: &Object, sets: &Sets<'_>, view: &View) -> Vec<Wri
         return Vec::new();
     }
     if is_recreated(deployment) {
-        let old = emptied(deployment, sets);
+        let old = scale_old_sets_to_zero(deployment, sets);
         if !old.is_empty() {
             return old;
         }
@@ -51,24 +51,24 @@ pub(super) fn next(deployment: &Object, sets: &Sets<'_>, view: &View) -> Vec<Wri
         }
     }
     let surge = Bounds::of(deployment).surge;
-    let wanted = grown(deployment, sets);
+    let wanted = new_set_replicas(deployment, sets);
     let Some(new) = sets.new else {
         return vec![sets.create(deployment, wanted, surge)];
     };
     let revision = sets.revision();
     let numbered =
-        numbered(new, &REPLICA_SETS, revision).or_else(|| numbered(deployment, &DEPLOYMENTS, revision));
+        write_revision(new, &REPLICA_SETS, revision).or_else(|| write_revision(deployment, &DEPLOYMENTS, revision));
     if let Some(write) = numbered {
         return vec![write];
     }
     if count(new, "/spec/replicas") != wanted {
         return vec![scaled(deployment, new, wanted, surge)];
     }
-    if is_recreated(deployment) { Vec::new() } else { shrunk(deployment, sets, new) }
+    if is_recreated(deployment) { Vec::new() } else { scale_down_old_sets(deployment, sets, new) }
 }
 
 /// Scales the old ReplicaSets to zero.
-fn emptied(deployment: &Object, sets: &Sets<'_>) -> Vec<Write> {
+fn scale_old_sets_to_zero(deployment: &Object, sets: &Sets<'_>) -> Vec<Write> {
     let filled = sets.old.iter().filter(|set| count(set, "/spec/replicas") > 0);
     filled.map(|set| scaled(deployment, set, 0, 0)).collect()
 }
@@ -82,7 +82,7 @@ fn old_pods_run(sets: &Sets<'_>, view: &View) -> bool {
 }
 
 /// The current number of replicas for the new ReplicaSet (`NewRSNewReplicas`).
-fn grown(deployment: &Object, sets: &Sets<'_>) -> i64 {
+fn new_set_replicas(deployment: &Object, sets: &Sets<'_>) -> i64 {
     let wanted = replicas_of(deployment);
     let has = sets.new.map_or(0, |new| count(new, "/spec/replicas"));
     if is_recreated(deployment) || has >= wanted {
@@ -94,7 +94,7 @@ fn grown(deployment: &Object, sets: &Sets<'_>) -> i64 {
 
 /// Scales the old ReplicaSets down: first by unavailable pods, then by as many available ones as may be
 /// missing.
-fn shrunk(deployment: &Object, sets: &Sets<'_>, new: &Object) -> Vec<Write> {
+fn scale_down_old_sets(deployment: &Object, sets: &Sets<'_>, new: &Object) -> Vec<Write> {
     let bounds = Bounds::of(deployment);
     let least = replicas_of(deployment) - bounds.unavailable;
     let not_yet = count(new, "/spec/replicas") - count(new, "/status/availableReplicas");

@@ -117,7 +117,7 @@ fn annotate(set: &mut Value, deployment: &Object, surge: i64) {
 }
 
 /// Sets the revision annotation of a ReplicaSet or Deployment, if it differs.
-pub(super) fn numbered(object: &Object, resource: &Resource, revision: i64) -> Option<Write> {
+pub(super) fn write_revision(object: &Object, resource: &Resource, revision: i64) -> Option<Write> {
     let revision = revision.to_string();
     if object.annotation(REVISION) == Some(revision.as_str()) {
         return None;

@@ -5,13 +5,13 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::DEPLOYMENTS;
 use windtunnel_core::{Object, Write};
 
-use super::conditions::{self, Rolled};
+use super::conditions::{self, RolloutProgress};
 use super::rollout::Bounds;
 use super::sets::{Sets, replicas_of};
 use crate::workloads::owners::template_hash;
 
 /// Writes the status if it differs from the API.
-pub(super) fn told(deployment: &Object, sets: &Sets<'_>, now: Time) -> Option<Write> {
+pub(super) fn write_status(deployment: &Object, sets: &Sets<'_>, now: Time) -> Option<Write> {
     let new = |field: &str| sets.new.map_or(0, |set| set.number(field).unwrap_or(0));
     let available = sets.sum("/status/availableReplicas");
     let counts = Counts {
@@ -47,20 +47,20 @@ struct Counts {
 
 impl Counts {
     /// The progress since the current status of the Deployment.
-    fn rolled(&self, deployment: &Object) -> Rolled {
+    fn rolled(&self, deployment: &Object) -> RolloutProgress {
         let wanted = replicas_of(deployment);
         let before = |field: &str| deployment.number(&format!("/status/{field}")).unwrap_or(0);
         let old = self.replicas - self.updated;
         if [self.replicas, self.updated, self.available] == [wanted; 3] {
-            Rolled::Done
+            RolloutProgress::Done
         } else if self.updated > before("updatedReplicas")
             || old < before("replicas") - before("updatedReplicas")
             || self.ready > before("readyReplicas")
             || self.available > before("availableReplicas")
         {
-            Rolled::Further
+            RolloutProgress::Further
         } else {
-            Rolled::Waiting { settled: old == 0 }
+            RolloutProgress::Waiting { settled: old == 0 }
         }
     }
 }

@@ -151,7 +151,7 @@ fn conditions_report_the_progress_of_a_rollout() {
     rig.run(601);
     assert_eq!(conditions(&rig)[1], "Progressing=False ProgressDeadlineExceeded");
     let set = rig.view.list(&REPLICA_SETS).find(|set| set.annotation(REVISION) == Some("2")).unwrap().name();
-    let message = condition::of(found(&rig), "Progressing").unwrap()["message"].clone();
+    let message = condition::find_in_status(found(&rig), "Progressing").unwrap()["message"].clone();
     assert_eq!(message, format!("ReplicaSet \"{set}\" has timed out progressing."));
     (0..8).for_each(|_| advance(&mut rig));
     assert_eq!(conditions(&rig)[1], "Progressing=True NewReplicaSetAvailable");

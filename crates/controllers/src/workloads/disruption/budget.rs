@@ -6,12 +6,12 @@ use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
 use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 use windtunnel_core::resources::{DEPLOYMENTS, POD_DISRUPTION_BUDGETS, PODS};
-use windtunnel_core::selector::chooses;
+use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Object, View, Write};
 
 use super::SCALED;
 use crate::workloads::owners::controller;
-use crate::workloads::shares::share;
+use crate::workloads::shares::resolve_int_or_percent;
 
 /// The time until an evicted pod must be terminating. Later it counts as healthy again.
 const DELETION_TIMEOUT: SignedDuration = SignedDuration::from_mins(2);
@@ -42,7 +42,7 @@ impl Counts {
 pub(super) fn assess(budget: &Object, view: &View, now: Time) -> Assessment {
     let selector = &budget["spec"]["selector"];
     let all = view.list_in(&PODS, budget.namespace());
-    let pods: Vec<&Object> = all.filter(|pod| chooses(selector, &pod["metadata"]["labels"])).collect();
+    let pods: Vec<&Object> = all.filter(|pod| selector_matches(selector, &pod["metadata"]["labels"])).collect();
     let mut disrupted = Map::new();
     let mut look_again: Option<Time> = None;
     for pod in pods.iter().filter(|pod| !pod.is_terminating()) {
@@ -70,11 +70,11 @@ fn required(budget: &Object, pods: &[&Object], view: &View) -> Result<(i64, i64)
     let (most, least) = (&budget["spec"]["maxUnavailable"], &budget["spec"]["minAvailable"]);
     if !most.is_null() {
         let expected = scale(pods, view)?;
-        return Ok((expected, (expected - share(most, expected, true)?).max(0)));
+        return Ok((expected, (expected - resolve_int_or_percent(most, expected, true)?).max(0)));
     }
     if least.is_string() {
         let expected = scale(pods, view)?;
-        return Ok((expected, share(least, expected, true)?));
+        return Ok((expected, resolve_int_or_percent(least, expected, true)?));
     }
     Ok((count(pods.len()), least.as_i64().unwrap_or(0)))
 }
@@ -111,7 +111,7 @@ fn count(length: usize) -> i64 {
 }
 
 /// Writes the status if it differs from the API.
-pub(super) fn told(budget: &Object, found: &Assessment, now: Time) -> Option<Write> {
+pub(super) fn write_status(budget: &Object, found: &Assessment, now: Time) -> Option<Write> {
     let before = &budget["status"];
     let mut status = if before.is_object() { before.clone() } else { json!({}) };
     let allowed = found.counts.as_ref().map_or(0, Counts::allowed);

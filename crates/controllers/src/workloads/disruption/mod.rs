@@ -9,7 +9,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{
     DEPLOYMENTS, POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS,
 };
-use windtunnel_core::selector::chooses;
+use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Identity, Key, Object, Resource, View};
 
 use crate::workqueue::WorkQueue;
@@ -38,9 +38,9 @@ impl DisruptionController {
             }
         }
         for change in input.changes {
-            if change.key.is(&POD_DISRUPTION_BUDGETS) {
+            if change.key.is_kind(&POD_DISRUPTION_BUDGETS) {
                 self.queue.add(change.key.clone());
-            } else if change.key.is(&PODS) {
+            } else if change.key.is_kind(&PODS) {
                 for pod in std::iter::once(&change.object).chain(&change.old) {
                     self.add_budgets_of(pod, input.view);
                 }
@@ -52,12 +52,12 @@ impl DisruptionController {
                 }
             }
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     fn add_budgets_of(&mut self, pod: &Object, view: &View) {
         for budget in view.list_in(&POD_DISRUPTION_BUDGETS, pod.namespace()) {
-            if chooses(&budget["spec"]["selector"], &pod["metadata"]["labels"]) {
+            if selector_matches(&budget["spec"]["selector"], &pod["metadata"]["labels"]) {
                 self.queue.add(POD_DISRUPTION_BUDGETS.key_of(budget));
             }
         }
@@ -75,8 +75,8 @@ impl DisruptionController {
         if let Some(at) = found.look_again {
             self.queue.add_at(key.clone(), at);
         }
-        if let Some(write) = budget::told(budget, &found, now) {
-            self.queue.ask(key, write, &mut step.writes);
+        if let Some(write) = budget::write_status(budget, &found, now) {
+            self.queue.send(key, write, &mut step.writes);
         }
     }
 }

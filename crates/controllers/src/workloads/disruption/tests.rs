@@ -53,7 +53,7 @@ fn check(rig: &Rig, counts: [i64; 4], reason: &str) {
     let fields = ["expectedPods", "desiredHealthy", "currentHealthy", "disruptionsAllowed"];
     let found = fields.map(|field| budget.number(&format!("/status/{field}")).unwrap());
     assert_eq!(found, counts);
-    assert_eq!(condition::of(budget, "DisruptionAllowed").unwrap()["reason"], reason);
+    assert_eq!(condition::find_in_status(budget, "DisruptionAllowed").unwrap()["reason"], reason);
     assert_eq!(budget.number("/status/observedGeneration"), Some(budget.generation()));
 }
 
@@ -131,7 +131,7 @@ fn allows_no_disruptions_if_the_scale_is_unknown() {
     let strange = json!([{ "kind": "Widget", "name": "w", "uid": "u", "controller": true }]);
     rig.put(&PODS, pod("d", true, &strange));
     put_budget(&mut rig, "maxUnavailable", &json!(3));
-    let condition = condition::of(budget_of(&rig), "DisruptionAllowed").unwrap().clone();
+    let condition = condition::find_in_status(budget_of(&rig), "DisruptionAllowed").unwrap().clone();
     assert_eq!(condition["reason"], "SyncFailed");
     assert_eq!(condition["message"], "found no controllers for pod \"d\"");
     assert_eq!(budget_of(&rig).number("/status/disruptionsAllowed"), Some(0));

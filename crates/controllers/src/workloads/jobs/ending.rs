@@ -43,7 +43,7 @@ impl End {
 
 /// The end of `job`, if it has one. Checks an announced end first, then the pod failure policy, the back-off
 /// limit, the deadline and finally the completions.
-pub(super) fn of(job: &Object, tally: &Tally<'_>, deadline: Option<Time>, now: Time) -> Option<End> {
+pub(super) fn determine_end(job: &Object, tally: &Tally<'_>, deadline: Option<Time>, now: Time) -> Option<End> {
     if let Some(end) = announced(job) {
         return Some(end);
     }
@@ -71,7 +71,7 @@ fn announced(job: &Object) -> Option<End> {
     if condition::is_true(job, "SuccessCriteriaMet") {
         return Some(End::complete());
     }
-    let told = condition::of(job, "FailureTarget").filter(|told| told["status"] == "True")?;
+    let told = condition::find_in_status(job, "FailureTarget").filter(|told| told["status"] == "True")?;
     let reasons = ["PodFailurePolicy", "BackoffLimitExceeded", "DeadlineExceeded"];
     let reason = reasons.into_iter().find(|reason| told["reason"] == **reason)?;
     Some(End::failed(reason, told["message"].as_str().unwrap_or_default()))

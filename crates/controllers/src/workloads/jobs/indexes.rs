@@ -25,7 +25,7 @@ pub(super) struct Indexes(BTreeSet<i64>);
 
 impl Indexes {
     /// Parses a set of indexes and ignores invalid parts.
-    pub(super) fn read(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         /// An upper bound for the indexes of a Job.
         const MOST: i64 = 100_000;
         let ranges = text.split(',').filter_map(|part| {
@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn indexes_are_rendered_as_ranges_and_parsed_back() {
         for (text, count) in [("", 0), ("3", 1), ("0,1", 2), ("0,3-5", 4), ("1-3,7,9,10", 6)] {
-            let indexes = Indexes::read(text);
+            let indexes = Indexes::parse(text);
             assert_eq!((indexes.len(), indexes.render().as_str()), (count, text));
         }
-        assert_eq!(Indexes::read("x,2-1,-4,5").render(), "5");
+        assert_eq!(Indexes::parse("x,2-1,-4,5").render(), "5");
     }
 }

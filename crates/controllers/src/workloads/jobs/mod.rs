@@ -60,7 +60,7 @@ impl JobController {
     }
 
     /// Creates a Job controller of Kubernetes 1.`minor`, for a cluster without operators.
-    pub fn of(minor: u32) -> Self {
+    pub fn with_minor(minor: u32) -> Self {
         Self { minor: Some(minor), ..Self::default() }
     }
 
@@ -74,16 +74,16 @@ impl JobController {
             }
         }
         for change in input.changes {
-            if change.key.is(&JOBS) {
+            if change.key.is_kind(&JOBS) {
                 self.queue.add(change.key.clone());
-            } else if change.key.is(&PODS) {
+            } else if change.key.is_kind(&PODS) {
                 self.add_owner(&change.object);
             }
         }
         for answer in input.answers.iter().filter(|answer| answer.write.resource == PODS) {
             self.notice_pod(answer);
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     fn add_owner(&mut self, pod: &Object) {
@@ -108,13 +108,13 @@ impl JobController {
     }
 
     /// The writes that record the queued Events of a Job.
-    fn told(&mut self, job: &Object, key: &Key, now: Time) -> Vec<Write> {
+    fn event_writes(&mut self, job: &Object, key: &Key, now: Time) -> Vec<Write> {
         let notices = self.notices.remove(key).unwrap_or_default();
         let events = self.events.entry(key.clone()).or_insert_with(|| recorder(job));
-        notices.into_iter().filter_map(|notice| events.tell(notice, now)).collect()
+        notices.into_iter().filter_map(|notice| events.record(notice, now)).collect()
     }
 
-    fn tell(&mut self, key: &Key, notice: Notice) {
+    fn queue_event(&mut self, key: &Key, notice: Notice) {
         self.notices.entry(key.clone()).or_default().push(notice);
     }
 
@@ -139,7 +139,7 @@ impl JobController {
             .filter(|_| !is_suspended)
             .map(|span| after(start, SignedDuration::from_secs(span)));
         let mut writes = tally.untracked();
-        let end = ending::of(job, &tally, deadline, now);
+        let end = ending::determine_end(job, &tally, deadline, now);
         let scale = match &end {
             Some(_) => Scale::down(&tally),
             None if is_suspended => Scale::down(&tally),
@@ -152,7 +152,7 @@ impl JobController {
         if let Some(at) = [scale.retry_at, deadline].into_iter().flatten().filter(|at| *at > now).min() {
             self.queue.add_at(key.clone(), at);
         }
-        let mut told = status::of(job, &tally, &scale, minor);
+        let mut told = status::with_counts(job, &tally, &scale, minor);
         match end {
             Some(end) => {
                 let announced = minor >= ending::ANNOUNCED_SINCE;
@@ -178,12 +178,12 @@ impl JobController {
         }
         if end.kind == "Failed" {
             status::add_condition(told, end.kind, end, now);
-            return self.tell(key, Notice::warning(end.reason, end.message.clone()));
+            return self.queue_event(key, Notice::warning(end.reason, end.message.clone()));
         }
         let said = if announced { end.clone() } else { end.unexplained() };
         status::add_condition(told, end.kind, &said, now);
         told["completionTime"] = json!(rfc3339(now));
-        self.tell(key, Notice::normal("Completed", "Job completed"));
+        self.queue_event(key, Notice::normal("Completed", "Job completed"));
     }
 
     /// Sets the condition for a suspended or resumed Job.
@@ -194,7 +194,7 @@ impl JobController {
         status::suspend(told, is_suspended, now);
         let (reason, message) =
             if is_suspended { ("Suspended", "Job suspended") } else { ("Resumed", "Job resumed") };
-        self.tell(key, Notice::normal(reason, message));
+        self.queue_event(key, Notice::normal(reason, message));
     }
 
     fn forget(&mut self, key: &Key) {
@@ -228,7 +228,7 @@ impl Reconcile for JobController {
     }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        if key.is(&PODS) {
+        if key.is_kind(&PODS) {
             return release_orphan(key, view);
         }
         let Some(job) = view.get_key(key) else {
@@ -242,11 +242,11 @@ impl Reconcile for JobController {
         if ended || job.is_terminating() {
             let left = owners::pods_of(view, job).filter(|pod| is_tracked(pod));
             let mut writes: Vec<Write> = left.map(untrack).collect();
-            writes.extend(self.told(job, key, now));
+            writes.extend(self.event_writes(job, key, now));
             return writes;
         }
         let mut writes = self.run(key, job, view, now);
-        writes.extend(self.told(job, key, now));
+        writes.extend(self.event_writes(job, key, now));
         writes
     }
 }

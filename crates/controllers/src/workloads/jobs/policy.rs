@@ -55,7 +55,7 @@ fn by_condition(rule: &Value, pod: &Object) -> Option<String> {
         let status = pattern["status"].as_str().unwrap_or("True");
         pattern["type"]
             .as_str()
-            .and_then(|kind| condition::of(pod, kind))
+            .and_then(|kind| condition::find_in_status(pod, kind))
             .is_some_and(|found| found["status"] == status)
     };
     let kind = patterns.iter().find(fits)?["type"].as_str()?;

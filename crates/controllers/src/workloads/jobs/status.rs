@@ -34,7 +34,7 @@ pub(super) fn write(job: &Object, status: Value) -> Write {
 }
 
 /// The status with the counts of a Job, which assumes that the pods of `scale` are created and deleted.
-pub(super) fn of(job: &Object, tally: &Tally<'_>, scale: &Scale<'_>, minor: u32) -> Value {
+pub(super) fn with_counts(job: &Object, tally: &Tally<'_>, scale: &Scale<'_>, minor: u32) -> Value {
     let mut status = status(job);
     let stays = |pod: &&&Object| !scale.leaving.iter().any(|other| other.uid() == pod.uid());
     let active: Vec<&&Object> = tally.active.iter().filter(stays).collect();

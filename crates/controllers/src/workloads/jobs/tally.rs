@@ -68,7 +68,7 @@ impl<'a> Tally<'a> {
     /// Counts the pods of `job`.
     pub(super) fn of(job: &'a Object, view: &'a View) -> Self {
         let count = |field: &str| job.number(&format!("/status/{field}")).unwrap_or(0);
-        let completed = indexes::is_indexed(job).then(|| Indexes::read(job.text("/status/completedIndexes")));
+        let completed = indexes::is_indexed(job).then(|| Indexes::parse(job.text("/status/completedIndexes")));
         let mut tally = Self {
             job,
             active: Vec::new(),
@@ -158,7 +158,7 @@ impl<'a> Tally<'a> {
     /// Marks the index of a pod as completed.
     fn complete(&mut self, pod: &'a Object) {
         let Some(index) = indexes::index_of(pod) else { return self.counted.push(pod) };
-        if Indexes::read(self.job.text("/status/completedIndexes")).has(index) {
+        if Indexes::parse(self.job.text("/status/completedIndexes")).has(index) {
             self.counted.push(pod);
         } else if let Some(completed) = &mut self.completed {
             self.open = true;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{PODS, REPLICA_SETS};
-use windtunnel_core::selector::chooses;
+use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write};
 
 use super::owners;
@@ -40,7 +40,7 @@ impl ReplicaSetController {
             }
         }
         for change in input.changes {
-            if change.key.is(&REPLICA_SETS) {
+            if change.key.is_kind(&REPLICA_SETS) {
                 self.queue.add(change.key.clone());
             } else if let Some(set) = owners::controller_of(&change.object, &REPLICA_SETS) {
                 self.queue.add(set);
@@ -48,7 +48,7 @@ impl ReplicaSetController {
                 self.add_choosers(&change.object, input.view);
             }
         }
-        for (set, answer) in self.queue.answered(input.answers, input.now) {
+        for (set, answer) in self.queue.process_answers(input.answers, input.now) {
             if let (Err(refusal), "create") = (&answer.outcome, answer.write.verb()) {
                 self.refusals.insert(set, refusal.message.clone());
             }
@@ -65,7 +65,7 @@ impl ReplicaSetController {
     /// Queues the ReplicaSets that may adopt a pod without a controller.
     fn add_choosers(&mut self, pod: &Object, view: &View) {
         for set in view.list_in(&REPLICA_SETS, pod.namespace()) {
-            if chooses(&set["spec"]["selector"], &pod["metadata"]["labels"]) {
+            if selector_matches(&set["spec"]["selector"], &pod["metadata"]["labels"]) {
                 self.queue.add(REPLICA_SETS.key(set.namespace(), set.name()));
             }
         }
@@ -77,7 +77,7 @@ fn scale(set: &Object, pods: &[&Object], view: &View) -> Vec<Write> {
     let adopted: Vec<Write> = view
         .list_in(&PODS, set.namespace())
         .filter(|pod| owners::controller(pod).is_none() && owners::is_active(pod))
-        .filter(|pod| chooses(&set["spec"]["selector"], &pod["metadata"]["labels"]))
+        .filter(|pod| selector_matches(&set["spec"]["selector"], &pod["metadata"]["labels"]))
         .map(|pod| adopt(set, pod))
         .collect();
     if !adopted.is_empty() {
@@ -115,7 +115,7 @@ impl Reconcile for ReplicaSetController {
         if let Some(at) = counts.look_again {
             self.queue.add_at(key.clone(), at);
         }
-        writes.extend(status::told(set, &counts, self.refusals.get(key).map(String::as_str), now));
+        writes.extend(status::write_status(set, &counts, self.refusals.get(key).map(String::as_str), now));
         writes
     }
 }

@@ -40,7 +40,7 @@ impl Counts {
 }
 
 /// Writes the status if it differs from the API. Omits zero counts except `replicas`, as `omitempty` does.
-pub(super) fn told(set: &Object, counts: &Counts, refusal: Option<&str>, now: Time) -> Option<Write> {
+pub(super) fn write_status(set: &Object, counts: &Counts, refusal: Option<&str>, now: Time) -> Option<Write> {
     let mut status = json!({ "replicas": counts.all, "observedGeneration": set.generation() });
     for (field, count) in [
         ("fullyLabeledReplicas", counts.labelled),
@@ -53,7 +53,7 @@ pub(super) fn told(set: &Object, counts: &Counts, refusal: Option<&str>, now: Ti
     }
     let mut conditions: Vec<Value> = set.list("/status/conditions").to_vec();
     match refusal {
-        Some(why) if condition::of(set, "ReplicaFailure").is_none() => {
+        Some(why) if condition::find_in_status(set, "ReplicaFailure").is_none() => {
             let failure = Condition::new("ReplicaFailure", "True", "FailedCreate", why);
             condition::set(&mut conditions, &failure, now);
         }

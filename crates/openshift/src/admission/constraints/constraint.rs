@@ -32,18 +32,18 @@ pub(super) struct Constraint {
     users: Vec<String>,
     groups: Vec<String>,
     /// The whole object.
-    pub(super) says: Value,
+    pub(super) object: Value,
 }
 
 impl Constraint {
-    pub(super) fn read(object: &Value) -> Self {
+    pub(super) fn from_object(object: &Value) -> Self {
         Self {
             name: object["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
             priority: object["priority"].as_i64().unwrap_or(0),
             weight: weight(object),
             users: texts(&object["users"]).map(str::to_owned).collect(),
             groups: texts(&object["groups"]).map(str::to_owned).collect(),
-            says: object.clone(),
+            object: object.clone(),
         }
     }
 
@@ -53,7 +53,7 @@ impl Constraint {
     }
 
     /// Returns whether it lists a user or one of the user's groups.
-    pub(super) fn names(&self, user: &Identity) -> bool {
+    pub(super) fn lists_user(&self, user: &Identity) -> bool {
         let is_named = |group: &str| self.groups.iter().any(|named| named == group);
         self.users.contains(&user.user) || user.all_groups().any(is_named)
     }

@@ -103,7 +103,7 @@ impl SecurityContextConstraints {
     fn constraints(&mut self, cluster: &dyn AdmittingCluster) -> Arc<[Constraint]> {
         let known = self.known.get_or_insert_with(|| {
             let objects = cluster.objects(&SECURITY_CONTEXT_CONSTRAINTS);
-            let mut all: Vec<Constraint> = objects.iter().map(|object| Constraint::read(object)).collect();
+            let mut all: Vec<Constraint> = objects.iter().map(|object| Constraint::from_object(object)).collect();
             all.sort_by(|one, other| one.rank().cmp(&other.rank()));
             all.into()
         });
@@ -166,7 +166,7 @@ impl Users<'_> {
             name: &constraint.name,
         };
         let mut candidates = self.account.iter().chain([self.requester]);
-        candidates.any(|user| constraint.names(user) || cluster.allows(user, permission))
+        candidates.any(|user| constraint.lists_user(user) || cluster.allows(user, permission))
     }
 }
 

@@ -49,7 +49,7 @@ impl Constraint {
     }
 
     fn allows(&self, flag: &str) -> bool {
-        self.says[flag] == true
+        self.object[flag] == true
     }
 }
 
@@ -73,7 +73,7 @@ impl Complaints<'_> {
     }
 
     fn about_volumes(&mut self, spec: &Value) {
-        let allowed: Vec<&str> = texts(&self.constraint.says["volumes"]).collect();
+        let allowed: Vec<&str> = texts(&self.constraint.object["volumes"]).collect();
         if allowed.contains(&"*") {
             return;
         }
@@ -94,7 +94,7 @@ impl Complaints<'_> {
             Value::Null => spec["securityContext"][field].clone(),
             told => told.clone(),
         };
-        let strategy = &self.constraint.says["runAsUser"];
+        let strategy = &self.constraint.object["runAsUser"];
         let user = effective("runAsUser").as_i64();
         match (strategy["type"].as_str(), user) {
             (Some("MustRunAs"), Some(user)) if strategy["uid"].as_i64() != Some(user) => {
@@ -127,8 +127,8 @@ impl Complaints<'_> {
         if context["privileged"] == true && !constraint.allows("allowPrivilegedContainer") {
             self.say(&format!("{place}.privileged"), "true", "Privileged containers are not allowed");
         }
-        let allowed: Vec<&str> = texts(&constraint.says["allowedCapabilities"])
-            .chain(texts(&constraint.says["defaultAddCapabilities"]))
+        let allowed: Vec<&str> = texts(&constraint.object["allowedCapabilities"])
+            .chain(texts(&constraint.object["defaultAddCapabilities"]))
             .collect();
         for added in texts(&context["capabilities"]["add"]) {
             if !allowed.contains(&"*") && !allowed.contains(&added) {
@@ -141,7 +141,7 @@ impl Complaints<'_> {
             self.say(&format!("{place}.readOnlyRootFilesystem"), "false", why);
         }
         let escalates = context["allowPrivilegeEscalation"] == true;
-        if escalates && constraint.says["allowPrivilegeEscalation"] == false {
+        if escalates && constraint.object["allowPrivilegeEscalation"] == false {
             let why = "Allowing privilege escalation for containers is not allowed";
             self.say(&format!("{place}.allowPrivilegeEscalation"), "true", why);
         }

@@ -22,7 +22,7 @@ fn server(openshift: bool) -> ApiServer {
     let definition = manifests::crd("securitycontextconstraints.security.openshift.io", (4, 18)).unwrap();
     let admin = Identity::admin();
     let mut create = |object: &Value| {
-        let write = Write::create(resources::of(object).unwrap(), object.clone());
+        let write = Write::create(resources::find_for_object(object).unwrap(), object.clone());
         server.write(&write, &admin, now()).unwrap();
     };
     create(definition);

@@ -49,7 +49,7 @@ impl AgenticRuns {
         out: &mut Outbox,
     ) {
         let looked = updates.looked_at();
-        if looked == self.followed || !are_kept(own, view) {
+        if looked == self.followed || !are_enabled(own, view) {
             return;
         }
         self.followed = looked;
@@ -62,7 +62,7 @@ impl AgenticRuns {
 }
 
 /// Returns whether the operator manages AgenticRuns in this cluster.
-fn are_kept(own: &Release, view: &View) -> bool {
+fn are_enabled(own: &Release, view: &View) -> bool {
     let gate = view.get(&FEATURE_GATES, "", "cluster");
     (own.version.major, own.version.minor) >= (4, 23)
         && gate.is_some_and(|gate| is_preview(gate.text("/spec/featureSet")))

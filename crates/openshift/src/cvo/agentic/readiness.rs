@@ -43,7 +43,7 @@ pub(super) fn report(cluster_version: &Object, current: &str, target: &str, view
     let total = checks.len();
     let ok = checks.iter().filter(|(_, found)| found.is_ok()).count();
     let checks: Map<String, Value> =
-        checks.into_iter().map(|(name, found)| (name.to_owned(), told(found))).collect();
+        checks.into_iter().map(|(name, found)| (name.to_owned(), with_check_status(found))).collect();
     json!({
         "current_version": current,
         "target_version": target,
@@ -53,7 +53,7 @@ pub(super) fn report(cluster_version: &Object, current: &str, target: &str, view
 }
 
 /// Adds the status of a check to its data. The elapsed time is 0 because checks read from informer caches.
-fn told(found: Found) -> Value {
+fn with_check_status(found: Found) -> Value {
     match found {
         Ok(mut data) => {
             data["_status"] = json!("ok");
@@ -85,7 +85,7 @@ fn conditions(object: &Object) -> Value {
 /// The objects whose condition has this status, with its reason and message.
 fn those<'a>(objects: impl Iterator<Item = &'a Object>, kind: &str, status: &str) -> Vec<Value> {
     let told = objects.filter_map(|object| {
-        let found = condition::of(object, kind).filter(|found| found["status"] == status)?;
+        let found = condition::find_in_status(object, kind).filter(|found| found["status"] == status)?;
         Some(json!({ "name": object.name(), "reason": found["reason"], "message": found["message"] }))
     });
     told.collect()
@@ -181,7 +181,7 @@ fn api_deprecations(view: &View, target: &str) -> Value {
             });
             blockers.push(told);
         }
-        if let Some(found) = condition::of(count, "Deprecated").filter(|found| found["status"] == "True") {
+        if let Some(found) = condition::find_in_status(count, "Deprecated").filter(|found| found["status"] == "True") {
             let told = json!({
                 "resource": count.name(), "request_count": requests, "message": found["message"],
             });

@@ -27,22 +27,22 @@ fn manages_runs_only_with_a_preview_feature_set_and_the_definition() {
         ..Release::find(&"4.20.1".parse().unwrap()).unwrap()
     };
     let mut view = View::default();
-    assert!(!are_kept(&own("5.0.1"), &view));
+    assert!(!are_enabled(&own("5.0.1"), &view));
     put(
         &mut view,
         &FEATURE_GATES,
         json!({ "metadata": { "name": "cluster" }, "spec": { "featureSet": "TechPreviewNoUpgrade" } }),
     );
-    assert!(!are_kept(&own("5.0.1"), &view));
+    assert!(!are_enabled(&own("5.0.1"), &view));
     put(
         &mut view,
         &CUSTOM_RESOURCE_DEFINITIONS,
         json!({ "metadata": { "name": "agenticruns.agentic.openshift.io" } }),
     );
-    assert!(are_kept(&own("5.0.1"), &view) && are_kept(&own("4.23.0"), &view));
-    assert!(!are_kept(&own("4.22.1"), &view));
+    assert!(are_enabled(&own("5.0.1"), &view) && are_enabled(&own("4.23.0"), &view));
+    assert!(!are_enabled(&own("4.22.1"), &view));
     put(&mut view, &FEATURE_GATES, json!({ "metadata": { "name": "cluster" }, "spec": {} }));
-    assert!(!are_kept(&own("5.0.1"), &view));
+    assert!(!are_enabled(&own("5.0.1"), &view));
 }
 
 #[test]

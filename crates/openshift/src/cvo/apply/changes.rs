@@ -3,17 +3,17 @@
 use windtunnel_core::View;
 use windtunnel_core::clock::Time;
 
-use super::{ApplyLoop, Mode, found};
+use super::{ApplyLoop, ApplyMode, found};
 use crate::cvo::failure::Failure;
 use crate::cvo::operators::Watches;
 use crate::cvo::overrides::Overrides;
-use crate::cvo::payload::{Payload, What, place_of};
+use crate::cvo::payload::{Payload, TaskKind, namespaced_name};
 
 impl ApplyLoop {
     /// Handles a ClusterOperator change that may let a failed pass succeed: ends the wait before the next
     /// pass. During a pass, it cancels the wait after that pass instead.
     pub(in crate::cvo) fn notify(&mut self, now: Time) {
-        if self.mode == Mode::Reconciling {
+        if self.mode == ApplyMode::Reconciling {
             return;
         }
         if self.pass.is_some() {
@@ -30,8 +30,8 @@ impl ApplyLoop {
         self.pass = None;
         self.errors = 0;
         self.reconciles_next = false;
-        if self.mode != Mode::Initializing {
-            self.mode = Mode::Updating;
+        if self.mode != ApplyMode::Initializing {
+            self.mode = ApplyMode::Updating;
         }
         // The waits for ClusterOperators are measured from here.
         self.watches = Watches::default();
@@ -40,11 +40,11 @@ impl ApplyLoop {
 
     /// Changes the force flag. This is new work, but the operator fetches no payload for it.
     pub(in crate::cvo) fn set_force(&mut self, force: bool, now: Time) {
-        if self.work.force == force || self.mode == Mode::Initializing {
+        if self.work.force == force || self.mode == ApplyMode::Initializing {
             return;
         }
         self.work.force = force;
-        let broken_off = self.broken_off();
+        let broken_off = self.cancellation_failure();
         self.restart(now);
         // Like any other failure, this one is reported until the new pass makes progress.
         self.progress.failure = broken_off.or(self.progress.failure.take());
@@ -52,7 +52,7 @@ impl ApplyLoop {
 
     /// The failure of the current pass if other work cancels it: its next manifest is reported as not
     /// updated.
-    pub(in crate::cvo) fn broken_off(&self) -> Option<Failure> {
+    pub(in crate::cvo) fn cancellation_failure(&self) -> Option<Failure> {
         let pass = self.pass.as_ref()?;
         let task = self.payload.tasks.iter().find(|task| task.index > pass.done)?;
         Some(Failure::of_manifest(&task.name(), task.index, self.payload.total, "Canceled"))
@@ -77,14 +77,14 @@ impl ApplyLoop {
     /// The deleted objects that still exist, as `Kind "namespace/name"`, sorted.
     pub(in crate::cvo) fn deletions(&self, view: &View) -> Vec<String> {
         let objects = self.deletions.iter().filter_map(|index| match &self.payload.tasks.get(*index)?.what {
-            What::Object(wanted) => Some(wanted),
+            TaskKind::Object(wanted) => Some(wanted),
             _ => None,
         });
         let mut told: Vec<String> = objects
             .filter(|wanted| found(wanted, view).is_some())
             .map(|wanted| {
                 let kind = wanted.object["kind"].as_str().unwrap_or_default();
-                format!("{kind} \"{}\"", place_of(&wanted.object))
+                format!("{kind} \"{}\"", namespaced_name(&wanted.object))
             })
             .collect();
         told.sort();

@@ -15,17 +15,17 @@ use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
 use super::capabilities::Capabilities;
-use super::failure::{self, Effect, Failure};
-use super::graph::Graph;
-pub(super) use super::graph::Mode;
+use super::failure::{self, FailingEffect, Failure};
+use super::graph::TaskGraph;
+pub(super) use super::graph::ApplyMode;
 use super::limit::Limit;
 use super::manifest::{existing, write_for};
-use super::need::{self, Need, Settled};
+use super::need::{self, NextAction, Settled};
 use super::operators::{self, Watches};
 use super::outbox::{Outbox, Purpose};
 use super::overrides::Overrides;
-use super::pass::{Next, Pass};
-use super::payload::{Payload, Rule, Task, Wanted, What, existing_operator};
+use super::pass::{PassAction, Pass};
+use super::payload::{Payload, ApplyRule, Task, PayloadObject, TaskKind, existing_operator};
 use crate::release::Release;
 
 /// The maximum of manifests that are done in one step if they need no request, so that a pass costs few
@@ -62,7 +62,7 @@ pub(super) struct Progress {
 
 /// The intervals and random numbers for the passes of a process.
 #[derive(Debug, Clone)]
-pub(super) struct Pace {
+pub(super) struct PassPace {
     pub(super) interval: SignedDuration,
     /// Random part of the waits after errors.
     pub(super) jitter: Stream,
@@ -73,7 +73,7 @@ pub(super) struct Pace {
 #[derive(Debug, Clone)]
 pub(super) struct ApplyLoop {
     pub(super) work: Work,
-    pub(super) mode: Mode,
+    pub(super) mode: ApplyMode,
     pub(super) progress: Progress,
     pub(super) watches: Watches,
     pub(super) payload: Payload,
@@ -86,7 +86,7 @@ pub(super) struct ApplyLoop {
     /// Indices of the tasks whose object was deleted.
     deletions: BTreeSet<usize>,
     pass: Option<Pass>,
-    pace: Pace,
+    pace: PassPace,
     limit: Limit,
     next_pass_at: Time,
     /// Generation of the ClusterVersion for the next pass.
@@ -107,7 +107,7 @@ pub(super) struct ApplyLoop {
 
 impl ApplyLoop {
     /// A loop whose first pass starts at once.
-    pub(super) fn new(work: Work, mode: Mode, payload: Payload, pace: Pace, now: Time) -> Self {
+    pub(super) fn new(work: Work, mode: ApplyMode, payload: Payload, pace: PassPace, now: Time) -> Self {
         let progress = Progress { total: payload.total, ..Progress::default() };
         Self {
             latest_generation: work.generation,
@@ -150,10 +150,10 @@ impl ApplyLoop {
             self.forget_other_owner(view);
             self.work.generation = self.latest_generation;
             if std::mem::take(&mut self.reconciles_next) {
-                self.mode = Mode::Reconciling;
+                self.mode = ApplyMode::Reconciling;
             }
-            let graph = Graph::of(&self.payload.tasks, self.mode, self.errors, self.pace.orders);
-            let limit = self.pace.interval * if self.mode == Mode::Initializing { 1 } else { 2 };
+            let graph = TaskGraph::build(&self.payload.tasks, self.mode, self.errors, self.pace.orders);
+            let limit = self.pace.interval * if self.mode == ApplyMode::Initializing { 1 } else { 2 };
             self.pass = Some(Pass::new(self.mode, graph, limit, now));
         }
         let mut news = false;
@@ -177,13 +177,13 @@ impl ApplyLoop {
         let Some(pass) = self.pass.as_mut() else { return };
         match (pass.awaits.take(), &answer.outcome) {
             // A missing ClusterOperator is reported later, when the pass waits for it.
-            (Some(Next::Precreate(_)), Err(_)) => pass.precreated(),
-            (Some(Next::Task(index)), Ok(object)) => {
+            (Some(PassAction::Precreate(_)), Err(_)) => pass.precreated(),
+            (Some(PassAction::Task(index)), Ok(object)) => {
                 if matches!(answer.write.operation, Operation::Delete(_)) {
                     self.deletions.insert(index);
                 } else {
                     let wanted = match &self.payload.tasks[index].what {
-                        What::Object(wanted) => Some(&**wanted),
+                        TaskKind::Object(wanted) => Some(&**wanted),
                         _ => None,
                     };
                     self.settled[index] = Some(Settled::new(&answer.write.resource, object, wanted));
@@ -194,7 +194,7 @@ impl ApplyLoop {
                     pass.depart(1, self.limit.take(1, self.mode, now));
                 }
             }
-            (Some(Next::Task(index)), Err(refusal)) => {
+            (Some(PassAction::Task(index)), Err(refusal)) => {
                 self.failed_attempts += 1;
                 let task = &self.payload.tasks[index];
                 let failure =
@@ -215,35 +215,35 @@ impl ApplyLoop {
             pass.expire(payload, now);
             let included = |task: &Task| {
                 capabilities.include(&task.place.capabilities)
-                    && !task.object().is_some_and(|object| overrides.have(object))
+                    && !task.object().is_some_and(|object| overrides.contains(object))
             };
             let next = pass.next(&payload.tasks, included, now);
             let need = match next {
-                Next::End if manifests == 0 => return self.end_pass(now),
-                Next::End | Next::Wait(_) => break,
-                Next::Precreate(index) => self.precreation(index, view, now),
-                Next::Task(index) => self.need(index, view, now),
+                PassAction::End if manifests == 0 => return self.end_pass(now),
+                PassAction::End | PassAction::Wait(_) => break,
+                PassAction::Precreate(index) => self.precreation(index, view, now),
+                PassAction::Task(index) => self.need(index, view, now),
             };
             let Some(pass) = self.pass.as_mut() else { return false };
-            if matches!(need, Need::Retry(_) | Need::Fail(_)) {
+            if matches!(need, NextAction::Retry(_) | NextAction::Fail(_)) {
                 self.failed_attempts += 1;
             }
             match need {
-                Need::Time(_) if matches!(next, Next::Precreate(_)) => pass.precreated(),
-                Need::Time(count) => {
+                NextAction::Time(_) if matches!(next, PassAction::Precreate(_)) => pass.precreated(),
+                NextAction::Time(count) => {
                     manifests += count;
                     pass.task_done();
                 }
                 // This task's turn comes when the manifests before it are done.
                 _ if manifests > 0 => break,
-                Need::Write(write) => {
+                NextAction::Write(write) => {
                     pass.awaits = Some(next);
                     out.push(Purpose::Apply, *write);
                     return true;
                 }
-                Need::Poll => pass.look_again(POLL, now),
-                Need::Retry(failure) => pass.refused(failure, now),
-                Need::Fail(failure) => pass.failed(failure),
+                NextAction::Poll => pass.retry_after(POLL, now),
+                NextAction::Retry(failure) => pass.refused(failure, now),
+                NextAction::Fail(failure) => pass.failed(failure),
             }
             // The first manifest is a step of its own, so that the start of the pass is reported.
             if pass.done == 0 || manifests >= STRIDE {
@@ -258,8 +258,8 @@ impl ApplyLoop {
 
     /// Returns the next action to create a ClusterOperator before the rest of its task node. The wait for the
     /// operator is measured from the first attempt to create it.
-    fn precreation(&mut self, index: usize, view: &View, now: Time) -> Need {
-        let What::ClusterOperator(operator) = &self.payload.tasks[index].what else { return Need::Time(0) };
+    fn precreation(&mut self, index: usize, view: &View, now: Time) -> NextAction {
+        let TaskKind::ClusterOperator(operator) = &self.payload.tasks[index].what else { return NextAction::Time(0) };
         self.watches.start(operator.object["metadata"]["name"].as_str().unwrap_or_default(), now);
         let owner = view.get(&CLUSTER_VERSIONS, "", "version");
         match existing_operator(view, operator) {
@@ -267,60 +267,60 @@ impl ApplyLoop {
             Some(existing) if existing.get("status").is_none() && !operator.related_objects.is_null() => {
                 let mut object = existing.to_value();
                 object["status"] = json!({ "relatedObjects": operator.related_objects });
-                Need::Write(Box::new(Write::update_status(&CLUSTER_OPERATORS, object)))
+                NextAction::Write(Box::new(Write::update_status(&CLUSTER_OPERATORS, object)))
             }
-            Some(_) => Need::Time(0),
-            None => write_for(None, &CLUSTER_OPERATORS, &operator.object, Rule::Apply, owner)
-                .map_or(Need::Time(0), |write| Need::Write(Box::new(write))),
+            Some(_) => NextAction::Time(0),
+            None => write_for(None, &CLUSTER_OPERATORS, &operator.object, ApplyRule::Apply, owner)
+                .map_or(NextAction::Time(0), |write| NextAction::Write(Box::new(write))),
         }
     }
 
-    fn need(&mut self, index: usize, view: &View, now: Time) -> Need {
+    fn need(&mut self, index: usize, view: &View, now: Time) -> NextAction {
         let (tasks, total) = (Arc::clone(&self.payload.tasks), self.payload.total);
         let task = &tasks[index];
         let refused = |reason| Failure::of_manifest(&task.name(), task.index, total, reason);
         match &task.what {
-            What::Counted(count) => Need::Time(*count),
-            What::Object(wanted) => {
+            TaskKind::Counted(count) => NextAction::Time(*count),
+            TaskKind::Object(wanted) => {
                 // An earlier process or earlier work may have deleted an object that still terminates.
-                let removes = wanted.rule == Rule::Delete && self.mode == Mode::Updating;
+                let removes = wanted.rule == ApplyRule::Delete && self.mode == ApplyMode::Updating;
                 if removes && found(wanted, view).is_some_and(Object::is_terminating) {
                     self.deletions.insert(index);
                 }
                 let settled = &mut self.settled[index];
-                need::of_object(wanted, settled, view, self.mode)
-                    .unwrap_or_else(|reason| Need::Retry(refused(reason)))
+                need::object_action(wanted, settled, view, self.mode)
+                    .unwrap_or_else(|reason| NextAction::Retry(refused(reason)))
             }
-            What::ClusterOperator(operator) => {
+            TaskKind::ClusterOperator(operator) => {
                 let Some(object) = existing_operator(view, operator) else {
-                    return Need::Retry(refused("NotFound"));
+                    return NextAction::Retry(refused("NotFound"));
                 };
                 let settled = &mut self.settled[index];
-                if self.mode == Mode::Reconciling
+                if self.mode == ApplyMode::Reconciling
                     && let Some(write) = need::metadata(&operator.object, settled, object, view)
                 {
-                    return Need::Write(Box::new(write));
+                    return NextAction::Write(Box::new(write));
                 }
                 self.operator_need(object, &operator.versions, now)
             }
         }
     }
 
-    fn operator_need(&mut self, object: &Object, versions: &[(String, String)], now: Time) -> Need {
-        match operators::fault(object, versions, self.mode) {
+    fn operator_need(&mut self, object: &Object, versions: &[(String, String)], now: Time) -> NextAction {
+        match operators::operator_failure(object, versions, self.mode) {
             None => {
                 self.watches.stop(object.name());
-                Need::Time(1)
+                NextAction::Time(1)
             }
             Some(failure) => {
                 failure.operators.iter().for_each(|name| self.watches.start(name, now));
-                if failure.effect != Effect::Report {
-                    return Need::Fail(failure);
+                if failure.effect != FailingEffect::Report {
+                    return NextAction::Fail(failure);
                 }
                 // This failure is only reported. The component and the later ones continue.
                 self.failed_attempts += 1;
                 self.pass.iter_mut().for_each(|pass| pass.reports.push(failure.clone()));
-                Need::Time(1)
+                NextAction::Time(1)
             }
         }
     }
@@ -358,7 +358,7 @@ impl ApplyLoop {
             self.next_pass_at = now + self.pace.interval;
             if failure.is_none() {
                 self.progress.completed += 1;
-                self.mode = Mode::Reconciling;
+                self.mode = ApplyMode::Reconciling;
             } else {
                 self.reconciles_next = true;
             }
@@ -369,6 +369,6 @@ impl ApplyLoop {
 }
 
 /// The cluster's object with the name in the manifest.
-fn found<'a>(wanted: &Wanted, view: &'a View) -> Option<&'a Object> {
+fn found<'a>(wanted: &PayloadObject, view: &'a View) -> Option<&'a Object> {
     existing(view, &wanted.resource(view)?, &wanted.object)
 }

@@ -40,8 +40,8 @@ impl<'a> Surroundings<'a> {
 }
 
 /// Returns whether variables can be injected into an object of the payload.
-pub(super) fn takes(object: &Value) -> bool {
-    is_workload(object) && (is_own(object) || !wanting(object).is_empty())
+pub(super) fn can_inject(object: &Value) -> bool {
+    is_workload(object) && (is_own(object) || !annotated_containers(object).is_empty())
 }
 
 /// Returns the object with the injected variables.
@@ -55,8 +55,8 @@ pub(super) fn into<'o>(wanted: &'o Value, around: Surroundings<'_>) -> Result<Co
     }
     let variables = proxy_variables(around.proxy);
     // Without a proxy the operator does not check that the containers exist.
-    if !variables.is_empty() && !wanting(wanted).is_empty() {
-        for container in wanting(wanted).split(',') {
+    if !variables.is_empty() && !annotated_containers(wanted).is_empty() {
+        for container in annotated_containers(wanted).split(',') {
             let append = |environment: &mut Vec<Value>| environment.extend(variables.iter().cloned());
             change(object.to_mut(), container, append)?;
         }
@@ -82,7 +82,7 @@ fn is_own(object: &Value) -> bool {
 }
 
 /// The containers that get proxy variables, or an empty string.
-fn wanting(object: &Value) -> &str {
+fn annotated_containers(object: &Value) -> &str {
     object["metadata"]["annotations"][INTO].as_str().unwrap_or_default()
 }
 

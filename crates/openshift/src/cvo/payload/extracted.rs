@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use windtunnel_core::resources;
 
-use super::{ClusterOperatorTask, Place, Rule, Task, Wanted, What, facts};
+use super::{ClusterOperatorTask, Place, ApplyRule, Task, PayloadObject, TaskKind, facts};
 use crate::cvo::NAME;
 use crate::cvo::lease::NAMESPACE;
 use crate::payload::{Manifest, Payload, Selection};
@@ -45,7 +45,7 @@ const SCHEMAS: &[&str] = &[
 pub(super) fn tasks(release: &Release, payload: &Payload, selection: &Selection) -> (Vec<Task>, String) {
     let mut places = BTreeMap::new();
     let taken: Vec<&Manifest> =
-        payload.manifests.iter().filter(|manifest| selection.takes(&manifest.object)).collect();
+        payload.manifests.iter().filter(|manifest| selection.includes(&manifest.object)).collect();
     let defined: Vec<(&str, &str)> =
         taken.iter().filter_map(|manifest| definition(&manifest.object)).collect();
     let own = taken.iter().map(|manifest| {
@@ -95,20 +95,20 @@ fn definition(object: &Value) -> Option<(&str, &str)> {
         .then(|| Some((object["spec"]["group"].as_str()?, object["spec"]["names"]["kind"].as_str()?)))?
 }
 
-fn what(object: &Arc<Value>, defined: &[(&str, &str)]) -> What {
+fn what(object: &Arc<Value>, defined: &[(&str, &str)]) -> TaskKind {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
     let rule = rule(object);
-    if (group, kind) == ("config.openshift.io", "ClusterOperator") && rule != Rule::Delete {
-        return What::ClusterOperator(Box::new(cluster_operator(object)));
+    if (group, kind) == ("config.openshift.io", "ClusterOperator") && rule != ApplyRule::Delete {
+        return TaskKind::ClusterOperator(Box::new(cluster_operator(object)));
     }
     let is_aggregated = AGGREGATED.contains(&group) && !defined.contains(&(group, kind));
-    if is_aggregated || (asks_others(object) && rule != Rule::Delete) {
-        return What::Counted(1);
+    if is_aggregated || (asks_others(object) && rule != ApplyRule::Delete) {
+        return TaskKind::Counted(1);
     }
-    let resource = resources::of_group(api_version, kind);
-    What::Object(Box::new(Wanted { resource, object: applied(object), rule }))
+    let resource = resources::find(api_version, kind);
+    TaskKind::Object(Box::new(PayloadObject { resource, object: applied(object), rule }))
 }
 
 /// Returns whether the object would make API requests wait for a program that is not simulated: webhooks that
@@ -125,14 +125,14 @@ fn asks_others(object: &Value) -> bool {
 }
 
 /// The rule that the object's annotations set.
-pub(super) fn rule(object: &Value) -> Rule {
+pub(super) fn rule(object: &Value) -> ApplyRule {
     let annotated = |name: &str| object["metadata"]["annotations"][name] == "true";
     if annotated("release.openshift.io/delete") {
-        Rule::Delete
+        ApplyRule::Delete
     } else if annotated("release.openshift.io/create-only") {
-        Rule::CreateOnly
+        ApplyRule::CreateOnly
     } else {
-        Rule::Apply
+        ApplyRule::Apply
     }
 }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use windtunnel_core::resources;
 
-use super::{ClusterOperatorTask, Place, Task, Wanted, What, extracted};
+use super::{ClusterOperatorTask, Place, Task, PayloadObject, TaskKind, extracted};
 use crate::cvo::behaviour::Behaviour;
 use crate::cvo::lease::NAMESPACE;
 use crate::cvo::{NAME, access, capabilities, version_pod};
 use crate::manifests;
-use crate::release::{Component, Operator, Release};
+use crate::release::{Component, OperatorFacts, Release};
 
 /// The placeholder for the release image in our manifests.
 const RELEASE_IMAGE: &str = "RELEASE_IMAGE";
@@ -33,10 +33,10 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
     let crds = component.crds.iter().chain(&component.previews);
     let crds = crds.filter_map(|name| manifests::crd_with(name, release.line(), feature_set));
     let is_own = component.name == NAME && component.run_level == 0;
-    let mut tasks: Vec<What> = is_own.then(own_namespace).flatten().into_iter().collect();
+    let mut tasks: Vec<TaskKind> = is_own.then(own_namespace).flatten().into_iter().collect();
     let namespaces = tasks.len();
     tasks.extend(crds.map(object));
-    let mut own: Vec<What> = component.operator.as_ref().map(surroundings).unwrap_or_default();
+    let mut own: Vec<TaskKind> = component.operator.as_ref().map(surroundings).unwrap_or_default();
     if is_own {
         tasks.extend(own_deployment(release));
         own.extend(payload_account(release));
@@ -48,11 +48,11 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
     let counted = component.manifests.saturating_sub(known);
     tasks.extend(own);
     if counted > 0 {
-        tasks.push(What::Counted(counted));
+        tasks.push(TaskKind::Counted(counted));
     }
     if let Some(operator) = &component.operator {
         tasks.push(object(deployment(release, operator)));
-        tasks.push(What::ClusterOperator(Box::new(ClusterOperatorTask {
+        tasks.push(TaskKind::ClusterOperator(Box::new(ClusterOperatorTask {
             object: cluster_operator(operator),
             related_objects: operator.related_objects(),
             versions: release.versions_of(operator),
@@ -62,7 +62,7 @@ fn component_tasks(release: &Release, component: &Component, feature_set: &str) 
 }
 
 /// A ClusterOperator as in the payload's manifest, without status.
-pub(super) fn cluster_operator(operator: &Operator) -> Value {
+pub(super) fn cluster_operator(operator: &OperatorFacts) -> Value {
     json!({
         "apiVersion": "config.openshift.io/v1",
         "kind": "ClusterOperator",
@@ -75,19 +75,19 @@ pub(super) fn cluster_operator(operator: &Operator) -> Value {
 }
 
 /// The objects that an operator needs: its Namespace and its RBAC objects.
-fn surroundings(operator: &Operator) -> Vec<What> {
+fn surroundings(operator: &OperatorFacts) -> Vec<TaskKind> {
     let access = access::objects(operator).into_iter();
     let access = access.map(object);
     std::iter::once(namespace(&operator.namespace)).chain(access).collect()
 }
 
-fn namespace(name: &str) -> What {
+fn namespace(name: &str) -> TaskKind {
     object(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }))
 }
 
 /// The ServiceAccount of version pods and its binding to the privileged SCC, in releases that have it.
-fn payload_account(release: &Release) -> Vec<What> {
-    if !Behaviour::of(release).has_payload_account {
+fn payload_account(release: &Release) -> Vec<TaskKind> {
+    if !Behaviour::for_release(release).has_payload_account {
         return Vec::new();
     }
     let account = json!({
@@ -109,7 +109,7 @@ fn payload_account(release: &Release) -> Vec<What> {
     vec![object(account), object(binding)]
 }
 
-fn own_namespace() -> Option<What> {
+fn own_namespace() -> Option<TaskKind> {
     Some(object(base("Namespace", NAMESPACE)?.clone()))
 }
 
@@ -119,7 +119,7 @@ fn base(kind: &str, name: &str) -> Option<&'static Value> {
     manifests::objects("base").iter().find(is_it)
 }
 
-fn own_deployment(release: &Release) -> Option<What> {
+fn own_deployment(release: &Release) -> Option<TaskKind> {
     let template = base("Deployment", NAME)?;
     let mut deployment = with_image(template.clone(), &release.image);
     if let Some(Value::Array(list)) = deployment.pointer_mut("/spec/template/spec/containers/0/args") {
@@ -142,25 +142,25 @@ pub fn update_status_controller_objects(
     let objects = manifests::objects("update-status-controller").iter();
     objects.filter_map(|object| {
         let object = with_image(object.clone(), &release.image);
-        Some((resources::of(&object)?.clone(), object))
+        Some((resources::find_for_object(&object)?.clone(), object))
     })
 }
 
 /// The objects in the operator's own image, which every payload has: its schemas and its Deployment.
 pub(super) fn own(release: &Release, component: &Component, feature_set: &str) -> Vec<Task> {
-    let is_object = |task: &Task| matches!(task.what, What::Object(_));
+    let is_object = |task: &Task| matches!(task.what, TaskKind::Object(_));
     component_tasks(release, component, feature_set).into_iter().filter(is_object).collect()
 }
 
 /// The task of an object, or one that only takes time if its kind is unknown.
-fn object(object: impl Into<Arc<Value>>) -> What {
+fn object(object: impl Into<Arc<Value>>) -> TaskKind {
     let object = object.into();
-    match resources::of(&object) {
+    match resources::find_for_object(&object) {
         Some(resource) => {
             let rule = extracted::rule(&object);
-            What::Object(Box::new(Wanted::new(Some(resource.clone()), object, rule)))
+            TaskKind::Object(Box::new(PayloadObject::new(Some(resource.clone()), object, rule)))
         }
-        None => What::Counted(1),
+        None => TaskKind::Counted(1),
     }
 }
 
@@ -186,7 +186,7 @@ fn fill(text: &mut Value, image: &str) {
 /// The Deployment of an operator. It has an image of its own, and the release's version in `RELEASE_VERSION`,
 /// which the operator reports. The real manifest has no rollout strategy, but the cluster-version operator
 /// sets the default and restores it.
-fn deployment(release: &Release, operator: &Operator) -> Value {
+fn deployment(release: &Release, operator: &OperatorFacts) -> Value {
     let version = release.version.to_string();
     let image = release.image_of(&operator.deployment);
     let labels = json!({ "name": operator.deployment });

@@ -5,23 +5,23 @@ use std::borrow::Cow;
 use serde_json::Value;
 use windtunnel_core::Resource;
 
-use super::{Payload, Rule, Task, What, facts, text};
+use super::{Payload, ApplyRule, Task, TaskKind, facts, text};
 use crate::cvo::capabilities::Capabilities;
 use crate::cvo::inject;
 use crate::cvo::inject::Surroundings;
 use crate::cvo::manifest;
 use crate::payload::Selection;
-use crate::release::{Operator, Release};
+use crate::release::{OperatorFacts, Release};
 
 /// The payload that a cluster was installed with, and its enabled capabilities.
 #[derive(Debug)]
-pub struct Installed<'r> {
+pub struct InstalledPayload<'r> {
     release: &'r Release,
     payload: Payload,
     capabilities: Capabilities,
 }
 
-impl<'r> Installed<'r> {
+impl<'r> InstalledPayload<'r> {
     /// The payload of `release` for a cluster with this feature set and the capabilities in the spec of
     /// `cluster_version`. Feature gates are not enabled, because they become known only later.
     pub fn of(release: &'r Release, feature_set: &str, cluster_version: &Value) -> Self {
@@ -57,7 +57,7 @@ impl<'r> Installed<'r> {
     pub fn objects(&self, cluster_version: &Value, around: Surroundings<'_>) -> Vec<(Resource, Value)> {
         let definitions: Vec<&Value> = self.definitions().collect();
         let owned = |task: &Task| match &task.what {
-            What::Object(wanted) if wanted.rule != Rule::Delete => {
+            TaskKind::Object(wanted) if wanted.rule != ApplyRule::Delete => {
                 let resource = wanted.resource_among(definitions.iter().copied())?;
                 // If injection fails, the operator reports that later.
                 let object = inject::into(&wanted.object, around).unwrap_or(Cow::Borrowed(&wanted.object));
@@ -69,16 +69,16 @@ impl<'r> Installed<'r> {
     }
 
     /// The operators whose ClusterOperators are among the manifests.
-    pub fn operators(&self) -> impl Iterator<Item = &'r Operator> {
+    pub fn operators(&self) -> impl Iterator<Item = &'r OperatorFacts> {
         let release = self.release;
         self.tasks().filter_map(move |task| {
-            let What::ClusterOperator(operator) = &task.what else { return None };
+            let TaskKind::ClusterOperator(operator) = &task.what else { return None };
             release.operator(text(&operator.object["metadata"], "name"))
         })
     }
 }
 
 /// A ClusterOperator as in the payload's manifest, without status, owned by `cluster_version`.
-pub fn installed_cluster_operator(operator: &Operator, cluster_version: &Value) -> Value {
-    manifest::owned(&facts::cluster_operator(operator), cluster_version, Rule::Apply)
+pub fn installed_cluster_operator(operator: &OperatorFacts, cluster_version: &Value) -> Value {
+    manifest::owned(&facts::cluster_operator(operator), cluster_version, ApplyRule::Apply)
 }

@@ -19,7 +19,7 @@ use windtunnel_core::{Object, Resource, View, text_of as text};
 use crate::payload::Selection;
 use crate::release::Release;
 pub use facts::update_status_controller_objects;
-pub use installed::{Installed, installed_cluster_operator};
+pub use installed::{InstalledPayload, installed_cluster_operator};
 
 /// One or several manifests of a component.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ pub(super) struct Task {
     pub(super) place: Arc<Place>,
     /// Number of its manifest in the payload, or of the first one, from 1.
     pub(super) index: u32,
-    pub(super) what: What,
+    pub(super) what: TaskKind,
 }
 
 /// Properties that manifests of one component share.
@@ -41,27 +41,27 @@ pub(super) struct Place {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum What {
+pub(super) enum TaskKind {
     /// Manifests that take time but write nothing.
     Counted(u32),
     /// An object to be applied.
-    Object(Box<Wanted>),
+    Object(Box<PayloadObject>),
     /// A ClusterOperator to wait for.
     ClusterOperator(Box<ClusterOperatorTask>),
 }
 
 /// An object of the payload.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct PayloadObject {
     /// Its kind. `None` if only CustomResourceDefinitions in the cluster can resolve it.
     pub(super) resource: Option<Resource>,
     pub(super) object: Arc<Value>,
-    pub(super) rule: Rule,
+    pub(super) rule: ApplyRule,
 }
 
 /// How an object of the payload is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(super) enum ApplyRule {
     /// It is created and kept as in the payload.
     Apply,
     /// It is created and not updated later (`release.openshift.io/create-only`).
@@ -120,24 +120,24 @@ impl Payload {
 }
 
 impl Task {
-    fn new(place: &Arc<Place>, what: What) -> Self {
+    fn new(place: &Arc<Place>, what: TaskKind) -> Self {
         Self { place: Arc::clone(place), index: 0, what }
     }
 
     /// The number of manifests in this task.
     pub(super) fn manifests(&self) -> u32 {
         match &self.what {
-            What::Counted(count) => *count,
-            What::Object(_) | What::ClusterOperator(_) => 1,
+            TaskKind::Counted(count) => *count,
+            TaskKind::Object(_) | TaskKind::ClusterOperator(_) => 1,
         }
     }
 
     /// The object of its manifest.
     pub(super) fn object(&self) -> Option<&Value> {
         match &self.what {
-            What::Counted(_) => None,
-            What::Object(wanted) => Some(&wanted.object),
-            What::ClusterOperator(operator) => Some(&operator.object),
+            TaskKind::Counted(_) => None,
+            TaskKind::Object(wanted) => Some(&wanted.object),
+            TaskKind::ClusterOperator(operator) => Some(&operator.object),
         }
     }
 
@@ -150,7 +150,7 @@ impl Task {
     /// `kind "namespace/name"` as in error messages. Tasks without an object have the component's name.
     pub(super) fn name(&self) -> String {
         let Some(object) = self.object() else { return format!("manifest \"{}\"", self.place.component) };
-        format!("{} \"{}\"", text(object, "kind").to_lowercase(), place_of(object))
+        format!("{} \"{}\"", text(object, "kind").to_lowercase(), namespaced_name(object))
     }
 
     /// The identity that a task shares with the same task of another payload.
@@ -158,7 +158,7 @@ impl Task {
         let Place { run_level, component, .. } = &*self.place;
         let Some(object) = self.object() else { return format!("{run_level} {component}") };
         let group = text(object, "apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
-        format!("{group} {} {}", text(object, "kind"), place_of(object))
+        format!("{group} {} {}", text(object, "kind"), namespaced_name(object))
     }
 }
 
@@ -172,8 +172,8 @@ impl Place {
     }
 }
 
-impl Wanted {
-    fn new(resource: Option<Resource>, object: impl Into<Arc<Value>>, rule: Rule) -> Self {
+impl PayloadObject {
+    fn new(resource: Option<Resource>, object: impl Into<Arc<Value>>, rule: ApplyRule) -> Self {
         Self { resource, object: object.into(), rule }
     }
 
@@ -186,7 +186,7 @@ impl Wanted {
     /// Its kind, from the known kinds and these definitions.
     fn resource_among<'a>(&self, definitions: impl Iterator<Item = &'a Value>) -> Option<Resource> {
         let (api_version, kind) = (text(&self.object, "apiVersion"), text(&self.object, "kind"));
-        self.resource.clone().or_else(|| resources::defined(api_version, kind, definitions))
+        self.resource.clone().or_else(|| resources::find_in_definitions(api_version, kind, definitions))
     }
 }
 
@@ -196,7 +196,7 @@ pub(super) fn existing_operator<'v>(view: &'v View, operator: &ClusterOperatorTa
 }
 
 /// `namespace/name`, or only the name.
-pub(super) fn place_of(object: &Value) -> String {
+pub(super) fn namespaced_name(object: &Value) -> String {
     let metadata = &object["metadata"];
     match (text(metadata, "namespace"), text(metadata, "name")) {
         ("", name) => name.to_owned(),
@@ -212,13 +212,13 @@ pub(super) mod testing {
 
     /// A manifest that takes time but writes nothing.
     pub(in crate::cvo) fn counted(run_level: &str, component: &str) -> Task {
-        Task::new(&Place::new(run_level, component, &[]), What::Counted(1))
+        Task::new(&Place::new(run_level, component, &[]), TaskKind::Counted(1))
     }
 
     pub(in crate::cvo) fn object(run_level: &str, component: &str, object: Value) -> Task {
         let rule = extracted::rule(&object);
-        let resource = resources::of(&object).cloned();
-        let what = What::Object(Box::new(Wanted::new(resource, object, rule)));
+        let resource = resources::find_for_object(&object).cloned();
+        let what = TaskKind::Object(Box::new(PayloadObject::new(resource, object, rule)));
         Task::new(&Place::new(run_level, component, &[]), what)
     }
 
@@ -232,7 +232,7 @@ pub(super) mod testing {
         let versions = ["operator", "operand"].map(|part| (part.to_owned(), "2".to_owned())).to_vec();
         let related_objects = serde_json::json!([{ "group": "", "resource": "namespaces", "name": name }]);
         let what = ClusterOperatorTask { object, related_objects, versions };
-        Task::new(&Place::new(run_level, name, &[]), What::ClusterOperator(Box::new(what)))
+        Task::new(&Place::new(run_level, name, &[]), TaskKind::ClusterOperator(Box::new(what)))
     }
 
     pub(in crate::cvo) fn payload(tasks: Vec<Task>) -> Payload {

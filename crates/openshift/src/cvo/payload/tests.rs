@@ -29,7 +29,7 @@ fn files(manifests: &[(&str, &str)]) -> Vec<(String, String)> {
 
 /// The release of these files, if they can be parsed.
 fn release(files: Vec<(String, String)>) -> Option<Release> {
-    let payload = Files::read(files, "quay.io/r@sha256:1").ok()?;
+    let payload = Files::parse(files, "quay.io/r@sha256:1").ok()?;
     Some(Release::with_payload(&payload.version.clone(), Arc::new(payload)).unwrap())
 }
 
@@ -108,7 +108,7 @@ fn objects_of_unserved_groups_are_not_written_unless_the_payload_defines_their_k
     assert_eq!(names(&payload)[13..], ["(1)", "SecurityContextConstraints restricted"]);
     let release = release(self::files(&files)).unwrap();
     let cluster_version = json!({ "metadata": { "uid": "u", "name": "version" } });
-    let installed = Installed::of(&release, "", &cluster_version);
+    let installed = InstalledPayload::of(&release, "", &cluster_version);
     let around = Surroundings { proxy: &Value::Null, infrastructure: &Value::Null };
     let installed = installed.objects(&cluster_version, around);
     let (resource, object) = installed.last().unwrap();
@@ -130,7 +130,7 @@ fn an_installed_cluster_has_the_injected_variables_in_its_workloads() {
     for (into, expected) in [("main", "HTTP_PROXY"), ("nobody", "")] {
         let release = release(files(&[("0000_10_a_1.yaml", &with(into))])).unwrap();
         let around = Surroundings { proxy: &proxy, infrastructure: &infrastructure };
-        let objects = Installed::of(&release, "", &Value::Null).objects(&Value::Null, around);
+        let objects = InstalledPayload::of(&release, "", &Value::Null).objects(&Value::Null, around);
         let of = |name: &str| {
             objects
                 .iter()
@@ -166,7 +166,7 @@ fn recognizes_an_unknown_operator_by_its_manifests() {
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let release = release(self::files(&files)).unwrap();
-    let installed = Installed::of(&release, "", &Value::Null);
+    let installed = InstalledPayload::of(&release, "", &Value::Null);
     let [lamp, bare] = installed.operators().collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(lamp.deployment, "lamp-operator");
     assert_eq!(lamp.account, crate::release::Account::Named("lamp".to_owned()));

@@ -25,7 +25,7 @@ pub(super) fn check(view: &View, cluster_version: &Object, target: &Version) -> 
             let error = "clusteroperator.config.openshift.io \"etcd\" not found";
             ("UnableToGetEtcdOperator".to_owned(), format!("Unable to get etcd operator, err={error}."))
         }
-        Some(etcd) => match condition::of(etcd, KIND).map(Condition::read) {
+        Some(etcd) => match condition::find_in_status(etcd, KIND).map(Condition::from_value) {
             None => ("EtcdRecentBackupNotSet".to_owned(), "etcd backup condition is not set.".to_owned()),
             Some(backup) if backup.status == "True" => return None,
             Some(backup) => (backup.reason, backup.message),

@@ -224,7 +224,7 @@ mod tests {
 
     fn check_hop(current: &str, target: &str, expected: &str) {
         let (current, target): (Version, Version) = (current.parse().unwrap(), target.parse().unwrap());
-        let behaviour = Behaviour::of(&Release::find(&current).unwrap());
+        let behaviour = Behaviour::for_release(&Release::find(&current).unwrap());
         let found = giant_hop(behaviour, &current, &target);
         let found = found.map(|failed| failed.text).unwrap_or_default();
         let prefix = "Precondition \"ClusterVersionGiantHop\" failed because of ";

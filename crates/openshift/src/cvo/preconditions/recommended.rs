@@ -26,7 +26,7 @@ pub(super) fn check(cluster_version: &Object, current: &str, target: &Version) -
     if cluster_version.text("/spec/channel").is_empty() {
         return failed("NoChannel", &format!("Configured channel is unset, {unknown}"));
     }
-    let Some(retrieved) = condition::of(cluster_version, "RetrievedUpdates").map(Condition::read) else {
+    let Some(retrieved) = condition::find_in_status(cluster_version, "RetrievedUpdates").map(Condition::from_value) else {
         return failed("UnknownUpdate", &format!("No RetrievedUpdates, {unknown}"));
     };
     let seen = format!("RetrievedUpdates={} ({})", retrieved.status, retrieved.reason);
@@ -47,7 +47,7 @@ fn at_risk(update: &Value, current: &str, target: &Version) -> Option<(String, S
         );
         return Some(("UnknownConditionType".to_owned(), text));
     };
-    let Condition { status, reason, message, .. } = Condition::read(recommended);
+    let Condition { status, reason, message, .. } = Condition::from_value(recommended);
     match status.as_str() {
         "True" => None,
         "False" => {

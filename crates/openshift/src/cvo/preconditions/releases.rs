@@ -60,7 +60,7 @@ fn verdict(case: &Case<'_>, force: bool) -> Verdict {
         view.apply(&Change { kind: ChangeKind::Added, key, object, old: None });
     }
     let release = |version: &str| Release::find(&version.parse().unwrap()).unwrap();
-    let behaviour = Behaviour::of(&release(case.operator));
+    let behaviour = Behaviour::for_release(&release(case.operator));
     let target = Release { version: case.target.parse().unwrap(), ..release("4.14.1") };
     check(behaviour, &view, &cluster_version, &target, force)
 }

@@ -13,12 +13,12 @@ use windtunnel_core::resources::{JOBS, PODS};
 use windtunnel_core::rng::Stream;
 use windtunnel_core::{Answer, Object, Operation, Resource, View, Write};
 
-use super::behaviour::{Behaviour, Retrieval as By};
+use super::behaviour::{Behaviour, RetrievalMethod as By};
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
-use super::verify::{PATIENCE, Places, Verifier};
+use super::verify::{STORE_TIMEOUT, SignatureSources, Verifier};
 use super::version_pod::{self, Judgement, VersionPod};
-use crate::world::World;
+use crate::world::Environment;
 
 /// The time limit of a retrieval, in releases that have one.
 const TIMEOUT: SignedDuration = SignedDuration::from_mins(4);
@@ -50,14 +50,14 @@ pub(super) struct Retrieved {
 
 /// Why a retrieval failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct RetrievalError {
     /// The outermost error, for conditions.
     pub(super) text: String,
     /// Its causes, which only Events contain. May be empty.
     pub(super) causes: String,
 }
 
-impl From<String> for Trouble {
+impl From<String> for RetrievalError {
     fn from(text: String) -> Self {
         Self { text, causes: String::new() }
     }
@@ -92,19 +92,19 @@ enum Stage {
 
 /// Properties of the operator process that retrievals need.
 #[derive(Debug, Clone)]
-pub(super) struct Site {
+pub(super) struct OperatorContext {
     /// The operator's own node.
     pub(super) node: String,
     pub(super) behaviour: Behaviour,
-    pub(super) world: Arc<World>,
+    pub(super) world: Arc<Environment>,
     /// Random suffixes of names.
     pub(super) names: Stream,
     /// Image of the payload on the node's disk, which needs no second Pod. Empty for none.
-    pub(super) held: String,
+    pub(super) stored_image: String,
     pub(super) verifier: Verifier,
 }
 
-impl Site {
+impl OperatorContext {
     /// Finds the payload that an earlier process retrieved to this node: that of the last pod that succeeded
     /// here.
     pub(super) fn find_held(&mut self, view: &View) {
@@ -115,12 +115,12 @@ impl Site {
         };
         let made_at = |pod: &&Object| pod.text("/metadata/creationTimestamp").to_owned();
         let last = view.list_in(&PODS, NAMESPACE).filter(has_fetched).max_by_key(made_at);
-        self.held = last.map_or_else(String::new, |pod| pod.text("/spec/containers/0/image").to_owned());
+        self.stored_image = last.map_or_else(String::new, |pod| pod.text("/spec/containers/0/image").to_owned());
     }
 
     /// Returns whether the node's disk has the complete payload of `image`.
     fn holds(&self, image: &str) -> bool {
-        self.held == image && self.confirm(image).is_ok()
+        self.stored_image == image && self.confirm(image).is_ok()
     }
 
     /// Checks that the retrieved contents of `image` are a payload.
@@ -142,10 +142,10 @@ impl Site {
 
 impl Retrieval {
     /// Starts a retrieval.
-    pub(super) fn new(target: Target, site: &Site, view: &View, now: Time) -> Self {
-        let until = site.verifier.known_at(&target.image, &Places::of(site, view), now);
+    pub(super) fn new(target: Target, site: &OperatorContext, view: &View, now: Time) -> Self {
+        let until = site.verifier.known_at(&target.image, &SignatureSources::of(site, view), now);
         // A forced update does not wait forever for a signature that it does not need.
-        let until = until.or_else(|| target.force.then(|| now + PATIENCE));
+        let until = until.or_else(|| target.force.then(|| now + STORE_TIMEOUT));
         Self {
             target,
             deadline: site.behaviour.limits_retrieval.then(|| now + TIMEOUT),
@@ -167,11 +167,11 @@ impl Retrieval {
     /// Continues the retrieval. Returns its result when it has ended.
     pub(super) fn run(
         &mut self,
-        site: &mut Site,
+        site: &mut OperatorContext,
         view: &View,
         now: Time,
         out: &mut Outbox,
-    ) -> Option<Result<Retrieved, Trouble>> {
+    ) -> Option<Result<Retrieved, RetrievalError>> {
         loop {
             match &self.stage {
                 Stage::Verify { until } if until.is_some_and(|until| until <= now) => {
@@ -196,14 +196,14 @@ impl Retrieval {
                     let judged = judge(site.behaviour.retrieval, view, name, *poll_at, now);
                     if judged == Judgement::Done {
                         // The deletions before it left no other payload on the disk.
-                        site.held.clone_from(&self.target.image);
+                        site.stored_image.clone_from(&self.target.image);
                         if let Err(error) = site.confirm(&self.target.image) {
                             return Some(Err(error.into()));
                         }
                     }
                     return self.judged(judged, site.behaviour.retrieval, now);
                 }
-                Stage::Failed(cause) => return Some(Err(in_words(site.behaviour.retrieval, cause).into())),
+                Stage::Failed(cause) => return Some(Err(error_text(site.behaviour.retrieval, cause).into())),
                 Stage::Verify { .. } | Stage::Prune | Stage::Create => return None,
             }
         }
@@ -237,12 +237,12 @@ impl Retrieval {
         )
     }
 
-    fn judged(&mut self, judged: Judgement, by: By, now: Time) -> Option<Result<Retrieved, Trouble>> {
+    fn judged(&mut self, judged: Judgement, by: By, now: Time) -> Option<Result<Retrieved, RetrievalError>> {
         match judged {
             Judgement::Done => Some(Ok(self.retrieved.clone())),
-            Judgement::Failed(cause) => Some(Err(in_words(by, &cause).into())),
+            Judgement::Failed(cause) => Some(Err(error_text(by, &cause).into())),
             Judgement::Waiting if self.deadline.is_some_and(|deadline| deadline <= now) => {
-                Some(Err(in_words(by, "timed out waiting for the condition").into()))
+                Some(Err(error_text(by, "timed out waiting for the condition").into()))
             }
             Judgement::Waiting => {
                 if let Stage::Await { poll_at, .. } = &mut self.stage
@@ -256,18 +256,18 @@ impl Retrieval {
     }
 
     /// Verifies the release signature. Without `force` an invalid one ends the retrieval.
-    fn verify(&mut self, site: &mut Site, view: &View, now: Time) -> Result<(), Trouble> {
+    fn verify(&mut self, site: &mut OperatorContext, view: &View, now: Time) -> Result<(), RetrievalError> {
         let Target { version, image, force, .. } = &self.target;
-        let error = match site.verifier.verify(image, &Places::of(site, view)) {
+        let error = match site.verifier.verify(image, &SignatureSources::of(site, view)) {
             Ok(signed) => {
                 site.verifier.remember(signed);
                 return Ok(());
             }
             Err(error) => error,
         };
-        let causes = Places::of(site, view).causes(image, now);
+        let causes = SignatureSources::of(site, view).causes(image, now);
         if !force {
-            return Err(Trouble { text: format!("The update cannot be verified: {error}"), causes });
+            return Err(RetrievalError { text: format!("The update cannot be verified: {error}"), causes });
         }
         self.retrieved = Retrieved {
             verified: false,
@@ -279,7 +279,7 @@ impl Retrieval {
         Ok(())
     }
 
-    fn creation(&self, site: &mut Site) -> Write {
+    fn creation(&self, site: &mut OperatorContext) -> Write {
         let pod = VersionPod {
             image: &self.target.image,
             node: &site.node,
@@ -295,7 +295,7 @@ impl Retrieval {
 }
 
 /// Adds the operator's prefix to a retrieval error. Releases that use Pods add the failed step.
-fn in_words(by: By, cause: &str) -> String {
+fn error_text(by: By, cause: &str) -> String {
     let step = if by == By::Pod { "fetching update payload: " } else { "" };
     format!("Unable to download and prepare the update: {step}{cause}")
 }

@@ -16,14 +16,14 @@ fn now() -> Time {
 }
 
 /// A forced retrieval by the operator of `version`. No registry has the image.
-fn begun(version: &str, view: &View) -> (Site, Retrieval) {
+fn begun(version: &str, view: &View) -> (OperatorContext, Retrieval) {
     let release = Release::find(&version.parse().unwrap()).unwrap();
-    let site = Site {
+    let site = OperatorContext {
         node: "master-0".to_owned(),
-        behaviour: Behaviour::of(&release),
-        world: Arc::new(World::default()),
+        behaviour: Behaviour::for_release(&release),
+        world: Arc::new(Environment::default()),
         names: Streams::new(1).stream("names"),
-        held: String::new(),
+        stored_image: String::new(),
         verifier: Verifier::new(SignedDuration::from_mins(3), now()),
     };
     let target = Target { version: String::new(), image: IMAGE.to_owned(), force: true, generation: 2 };
@@ -131,11 +131,11 @@ fn finds_the_payload_of_an_earlier_process_on_the_same_node() {
 #[test]
 fn rejects_a_retrieved_image_that_is_no_payload() {
     let (mut site, _) = begun("4.20.1", &View::default());
-    let mut world = World::default();
+    let mut world = Environment::default();
     let image = Image { contents: Contents::NoImageReferences, ..Image::default() };
     world.registry.images.insert("sha256:aaaa".to_owned(), image);
     site.world = Arc::new(world);
-    IMAGE.clone_into(&mut site.held);
+    IMAGE.clone_into(&mut site.stored_image);
     let place = version_pod::payload_path(IMAGE);
     let missing = format!("stat {place}/release-manifests/image-references: no such file or directory");
     let expected = format!(
@@ -151,7 +151,7 @@ fn rejects_a_retrieved_image_that_is_no_payload() {
 fn a_payload_on_the_disk_needs_no_pod() {
     let view = View::default();
     let (mut site, mut retrieval) = begun("4.20.1", &view);
-    IMAGE.clone_into(&mut site.held);
+    IMAGE.clone_into(&mut site.stored_image);
     let mut out = Outbox::default();
     let at = retrieval.wake_at().unwrap();
     let outcome = retrieval.run(&mut site, &view, at, &mut out);
@@ -162,7 +162,7 @@ fn a_payload_on_the_disk_needs_no_pod() {
 #[test]
 fn before_4_12_only_force_stops_the_wait_for_unresponsive_signature_stores() {
     let image = Image { openpgp: OpenPgp::Unanswered, ..Image::default() };
-    let mut world = World { keyrings: vec![signature::KEYRING.to_owned()], ..World::default() };
+    let mut world = Environment { keyrings: vec![signature::KEYRING.to_owned()], ..Environment::default() };
     world.registry.images.insert("sha256:aaaa".to_owned(), image);
     let (mut site, forced) = begun("4.11.1", &View::default());
     site.world = Arc::new(world);

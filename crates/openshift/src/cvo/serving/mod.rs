@@ -54,7 +54,7 @@ impl Serving {
 
     /// Reloads the certificate if a reload is due. Returns the counters that changed for clients that
     /// connect. Without a new certificate the old one stays in use.
-    pub(super) fn look(&mut self, view: &View, now: Time) -> Vec<Counter> {
+    pub(super) fn reload_if_due(&mut self, view: &View, now: Time) -> Vec<Counter> {
         if self.look_at.is_none_or(|at| at > now) {
             return Vec::new();
         }

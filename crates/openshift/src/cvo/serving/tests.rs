@@ -23,21 +23,21 @@ fn loads_the_certificate_at_startup_and_reloads_it_some_time_after_a_change() {
     let mut view = View::default();
     view.apply(&change("a"));
     let mut serving = Serving::starting(Streams::new(1).stream("test"), now);
-    assert_eq!(told(&serving.look(&view, now)), ["a=1"]);
+    assert_eq!(told(&serving.reload_if_due(&view, now)), ["a=1"]);
     assert_eq!(serving.wake_at(), None);
 
     view.apply(&change("b"));
     serving.notice(&change("b"), now);
     let at = serving.wake_at().unwrap();
     assert!(at >= now + SignedDuration::from_secs(30) && at <= now + SignedDuration::from_secs(90));
-    assert!(serving.look(&view, now).is_empty());
+    assert!(serving.reload_if_due(&view, now).is_empty());
     now = at;
-    assert_eq!(told(&serving.look(&view, now)), ["a=0", "b=1"]);
+    assert_eq!(told(&serving.reload_if_due(&view, now)), ["a=0", "b=1"]);
 
     // A deleted Secret or one that is rewritten without a change does not change the certificate.
     for view in [&View::default(), &view] {
         serving.notice(&change("b"), now);
         now = serving.wake_at().unwrap();
-        assert!(serving.look(view, now).is_empty());
+        assert!(serving.reload_if_due(view, now).is_empty());
     }
 }

@@ -9,12 +9,12 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 
-use super::apply::{ApplyLoop, Mode};
+use super::apply::{ApplyLoop, ApplyMode};
 use super::behaviour::Behaviour;
 use super::capabilities::Capabilities;
-use super::failure::{self, Effect, Failure};
+use super::failure::{self, FailingEffect, Failure};
 use super::history::{self, Applied, Pruning};
-use super::load::Load;
+use super::load::LoadResult;
 use super::updates::Updates;
 use super::upgradeable::Upgradeable;
 use crate::release::Release;
@@ -27,7 +27,7 @@ const ISSUES: &str = "ReconciliationIssues";
 pub(super) struct Report<'a> {
     pub(super) apply: &'a ApplyLoop,
     /// The last attempt to load a payload.
-    pub(super) load: &'a Load,
+    pub(super) load: &'a LoadResult,
     pub(super) capabilities: &'a Capabilities,
     pub(super) behaviour: Behaviour,
     pub(super) updates: &'a Updates,
@@ -39,7 +39,7 @@ pub(super) struct Report<'a> {
 }
 
 /// The ClusterVersion with its new status. `None` if the status is unchanged.
-pub(super) fn write(cluster_version: &Object, report: &Report<'_>, now: Time) -> Option<Value> {
+pub(super) fn updated_object(cluster_version: &Object, report: &Report<'_>, now: Time) -> Option<Value> {
     let status = status(cluster_version, report, now);
     (status != cluster_version["status"]).then(|| {
         let fields = cluster_version.as_object().into_iter().flatten();
@@ -64,12 +64,12 @@ fn status(cluster_version: &Object, report: &Report<'_>, now: Time) -> Value {
     let mut status: Map<String, Value> = kept.collect();
     status.extend(made.map(|(name, value)| (name.to_owned(), value)));
     let mut status = Value::Object(status);
-    let retrieved = report.updates.tell(cluster_version, &mut status);
+    let retrieved = report.updates.write_status(cluster_version, &mut status);
     let version = work.release.version.to_string();
     let mut entries = take_list(&mut status, "history");
     // The risks in the history belong to the last loaded payload. After a rejected target they are cleared,
     // even those of the current release (`syncStatus`).
-    let refused = matches!(report.load, Load::Failed { .. });
+    let refused = matches!(report.load, LoadResult::Failed { .. });
     let accepted_risks = if refused { Some("") } else { work.accepted_risks.as_deref() };
     let applied = Applied {
         version: &version,
@@ -101,12 +101,12 @@ pub(super) fn write_failing(cluster_version: &Object, own: &Release, error: &str
         verified: false,
         accepted_risks: None,
     };
-    let pruning = if Behaviour::of(own).weighs_history { Pruning::ByWeight } else { Pruning::ByAge };
+    let pruning = if Behaviour::for_release(own).weighs_history { Pruning::ByWeight } else { Pruning::ByAge };
     history::merge(&mut entries, applied, pruning, now);
     status["history"] = Value::Array(entries);
     let mut conditions = take_list(status, "conditions");
     let progressing = condition::find(&conditions, "Progressing")
-        .map_or_else(|| Condition::new("Progressing", "False", "", ""), Condition::read);
+        .map_or_else(|| Condition::new("Progressing", "False", "", ""), Condition::from_value);
     let message = format!("Error ensuring the cluster version is up to date: {error}");
     for condition in [
         Condition::new("Available", "False", "", ""),
@@ -138,7 +138,7 @@ fn set_conditions(
     if let Some(retrieved) = retrieved {
         condition::set(conditions, &retrieved, now);
     }
-    report.upgradeable.put(conditions, now);
+    report.upgradeable.write_conditions(conditions, now);
     let mut wanted = Vec::new();
     if report.invalid.is_empty() {
         condition::remove(conditions, "Invalid");
@@ -206,12 +206,12 @@ fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
     let Some(failure) = &apply.progress.failure else { return none };
     let as_true =
         |failure: &Failure| Condition::new("Failing", "True", &failure.reason, failure.message.clone());
-    if apply.mode == Mode::Reconciling {
+    if apply.mode == ApplyMode::Reconciling {
         return as_true(failure);
     }
     let Some(failure) = without_harmless(failure) else {
         let waited = operators_of(failure);
-        return match apply.watches.slow(&waited, now).filter(|_| behaviour.tells_slow_operators) {
+        return match apply.watches.slow(&waited, now).filter(|_| behaviour.reports_slow_operators) {
             Some(message) => Condition::new("Failing", "Unknown", "SlowClusterOperator", message),
             None => none,
         };
@@ -220,7 +220,7 @@ fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
     // the merged error).
     let stands_alone = apply.progress.failure.as_ref().is_some_and(|failure| failure.parts.is_empty());
     let too_early = stands_alone
-        && failure.effect == Effect::FailAfterInterval
+        && failure.effect == FailingEffect::FailAfterInterval
         && apply.watches.degraded_too_long(&failure.operators, now).is_empty();
     if too_early { none } else { as_true(&failure) }
 }
@@ -228,10 +228,10 @@ fn failing(apply: &ApplyLoop, behaviour: Behaviour, now: Time) -> Condition {
 /// The failure without its parts that are no failures during an update.
 fn without_harmless(failure: &Failure) -> Option<Failure> {
     if failure.parts.is_empty() {
-        return (failure.effect != Effect::None).then(|| failure.clone());
+        return (failure.effect != FailingEffect::None).then(|| failure.clone());
     }
     let mut parts: Vec<Failure> =
-        failure.parts.iter().filter(|part| part.effect != Effect::None).cloned().collect();
+        failure.parts.iter().filter(|part| part.effect != FailingEffect::None).cloned().collect();
     match parts.len() {
         0 | 1 => parts.pop(),
         _ => Some(failure::multiple(parts)),
@@ -251,7 +251,7 @@ fn progressing(
 ) -> Condition {
     let condition = |status, reason: &str, message| Condition::new("Progressing", status, reason, message);
     let failure = apply.progress.failure.as_ref();
-    if apply.mode == Mode::Reconciling {
+    if apply.mode == ApplyMode::Reconciling {
         return match failure {
             Some(failure) => {
                 let message = format!("Error while reconciling {version}: {}", failure.summary());
@@ -287,12 +287,12 @@ fn progressing(
 fn waiting(apply: &ApplyLoop, failure: &Failure, behaviour: Behaviour, now: Time) -> Result<String, String> {
     let names = failure.operators.join(", ");
     match failure.effect {
-        Effect::None => {
-            let slow = apply.watches.slow(&failure.operators, now).filter(|_| behaviour.tells_slow_operators);
+        FailingEffect::None => {
+            let slow = apply.watches.slow(&failure.operators, now).filter(|_| behaviour.reports_slow_operators);
             Ok(slow.unwrap_or_else(|| format!("waiting on {names}")))
         }
-        Effect::Report => Err(failure.message.clone()),
-        Effect::FailAfterInterval if failure.parts.is_empty() => {
+        FailingEffect::Report => Err(failure.message.clone()),
+        FailingEffect::FailAfterInterval if failure.parts.is_empty() => {
             let exceeded = apply.watches.degraded_too_long(&failure.operators, now);
             if exceeded.is_empty() {
                 return Ok(format!("waiting up to 40 minutes on {names}"));

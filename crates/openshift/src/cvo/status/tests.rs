@@ -5,15 +5,15 @@ use windtunnel_core::View;
 use windtunnel_core::rng::Streams;
 
 use super::*;
-use crate::cvo::apply::{Pace, Work};
+use crate::cvo::apply::{PassPace, Work};
 use crate::cvo::payload::Payload;
 use crate::payload::Selection;
-use crate::world::World;
+use crate::world::Environment;
 
 const VERSION: &str = "4.16.3";
 
 struct Situation {
-    mode: Mode,
+    mode: ApplyMode,
     done: u32,
     failures: Vec<Failure>,
     waited: SignedDuration,
@@ -25,17 +25,17 @@ fn now() -> Time {
 
 fn of_operator(reason: &str, name: &str) -> Failure {
     let (what, effect) = match reason {
-        "ClusterOperatorUpdating" => ("is updating versions", Effect::None),
-        "ClusterOperatorDegraded" => ("is degraded", Effect::FailAfterInterval),
-        _ => ("is not available", Effect::Fail),
+        "ClusterOperatorUpdating" => ("is updating versions", FailingEffect::None),
+        "ClusterOperatorDegraded" => ("is degraded", FailingEffect::FailAfterInterval),
+        _ => ("is not available", FailingEffect::Fail),
     };
     Failure::of_operator(reason, what, effect, name)
 }
 
-fn begin(work: Work, mode: Mode, start: Time) -> ApplyLoop {
+fn begin(work: Work, mode: ApplyMode, start: Time) -> ApplyLoop {
     let streams = Streams::new(1);
     let pace =
-        Pace { interval: SignedDuration::from_mins(3), jitter: streams.stream("test"), orders: streams };
+        PassPace { interval: SignedDuration::from_mins(3), jitter: streams.stream("test"), orders: streams };
     let payload = Payload::load(&work.release, Selection::default());
     ApplyLoop::new(work, mode, payload, pace, start)
 }
@@ -47,7 +47,7 @@ fn check(situation: Situation, progressing_expected: &str, failing_expected: &st
 
 fn check_at(version: &str, situation: Situation, progressing_expected: &str, failing_expected: &str) {
     let release = Release::find(&version.parse().unwrap()).unwrap();
-    let behaviour = Behaviour::of(&release);
+    let behaviour = Behaviour::for_release(&release);
     let work = Work { release, generation: 2, force: false, verified: true, accepted_risks: None };
     let start = now() - situation.waited;
     let mut apply = begin(work, situation.mode, start);
@@ -66,7 +66,7 @@ fn check_at(version: &str, situation: Situation, progressing_expected: &str, fai
 }
 
 fn moving(done: u32, failures: Vec<Failure>, waited_minutes: i64) -> Situation {
-    Situation { mode: Mode::Updating, done, failures, waited: SignedDuration::from_mins(waited_minutes) }
+    Situation { mode: ApplyMode::Updating, done, failures, waited: SignedDuration::from_mins(waited_minutes) }
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn failing_omits_operators_that_only_update() {
 #[test]
 fn while_reconciling_a_degraded_operator_sets_failing_at_once() {
     let situation = Situation {
-        mode: Mode::Reconciling,
+        mode: ApplyMode::Reconciling,
         done: 800,
         failures: vec![of_operator("ClusterOperatorDegraded", "etcd")],
         waited: SignedDuration::ZERO,
@@ -215,7 +215,7 @@ fn failing_lists_several_failures_without_harmless_ones() {
 #[test]
 fn while_reconciling_an_updating_operator_sets_failing_at_once() {
     let situation = Situation {
-        mode: Mode::Reconciling,
+        mode: ApplyMode::Reconciling,
         done: 800,
         failures: vec![of_operator("ClusterOperatorUpdating", "etcd")],
         waited: SignedDuration::ZERO,
@@ -230,12 +230,12 @@ fn while_reconciling_an_updating_operator_sets_failing_at_once() {
 /// The ClusterVersion after the first status of the operator of 4.16.3.
 fn begun(invalid: &[String]) -> Value {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
-    let load = Load::loaded(&release, &release);
+    let load = LoadResult::loaded(&release, &release);
     told(&release, &json!([]), &load, invalid)
 }
 
 /// The ClusterVersion after a status of this release's operator, which works on its own payload.
-fn told(release: &Release, history: &Value, load: &Load, invalid: &[String]) -> Value {
+fn told(release: &Release, history: &Value, load: &LoadResult, invalid: &[String]) -> Value {
     let object = json!({
         "metadata": { "name": "version", "generation": 7 },
         "spec": {},
@@ -246,34 +246,34 @@ fn told(release: &Release, history: &Value, load: &Load, invalid: &[String]) -> 
     let object = Object::new(object);
     // The update check must match the spec, or the status keeps the stored updates.
     let mut updates = Updates::new(SignedDuration::from_mins(3));
-    updates.run(&World::default(), &View::default(), &[], &object, release, now());
+    updates.run(&Environment::default(), &View::default(), &[], &object, release, now());
     let report = Report {
-        apply: &begin(work, Mode::Updating, now()),
+        apply: &begin(work, ApplyMode::Updating, now()),
         load,
         capabilities: &Capabilities::at_start(release, "", &object),
-        behaviour: Behaviour::of(release),
+        behaviour: Behaviour::for_release(release),
         updates: &updates,
         upgradeable: &Upgradeable::default(),
         previews: false,
         invalid,
     };
-    write(&object, &report, now()).unwrap()
+    updated_object(&object, &report, now()).unwrap()
 }
 
 #[test]
 fn a_rejected_target_clears_the_accepted_risks_of_the_current_release() {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
-    let risks = |version: &str, load: &Load| {
+    let risks = |version: &str, load: &LoadResult| {
         let release = Release { version: version.parse().unwrap(), ..release.clone() };
         let head = json!({ "state": "Completed", "version": version, "image": release.image, "acceptedRisks": "forced" });
         let told = told(&release, &json!([head]), load, &[]);
         told["status"]["history"][0]["acceptedRisks"].clone()
     };
-    let refused = Load::blocked(&release, "because");
+    let refused = LoadResult::blocked(&release, "because");
     assert_eq!(risks("4.23.1", &refused), Value::Null);
     assert_eq!(risks("4.12.1", &refused), Value::Null);
     assert_eq!(risks("4.11.1", &refused), "forced", "it knows of no risks");
-    assert_eq!(risks("4.12.1", &Load::Untried), "forced");
+    assert_eq!(risks("4.12.1", &LoadResult::Untried), "forced");
 }
 
 #[test]
@@ -296,9 +296,9 @@ fn conditions_are_in_the_operators_order_and_the_generation_is_that_of_the_work(
     assert_eq!(fresh["status"]["history"][0]["state"], "Partial");
     let invalid = begun(&["spec.a: wrong".to_owned(), "spec.b: wrong".to_owned()]);
     assert_eq!(kinds(&invalid)[..3], ["RetrievedUpdates", "Invalid", "ImplicitlyEnabledCapabilities"]);
-    let message = condition::of(&invalid, "Invalid").unwrap()["message"].clone();
+    let message = condition::find_in_status(&invalid, "Invalid").unwrap()["message"].clone();
     assert_eq!(message, "The cluster version is invalid:\n* spec.a: wrong\n* spec.b: wrong\n");
-    let progressing = Condition::read(condition::of(&invalid, "Progressing").unwrap());
+    let progressing = Condition::from_value(condition::find_in_status(&invalid, "Progressing").unwrap());
     assert_eq!((progressing.status.as_str(), progressing.reason.as_str()), ("True", "InvalidClusterVersion"));
     assert_eq!(progressing.message, "Reconciling 4.16.3: the cluster version is invalid");
 }
@@ -318,24 +318,24 @@ fn progressing_reports_an_invalid_spec_before_waits_but_after_failures() {
         apply.watches.start("etcd", now());
         apply.progress.failure = (!reason.is_empty()).then(|| of_operator(reason, "etcd"));
         let Condition { status, reason, message, .. } =
-            progressing(&apply, Behaviour::of(&release), VERSION, true, now());
+            progressing(&apply, Behaviour::for_release(&release), VERSION, true, now());
         format!("{status} {reason} {message}")
     };
     let invalid = "True InvalidClusterVersion Reconciling 4.16.3: the cluster version is invalid";
     for reason in ["", "ClusterOperatorUpdating", "ClusterOperatorDegraded"] {
-        assert_eq!(told(Mode::Updating, reason), invalid, "{reason} is no failure yet");
+        assert_eq!(told(ApplyMode::Updating, reason), invalid, "{reason} is no failure yet");
     }
     let summary = "the cluster operator etcd is not available";
     assert_eq!(
-        told(Mode::Updating, "ClusterOperatorNotAvailable"),
+        told(ApplyMode::Updating, "ClusterOperatorNotAvailable"),
         format!("True ClusterOperatorNotAvailable Unable to apply 4.16.3: {summary}")
     );
     assert_eq!(
-        told(Mode::Reconciling, ""),
+        told(ApplyMode::Reconciling, ""),
         "False InvalidClusterVersion Stopped at 4.16.3: the cluster version is invalid"
     );
     assert_eq!(
-        told(Mode::Reconciling, "ClusterOperatorDegraded"),
+        told(ApplyMode::Reconciling, "ClusterOperatorDegraded"),
         "False ClusterOperatorDegraded Error while reconciling 4.16.3: the cluster operator etcd is degraded"
     );
 }
@@ -343,9 +343,9 @@ fn progressing_reports_an_invalid_spec_before_waits_but_after_failures() {
 #[test]
 fn without_a_start_time_a_degraded_operator_is_overdue_and_a_slow_one_is_not() {
     let release = Release::find(&VERSION.parse().unwrap()).unwrap();
-    let behaviour = Behaviour::of(&release);
+    let behaviour = Behaviour::for_release(&release);
     let work = Work { release, generation: 2, force: false, verified: true, accepted_risks: None };
-    let mut apply = begin(work, Mode::Updating, now());
+    let mut apply = begin(work, ApplyMode::Updating, now());
     let mut status = |reason: &str| {
         apply.progress.failure = Some(of_operator(reason, "etcd"));
         failing(&apply, behaviour, now()).status
@@ -369,16 +369,16 @@ fn available_stays_true_during_later_failures() {
             verified: false,
             accepted_risks: None,
         };
-        let mut apply = begin(work, Mode::Updating, now());
+        let mut apply = begin(work, ApplyMode::Updating, now());
         apply.progress.failure = Some(of_operator("ClusterOperatorNotAvailable", "etcd"));
         let mut conditions = take_list(&mut object["status"], "conditions");
         let (load, upgradeable, updates) =
-            (Load::Untried, Upgradeable::default(), Updates::new(SignedDuration::from_mins(3)));
+            (LoadResult::Untried, Upgradeable::default(), Updates::new(SignedDuration::from_mins(3)));
         let report = Report {
             apply: &apply,
             load: &load,
             capabilities: &Capabilities::at_start(&release, "", &json!({})),
-            behaviour: Behaviour::of(&release),
+            behaviour: Behaviour::for_release(&release),
             updates: &updates,
             upgradeable: &upgradeable,
             previews: false,
@@ -386,7 +386,7 @@ fn available_stays_true_during_later_failures() {
         };
         set_conditions(&mut conditions, &report, None, VERSION, now());
         assert_eq!(conditions.last().unwrap()["type"], "RetrievedUpdates", "nothing is known of them");
-        let found = Condition::read(condition::find(&conditions, "Available").unwrap());
+        let found = Condition::from_value(condition::find(&conditions, "Available").unwrap());
         format!("{} {}", found.status, found.message)
     };
     let before = json!({ "type": "Available", "status": "True", "message": "Done applying 4.16.1" });

@@ -29,7 +29,7 @@ pub(super) struct Accepted(BTreeSet<String>);
 
 impl Accepted {
     /// The risks accepted in the spec.
-    pub(super) fn read(cluster_version: &Object) -> Self {
+    pub(super) fn from_spec(cluster_version: &Object) -> Self {
         let risks = cluster_version.list("/spec/desiredUpdate/acceptRisks").iter();
         Self(risks.filter_map(|risk| risk["name"].as_str().map(str::to_owned)).collect())
     }
@@ -99,7 +99,7 @@ pub(super) fn with_names(mut update: Value, applies: &[(Risk, Vec<Value>)]) -> V
 }
 
 /// Writes all risks into a status.
-pub(super) fn tell(applies: &[(Risk, Vec<Value>)], status: &mut Value) {
+pub(super) fn write_risks(applies: &[(Risk, Vec<Value>)], status: &mut Value) {
     let risks: Vec<Value> = applies
         .iter()
         .map(|(risk, conditions)| {
@@ -116,10 +116,10 @@ pub(super) fn tell(applies: &[(Risk, Vec<Value>)], status: &mut Value) {
 }
 
 /// The text for the history: `told`, and the applying risks that were accepted by name.
-pub(in crate::cvo) fn note(cluster_version: &Object, image: &str, told: String) -> String {
+pub(in crate::cvo) fn accepted_risks_text(cluster_version: &Object, image: &str, told: String) -> String {
     let updates = cluster_version.list("/status/conditionalUpdates").iter();
     let update = updates.into_iter().find(|update| update["release"]["image"] == image);
-    let accepted = Accepted::read(cluster_version);
+    let accepted = Accepted::from_spec(cluster_version);
     let applies = |risk: &&Value| {
         let conditions = risk["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
         condition::find(conditions, "Applies").is_some_and(|found| found["status"] == "True")
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn the_history_records_the_accepted_risks_that_apply() {
         let check = |accepted: &[&str], told: &str, expected: &str| {
-            assert_eq!(note(&cluster(accepted), "i", told.to_owned()), expected);
+            assert_eq!(accepted_risks_text(&cluster(accepted), "i", told.to_owned()), expected);
         };
         let exposed =
             "is exposed to the risks [A,C] which were all explicitly accepted by the cluster administrator.";
@@ -169,6 +169,6 @@ mod tests {
         check(&["B"], "forced", "forced");
         check(&["A", "B", "C"], "", &format!("The target release i {exposed}"));
         check(&["A", "C"], "forced", &format!("forced; It {exposed}"));
-        assert_eq!(note(&cluster(&["A"]), "another", String::new()), "");
+        assert_eq!(accepted_risks_text(&cluster(&["A"]), "another", String::new()), "");
     }
 }

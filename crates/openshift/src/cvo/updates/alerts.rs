@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
 
 use super::fetch::Fetched;
-use crate::graph::{Node, Risk, Rule};
+use crate::graph::{Node, Risk, MatchingRule};
 use crate::release::Release;
 
 /// The risk's URL for an alert without a runbook.
@@ -55,7 +55,7 @@ fn risk(alert: &Alert) -> Risk {
         message.push('.');
     }
     let url = annotation("runbook_url", NO_RUNBOOK);
-    Risk { name: alert.name().to_owned(), url, message, rules: vec![Rule::Always] }
+    Risk { name: alert.name().to_owned(), url, message, rules: vec![MatchingRule::Always] }
 }
 
 /// Risks from the cluster's own state.
@@ -120,7 +120,7 @@ mod tests {
         };
         let risk = |name: &str| {
             let (name, text) = (name.to_owned(), String::new());
-            Risk { name, url: text.clone(), message: text, rules: vec![Rule::Always] }
+            Risk { name, url: text.clone(), message: text, rules: vec![MatchingRule::Always] }
         };
         let fetched = Fetched {
             updates: vec![node("5.1.0"), node("5.0.2")],

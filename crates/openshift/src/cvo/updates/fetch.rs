@@ -8,9 +8,9 @@ use windtunnel_core::Object;
 use windtunnel_core::condition::Condition;
 
 use crate::cvo::validation;
-use crate::graph::{Fault, Graph, Node, Risk};
+use crate::graph::{ServiceFault, Graph, Node, Risk};
 use crate::release::{Architecture, Release};
-use crate::world::World;
+use crate::world::Environment;
 
 /// The update service unless the spec names another one.
 const DEFAULT_UPSTREAM: &str = "https://api.openshift.com/api/upgrades_info/v1/graph";
@@ -32,7 +32,7 @@ pub(super) struct Fetched {
 /// # Errors
 /// The condition RetrievedUpdates=False.
 pub(super) fn fetch(
-    world: &World,
+    world: &Environment,
     cluster_version: &Object,
     own: &Release,
     architecture: Architecture,
@@ -48,13 +48,13 @@ pub(super) fn fetch(
         return Err(failed("NoChannel", "The update channel has not been configured.".to_owned()));
     }
     let graph = world.graph(channel, architecture).map_err(|fault| match fault {
-        Fault::Unreachable => {
+        ServiceFault::Unreachable => {
             unable("RemoteFailed", unreachable(cluster_version, &id, current, architecture))
         }
-        Fault::ServerError => {
+        ServiceFault::ServerError => {
             unable("ResponseFailed", "unexpected HTTP status: 500 Internal Server Error".to_owned())
         }
-        Fault::InvalidJson => {
+        ServiceFault::InvalidJson => {
             unable("ResponseInvalid", "invalid character '<' looking for beginning of value".to_owned())
         }
     })?;

@@ -19,7 +19,7 @@ use windtunnel_core::condition::Condition;
 use windtunnel_core::{Object, View};
 
 use self::accepted::Accepted;
-pub(super) use self::accepted::{can_accept, note};
+pub(super) use self::accepted::{can_accept, accepted_risks_text};
 use self::alerts::OwnRisks;
 use self::fetch::{Fetched, fetch};
 use self::risks::Queries;
@@ -30,7 +30,7 @@ use super::validation;
 use crate::graph::{Node, Risk};
 use crate::monitoring;
 use crate::release::{Architecture, Release};
-use crate::world::World;
+use crate::world::Environment;
 
 /// How long the last good answer is kept while the service fails.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
@@ -43,7 +43,7 @@ const REMADE: SignedDuration = SignedDuration::from_secs(1);
 pub(super) struct Updates {
     /// The minimum time between two requests.
     interval: SignedDuration,
-    last: Option<Look>,
+    last: Option<UpdateRequest>,
     fetched: Fetched,
     /// Risks from the cluster's own state.
     own_risks: OwnRisks,
@@ -65,7 +65,7 @@ pub(super) struct Updates {
 
 /// One request to the update service: its time and parameters.
 #[derive(Debug, Clone)]
-struct Look {
+struct UpdateRequest {
     at: Time,
     upstream: String,
     channel: String,
@@ -74,7 +74,7 @@ struct Look {
     settled_at: Time,
 }
 
-impl Look {
+impl UpdateRequest {
     fn is_for(&self, cluster_version: &Object) -> bool {
         self.upstream == cluster_version.text("/spec/upstream")
             && self.channel == cluster_version.text("/spec/channel")
@@ -116,7 +116,7 @@ impl Updates {
     /// Updates are always those from the operator's `own` release, even while it applies another one.
     pub(super) fn run(
         &mut self,
-        world: &World,
+        world: &Environment,
         view: &View,
         alerts: &[ActiveAlert],
         cluster_version: &Object,
@@ -130,7 +130,7 @@ impl Updates {
                 .last
                 .as_ref()
                 .is_none_or(|last| last.at + self.interval <= now || last.architecture != architecture);
-        let accepted = can_accept(own, view).then(|| Accepted::read(cluster_version));
+        let accepted = can_accept(own, view).then(|| Accepted::from_spec(cluster_version));
         let looks = accepted.is_some() && alerts::are_risks(own);
         let own_risks =
             if looks { self.look_around(view, alerts, cluster_version, own) } else { OwnRisks::default() };
@@ -141,9 +141,9 @@ impl Updates {
         let before = (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone());
         (self.accepted, self.own_risks) = (accepted, own_risks);
         if due {
-            self.look(world, cluster_version, own, same, now);
+            self.request_updates(world, cluster_version, own, same, now);
         }
-        self.evaluate(Behaviour::of(own), world, view, now);
+        self.evaluate(Behaviour::for_release(own), world, view, now);
         !same || before != (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone())
     }
 
@@ -172,18 +172,18 @@ impl Updates {
         cluster_version: &Object,
         own: &Release,
     ) -> OwnRisks {
-        let of_minors = risks_of_state::all(Behaviour::of(own), cluster_version, &self.deletions, view);
+        let of_minors = risks_of_state::upgradeable_risks(Behaviour::for_release(own), cluster_version, &self.deletions, view);
         OwnRisks { of_all: alerts::risks(alerts), of_minors, line: own.line() }
     }
 
     /// Stores the objects that the payload deletes and that still exist.
-    pub(super) fn hear_of_deletions(&mut self, deletions: Vec<String>) {
+    pub(super) fn set_deletions(&mut self, deletions: Vec<String>) {
         self.deletions = deletions;
     }
 
-    fn look(&mut self, world: &World, cluster_version: &Object, own: &Release, same: bool, now: Time) {
+    fn request_updates(&mut self, world: &Environment, cluster_version: &Object, own: &Release, same: bool, now: Time) {
         let settled_at = self.last.as_ref().filter(|_| same).map_or(now, |last| last.settled_at);
-        let mut look = Look {
+        let mut look = UpdateRequest {
             at: now,
             upstream: cluster_version.text("/spec/upstream").to_owned(),
             channel: cluster_version.text("/spec/channel").to_owned(),
@@ -210,7 +210,7 @@ impl Updates {
     }
 
     /// Evaluates Recommended of all conditional updates.
-    fn evaluate(&mut self, behaviour: Behaviour, world: &World, view: &View, now: Time) {
+    fn evaluate(&mut self, behaviour: Behaviour, world: &Environment, view: &View, now: Time) {
         self.offered = alerts::merge(&self.fetched, &self.own_risks);
         self.queries.begin();
         let query = |text: &str| monitoring::is_true(text, world, view, now);
@@ -224,7 +224,7 @@ impl Updates {
             let old = old.filter(|_| !remade);
             doubted |= remade;
             let mut conditions = old.map(|(_, conditions)| conditions.clone()).unwrap_or_default();
-            let found = recommend::recommended(&exposed, self.accepted.as_ref(), behaviour.tells_exposure);
+            let found = recommend::recommended(&exposed, self.accepted.as_ref(), behaviour.reports_exposure);
             condition::set(&mut conditions, &found, now);
             recommended.push((node.image.clone(), conditions));
         }
@@ -241,7 +241,7 @@ impl Updates {
     /// Writes the updates into a status and returns RetrievedUpdates. Keeps the stored updates while the
     /// spec's channel or upstream differs from that of the last request. It also keeps them if the upstream
     /// is no URL, because the operator's status code ignores such a spec.
-    pub(super) fn tell(&self, cluster_version: &Object, status: &mut Value) -> Option<Condition> {
+    pub(super) fn write_status(&self, cluster_version: &Object, status: &mut Value) -> Option<Condition> {
         if !validation::is_url(cluster_version.text("/spec/upstream")) {
             return None;
         }
@@ -256,7 +256,7 @@ impl Updates {
                 if self.accepted.is_some() { accepted::with_names(update, &self.applies) } else { update }
             })
             .collect();
-        accepted::tell(&self.applies, status);
+        accepted::write_risks(&self.applies, status);
         if !conditional.is_empty() {
             status["conditionalUpdates"] = Value::Array(conditional);
         } else if let Some(status) = status.as_object_mut() {
@@ -270,7 +270,7 @@ impl Updates {
         let conditional = self.fetched.conditional.iter().map(|(node, _)| node);
         let known = self.fetched.current.iter().chain(&self.fetched.updates).chain(conditional);
         let mut shown = json!({ "version": of.version.to_string(), "image": of.image, "url": of.url });
-        of.tell_architecture(&mut shown);
+        of.add_architecture(&mut shown);
         // The same digest in another repository is the same release.
         let is_it = |node: &&Node| {
             node.image == of.image || digest_of(&of.image).is_some_and(|d| digest_of(&node.image) == Some(d))

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windtunnel_core::condition::Condition;
 
 use super::accepted::Accepted;
-use crate::graph::{Risk, Rule};
+use crate::graph::{Risk, MatchingRule};
 
 const NOT_EXPOSED: &str = "NotExposedToRisks";
 /// The reason in older releases.
@@ -89,9 +89,9 @@ pub(super) fn unknown(risk: &Risk, error: &str) -> String {
 
 /// A risk as in `conditionalUpdates`.
 pub(super) fn as_status(risk: &Risk) -> Value {
-    let rule = |rule: &Rule| match rule {
-        Rule::Always => json!({ "type": "Always" }),
-        Rule::PromQl(text) => json!({ "type": "PromQL", "promql": { "promql": text } }),
+    let rule = |rule: &MatchingRule| match rule {
+        MatchingRule::Always => json!({ "type": "Always" }),
+        MatchingRule::PromQl(text) => json!({ "type": "PromQL", "promql": { "promql": text } }),
     };
     let rules: Vec<Value> = risk.rules.iter().map(rule).collect();
     json!({ "name": risk.name, "url": risk.url, "message": risk.message, "matchingRules": rules })
@@ -115,7 +115,7 @@ mod tests {
             .iter()
             .map(|(name, exposed)| {
                 let (url, message) = (format!("https://example.com/{name}"), format!("{name} breaks."));
-                let risk = Risk { name: (*name).to_owned(), url, message, rules: vec![Rule::Always] };
+                let risk = Risk { name: (*name).to_owned(), url, message, rules: vec![MatchingRule::Always] };
                 (risk, exposed.map_err(str::to_owned))
             })
             .collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
-use crate::graph::{Risk, Rule};
+use crate::graph::{Risk, MatchingRule};
 
 /// The minimum time between two queries.
 const BETWEEN_QUERIES: SignedDuration = SignedDuration::from_secs(1);
@@ -40,8 +40,8 @@ impl Queries {
         let mut errors = Vec::new();
         for rule in &risk.rules {
             let outcome = match rule {
-                Rule::Always => return Ok(true),
-                Rule::PromQl(text) => self.ask(text, query, now),
+                MatchingRule::Always => return Ok(true),
+                MatchingRule::PromQl(text) => self.ask(text, query, now),
             };
             match outcome {
                 Ok(exposed) => return Ok(exposed),
@@ -89,8 +89,8 @@ mod tests {
 
     fn risk(rules: &[&str]) -> Risk {
         let rules = rules.iter().map(|text| match *text {
-            "Always" => Rule::Always,
-            query => Rule::PromQl(query.to_owned()),
+            "Always" => MatchingRule::Always,
+            query => MatchingRule::PromQl(query.to_owned()),
         });
         let (name, url) = ("R".to_owned(), "https://example.com/r".to_owned());
         Risk { name, url, message: "m".to_owned(), rules: rules.collect() }

@@ -5,7 +5,7 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Change, ChangeKind};
 
 use super::*;
-use crate::graph::{Channel, ConditionalEdges, Edge, Fault, Rule};
+use crate::graph::{Channel, ConditionalEdges, Edge, ServiceFault, MatchingRule};
 
 const OWN: &str = "4.14.1";
 const INTERVAL: SignedDuration = SignedDuration::from_mins(3);
@@ -14,7 +14,7 @@ const IN_FAST: &str = r#"group(cluster_version_available_updates{channel="fast"}
 
 /// An available-updates loop with its environment and cluster.
 struct Bench {
-    world: World,
+    world: Environment,
     view: View,
     updates: Updates,
     now: Time,
@@ -29,8 +29,8 @@ fn edges(to: &[&str]) -> Vec<Edge> {
     to.iter().map(edge).collect()
 }
 
-fn risky(to: &[&str], risks: &[(&str, &[Rule])]) -> ConditionalEdges {
-    let risk = |(name, rules): &(&str, &[Rule])| Risk {
+fn risky(to: &[&str], risks: &[(&str, &[MatchingRule])]) -> ConditionalEdges {
+    let risk = |(name, rules): &(&str, &[MatchingRule])| Risk {
         name: (*name).to_owned(),
         url: format!("https://example.com/{name}"),
         message: format!("{name} happens."),
@@ -41,7 +41,7 @@ fn risky(to: &[&str], risks: &[(&str, &[Rule])]) -> ConditionalEdges {
 
 impl Bench {
     fn new() -> Self {
-        let mut world = World::default();
+        let mut world = Environment::default();
         for version in [OWN, "4.14.8", "4.14.9", "4.15.0"] {
             let release = release_of(version);
             world.recommended.push(release.version.clone());
@@ -76,7 +76,7 @@ impl Bench {
 
     fn status(&self) -> Value {
         let mut status = json!({});
-        self.updates.tell(&self.cluster_version(), &mut status);
+        self.updates.write_status(&self.cluster_version(), &mut status);
         status
     }
 
@@ -91,7 +91,7 @@ impl Bench {
         let status = self.status();
         let list = status["conditionalUpdates"].as_array().cloned().unwrap_or_default();
         let shown = list.iter().map(|update| {
-            let condition = Condition::read(&update["conditions"][0]);
+            let condition = Condition::from_value(&update["conditions"][0]);
             let version = update["release"]["version"].as_str().unwrap();
             format!("{version} {} {}", condition.status, condition.reason)
         });
@@ -100,7 +100,7 @@ impl Bench {
 
     fn retrieved(&self) -> (String, String) {
         let Condition { reason, message, .. } =
-            self.updates.tell(&self.cluster_version(), &mut json!({})).unwrap();
+            self.updates.write_status(&self.cluster_version(), &mut json!({})).unwrap();
         (reason, message)
     }
 
@@ -139,19 +139,19 @@ fn every_reason_has_its_message() {
     );
     check(
         json!({ "channel": "stable", "upstream": "https://updates.example.com:8443/graph" }),
-        Channel::Fails(Fault::Unreachable),
+        Channel::Fails(ServiceFault::Unreachable),
         "RemoteFailed",
         "Unable to retrieve available updates: Get \"https://updates.example.com:8443/graph?arch=amd64&channel=stable&id=7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40&version=4.14.1\": dial tcp: lookup updates.example.com on 10.0.0.2:53: no such host",
     );
     check(
         stable(),
-        Channel::Fails(Fault::ServerError),
+        Channel::Fails(ServiceFault::ServerError),
         "ResponseFailed",
         "Unable to retrieve available updates: unexpected HTTP status: 500 Internal Server Error",
     );
     check(
         stable(),
-        Channel::Fails(Fault::InvalidJson),
+        Channel::Fails(ServiceFault::InvalidJson),
         "ResponseInvalid",
         "Unable to retrieve available updates: invalid character '<' looking for beginning of value",
     );
@@ -170,7 +170,7 @@ fn requests_updates_after_the_interval_and_when_the_spec_changes() {
     assert_eq!(bench.available(), ["4.15.0", "4.14.8"]);
     bench.spec(json!({ "channel": "other" }));
     let mut status = json!({ "availableUpdates": "what stands there" });
-    assert_eq!(bench.updates.tell(&bench.cluster_version(), &mut status), None);
+    assert_eq!(bench.updates.write_status(&bench.cluster_version(), &mut status), None);
     assert_eq!(status["availableUpdates"], "what stands there", "it is of another channel");
     assert!(bench.after(1), "a change of channel is looked at at once");
     assert_eq!(bench.available(), ["4.15.0", "4.14.8"]);
@@ -183,7 +183,7 @@ fn keeps_the_last_updates_for_a_day_while_the_service_fails() {
     let mut bench = Bench::new();
     bench.answers("stable", all());
     bench.after(0);
-    bench.answers("stable", Channel::Fails(Fault::ServerError));
+    bench.answers("stable", Channel::Fails(ServiceFault::ServerError));
     bench.after(180);
     assert_eq!((bench.retrieved().0.as_str(), bench.available().len()), ("ResponseFailed", 3));
     bench.after(86_400 - 181);
@@ -194,7 +194,7 @@ fn keeps_the_last_updates_for_a_day_while_the_service_fails() {
     bench.answers("stable", all());
     bench.after(180);
     assert_eq!(bench.available().len(), 3);
-    bench.answers("gone", Channel::Fails(Fault::Unreachable));
+    bench.answers("gone", Channel::Fails(ServiceFault::Unreachable));
     bench.spec(json!({ "channel": "gone" }));
     bench.after(1);
     assert_eq!(bench.available().len(), 0);
@@ -203,10 +203,10 @@ fn keeps_the_last_updates_for_a_day_while_the_service_fails() {
 #[test]
 fn conditional_updates_are_available_if_no_risk_applies() {
     let mut bench = Bench::new();
-    let query = Rule::PromQl(IN_FAST.to_owned());
+    let query = MatchingRule::PromQl(IN_FAST.to_owned());
     bench.world.service.conditional = vec![
         risky(&["4.14.8"], &[("InFast", std::slice::from_ref(&query))]),
-        risky(&["4.15.0"], &[("InFast", &[query]), ("Everyone", &[Rule::Always])]),
+        risky(&["4.15.0"], &[("InFast", &[query]), ("Everyone", &[MatchingRule::Always])]),
     ];
     bench.after(0);
     assert_eq!(bench.conditional(), ["4.15.0 False Everyone", "4.14.8 True AsExpected"]);
@@ -228,7 +228,7 @@ fn conditional_updates_are_available_if_no_risk_applies() {
 #[test]
 fn a_delayed_query_is_made_a_second_later() {
     let mut bench = Bench::new();
-    let rule = |text: &str| [Rule::PromQl(text.to_owned())];
+    let rule = |text: &str| [MatchingRule::PromQl(text.to_owned())];
     bench.world.service.conditional = vec![
         risky(&["4.14.9"], &[("A", &rule("0 * group(cluster_version_available_updates)"))]),
         risky(&["4.14.8"], &[("B", &rule("group(nothing)"))]),
@@ -264,7 +264,7 @@ fn omits_conditional_updates_that_the_api_cannot_represent() {
         bench.after(0);
         assert_eq!((bench.conditional(), bench.available()), (own(told), own(available)));
     };
-    let always: &[Rule] = &[Rule::Always];
+    let always: &[MatchingRule] = &[MatchingRule::Always];
     check(
         vec![risky(&["4.14.8", "4.15.0"], &[("A", always)]), risky(&["4.15.0"], &[("B", always)])],
         &["4.14.8 False A"],
@@ -305,7 +305,7 @@ fn keeps_the_stored_updates_if_the_upstream_is_no_url() {
     bench.spec(json!({ "channel": "stable", "upstream": "http://a b/" }));
     bench.after(0);
     let mut status = json!({ "availableUpdates": "as before" });
-    assert_eq!(bench.updates.tell(&bench.cluster_version(), &mut status), None);
+    assert_eq!(bench.updates.write_status(&bench.cluster_version(), &mut status), None);
     assert_eq!(status["availableUpdates"], "as before");
 }
 
@@ -314,7 +314,7 @@ fn accepts_every_valid_form_of_a_cluster_id() {
     let id = "7e0b4f5c-3d2a-4c1b-9a6e-5f8d7c6b5a40";
     let told = |spelled: &str| {
         let mut bench = Bench::new();
-        bench.answers("stable", Channel::Fails(Fault::Unreachable));
+        bench.answers("stable", Channel::Fails(ServiceFault::Unreachable));
         bench.spec(json!({ "channel": "stable", "clusterID": spelled }));
         bench.after(0);
         bench.retrieved()

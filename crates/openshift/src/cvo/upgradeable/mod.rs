@@ -54,7 +54,7 @@ impl Upgradeable {
     /// Runs the checks if they are due. They use the ClusterVersion that was read before the status update,
     /// so the condition lags one status behind Progressing. `deletions` are objects that the payload deletes
     /// and that still exist.
-    pub(super) fn look(
+    pub(super) fn run_checks(
         &mut self,
         behaviour: Behaviour,
         cluster_version: &Object,
@@ -71,7 +71,7 @@ impl Upgradeable {
     }
 
     /// Updates the result in a list of conditions and removes obsolete ones.
-    pub(super) fn put(&self, list: &mut Vec<Value>, now: Time) {
+    pub(super) fn write_conditions(&self, list: &mut Vec<Value>, now: Time) {
         if self.looked_at.is_none() {
             return;
         }
@@ -90,7 +90,7 @@ impl Upgradeable {
 }
 
 fn refused_recently(cluster_version: &Object, now: Time) -> bool {
-    condition::of(cluster_version, "ReleaseAccepted").is_some_and(|accepted| {
+    condition::find_in_status(cluster_version, "ReleaseAccepted").is_some_and(|accepted| {
         let since = accepted["lastTransitionTime"].as_str().and_then(parse_rfc3339);
         accepted["status"] == "False"
             && accepted["reason"] == "PreconditionChecks"
@@ -119,7 +119,7 @@ fn refusing_operators(view: &View) -> Vec<(String, Condition)> {
 
 /// The condition of a ClusterOperator with Upgradeable=False.
 fn refusal(operator: &Object) -> Option<Condition> {
-    Some(Condition::read(condition::of(operator, KIND)?)).filter(|said| said.status == "False")
+    Some(Condition::from_value(condition::find_in_status(operator, KIND)?)).filter(|said| said.status == "False")
 }
 
 /// Returns whether the Upgradeable=False condition of a ClusterOperator appeared, disappeared or changed.

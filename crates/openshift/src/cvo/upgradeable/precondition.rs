@@ -19,7 +19,7 @@ pub(in crate::cvo) struct Objection {
 
 /// Returns whether Upgradeable is False, so that an update must be judged.
 pub(in crate::cvo) fn refuses(cluster_version: &Object) -> bool {
-    condition::of(cluster_version, KIND).is_some_and(|found| found["status"] == "False")
+    condition::find_in_status(cluster_version, KIND).is_some_and(|found| found["status"] == "False")
 }
 
 /// Judges an update to `target` of a cluster at `desired` or on its way there.
@@ -31,7 +31,7 @@ pub(in crate::cvo) fn judge(
 ) -> Option<Objection> {
     let completed = completed_version(cluster_version).parse::<Version>().ok();
     let current = if behaviour.counts_from_desired { Some(desired) } else { completed.as_ref() }?;
-    let condition = Condition::read(condition::of(cluster_version, KIND)?);
+    let condition = Condition::from_value(condition::find_in_status(cluster_version, KIND)?);
     if condition.status != "False" {
         return None;
     }
@@ -72,8 +72,8 @@ fn overrides(cluster_version: &Object, upgradeable: Condition) -> Option<Conditi
     if upgradeable.reason == checks::OVERRIDES_SET {
         return Some(upgradeable);
     }
-    let beside = condition::of(cluster_version, "UpgradeableClusterVersionOverrides")?;
-    Some(Condition::read(beside)).filter(|beside| beside.status == "False")
+    let beside = condition::find_in_status(cluster_version, "UpgradeableClusterVersionOverrides")?;
+    Some(Condition::from_value(beside)).filter(|beside| beside.status == "False")
 }
 
 /// The warning about a new patch target during a minor or major update.

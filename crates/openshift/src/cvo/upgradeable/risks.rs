@@ -6,7 +6,7 @@ use windtunnel_core::{Object, View};
 
 use super::{KIND, gates, has_overrides, refusing_operators};
 use crate::cvo::behaviour::Behaviour;
-use crate::graph::{Risk, Rule};
+use crate::graph::{Risk, MatchingRule};
 
 /// Messages about an update in progress and about overrides.
 const UPDATING: &str = "An update is already in progress and the details are in the Progressing condition.";
@@ -22,7 +22,7 @@ const SPECIFICATION: &str = "/html/config_apis/clusterversion-config-openshift-i
 const ASKED: &str = "https://example.com/FIXME-look-for-a-URI-in-the-message";
 
 /// All risks of an update to another minor or major release, in the operator's order.
-pub(in crate::cvo) fn all(
+pub(in crate::cvo) fn upgradeable_risks(
     behaviour: Behaviour,
     cluster_version: &Object,
     deletions: &[String],
@@ -77,7 +77,7 @@ fn of_administrators(behaviour: Behaviour, own: &str, view: &View) -> Vec<Risk> 
 
 /// A risk that applies to every cluster.
 fn risk(name: &str, message: &str, url: String) -> Risk {
-    Risk { name: name.to_owned(), url, message: message.to_owned(), rules: vec![Rule::Always] }
+    Risk { name: name.to_owned(), url, message: message.to_owned(), rules: vec![MatchingRule::Always] }
 }
 
 /// The condition Upgradeable, if there is a risk.
@@ -87,7 +87,7 @@ pub(super) fn conditions(
     deletions: &[String],
     view: &View,
 ) -> Vec<Condition> {
-    match all(behaviour, cluster_version, deletions, view).as_slice() {
+    match upgradeable_risks(behaviour, cluster_version, deletions, view).as_slice() {
         [] => Vec::new(),
         [one] => vec![Condition::new(KIND, "False", reason(&one.name), one.message.clone())],
         several => {

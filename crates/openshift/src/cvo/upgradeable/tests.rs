@@ -10,7 +10,7 @@ use crate::release::Release;
 fn behaviour(version: &str) -> Behaviour {
     let mut release = Release::find(&"4.22.0".parse().unwrap()).unwrap();
     release.version = version.parse().unwrap();
-    Behaviour::of(&release)
+    Behaviour::for_release(&release)
 }
 
 fn at(seconds: i64) -> Time {
@@ -51,12 +51,12 @@ fn cluster_version(version: &str, overrides: bool, progressing: &str) -> Object 
 fn look(object: &Object, view: &View) -> Vec<String> {
     let version = completed_version(object);
     let mut upgradeable = Upgradeable::default();
-    upgradeable.look(behaviour(version), object, &[], view, at(0));
+    upgradeable.run_checks(behaviour(version), object, &[], view, at(0));
     let mut list = vec![json!({ "type": "UpgradeableGone" }), json!({ "type": "Available" })];
-    upgradeable.put(&mut list, at(0));
+    upgradeable.write_conditions(&mut list, at(0));
     assert_eq!(list.remove(0)["type"], "Available", "what no longer holds went");
     let line = |c: Condition| format!("{} {} {} {}", c.kind, c.status, c.reason, c.message);
-    list.iter().map(|entry| line(Condition::read(entry))).collect()
+    list.iter().map(|entry| line(Condition::from_value(entry))).collect()
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn from_4_23_only_upgradeable_is_set_from_the_risks() {
 fn from_4_23_gates_match_their_major_and_have_another_name_form() {
     let gates = json!({ "ack-4.0-old": "Not this.", "ack-5.0-new": "Read this.", "x": "" });
     let view = cluster(&gates, &json!({}));
-    let told = risks::all(behaviour("5.0.1"), &cluster_version("5.0.1", false, "False"), &[], &view);
+    let told = risks::upgradeable_risks(behaviour("5.0.1"), &cluster_version("5.0.1", false, "False"), &[], &view);
     let told: Vec<String> = told.iter().map(|risk| format!("{}: {}", risk.name, risk.message)).collect();
     assert_eq!(
         told,
@@ -179,7 +179,7 @@ fn each_risk_has_a_documentation_url() {
     let mut object = cluster_version("5.0.1", true, "True").to_value();
     object["status"]["desired"] = json!({ "version": "5.1.2" });
     let deleted = ["Deployment \"a/b\"".to_owned()];
-    let told = risks::all(behaviour("5.0.1"), &Object::new(object), &deleted, &view);
+    let told = risks::upgradeable_risks(behaviour("5.0.1"), &Object::new(object), &deleted, &view);
     let told: Vec<String> = told.iter().map(|risk| format!("{} {}", risk.name, risk.url)).collect();
     let place = "https://docs.redhat.com/en/documentation/openshift_container_platform";
     let page = "html/updating_clusters/understanding-openshift-updates-1";
@@ -204,7 +204,7 @@ fn missing_acknowledgements_are_a_risk_in_order_with_the_others() {
     let mut view = View::default();
     put(&mut view, &CONFIG_MAPS, "openshift-config-managed", "admin-gates", json!({}));
     operator(&mut view, "etcd", "False", "No quorum.");
-    let told = risks::all(behaviour("5.0.1"), &cluster_version("5.0.1", false, "True"), &[], &view);
+    let told = risks::upgradeable_risks(behaviour("5.0.1"), &cluster_version("5.0.1", false, "True"), &[], &view);
     let names: Vec<&str> = told.iter().map(|risk| risk.name.as_str()).collect();
     assert_eq!(names, ["ClusterVersionUpdating", "AdminAckUnknown", "ClusterOperatorUpgradeable-etcd"]);
     let message = "Failed to retrieve ConfigMap admin-acks from namespace openshift-config: configmap \"admin-acks\" not found";
@@ -241,12 +241,12 @@ fn notices(after: i64, accepted: &str, gates_changed: bool) -> bool {
     }]);
     let (object, mut view) = (Object::new(value), cluster(&json!({}), &json!({})));
     let mut upgradeable = Upgradeable::default();
-    upgradeable.look(behaviour("4.14.1"), &object, &[], &view, at(0));
+    upgradeable.run_checks(behaviour("4.14.1"), &object, &[], &view, at(0));
     operator(&mut view, "etcd", "False", "No quorum.");
     if gates_changed {
         upgradeable.outdated();
     }
-    upgradeable.look(behaviour("4.14.1"), &object, &[], &view, at(after));
+    upgradeable.run_checks(behaviour("4.14.1"), &object, &[], &view, at(after));
     !upgradeable.conditions.is_empty()
 }
 

@@ -5,12 +5,12 @@ use windtunnel_controllers::registry::OpenPgp;
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::resources::CONFIG_MAPS;
 
-use super::{Places, acceptable};
+use super::{SignatureSources, acceptable};
 use crate::signature;
 
 const EXHAUSTED: &str = "no more signatures to check";
 
-impl Places<'_> {
+impl SignatureSources<'_> {
     /// The causes of the error that `image` cannot be verified. Empty if no signature was looked for.
     pub(in crate::cvo) fn causes(&self, image: &str, now: Time) -> String {
         let Ok(digest) = acceptable(image, self.world) else { return String::new() };

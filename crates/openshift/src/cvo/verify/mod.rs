@@ -16,9 +16,9 @@ use windtunnel_core::View;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS};
 
-use super::retrieve::Site;
+use super::retrieve::OperatorContext;
 use crate::signature;
-use crate::world::World;
+use crate::world::Environment;
 
 /// How long it takes to check the cache and the ConfigMaps.
 const A_LOOK: SignedDuration = SignedDuration::from_millis(200);
@@ -26,7 +26,7 @@ const A_LOOK: SignedDuration = SignedDuration::from_millis(200);
 const ANSWER: SignedDuration = SignedDuration::from_secs(1);
 /// The time limit for signature stores, half of that of a retrieval. It applies in releases that limit
 /// retrievals, and to forced updates in all releases.
-pub(super) const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
+pub(super) const STORE_TIMEOUT: SignedDuration = SignedDuration::from_mins(2);
 /// The maximum of images in the cache.
 const REMEMBERED_MAX: usize = 64;
 
@@ -35,13 +35,13 @@ const REMEMBERED_MAX: usize = 64;
 pub(super) struct Verifier {
     /// Valid signatures by digest.
     verified: BTreeMap<String, Vec<String>>,
-    kept: persist::Rhythm,
+    kept: persist::PersistSchedule,
 }
 
 /// The places with signatures.
-pub(super) struct Places<'a> {
+pub(super) struct SignatureSources<'a> {
     view: &'a View,
-    world: &'a World,
+    world: &'a Environment,
     /// URLs of the stores.
     stores: Vec<String>,
     /// Whether the spec can name stores, and whether it does.
@@ -51,11 +51,11 @@ pub(super) struct Places<'a> {
     patience: Option<SignedDuration>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> SignatureSources<'a> {
     /// The places that this operator uses: ConfigMaps, and the payload's stores unless the spec names its
     /// own. An empty list in the spec is an error, but only Events report it, because conditions have only
     /// the outermost error.
-    pub(super) fn of(site: &'a Site, view: &'a View) -> Self {
+    pub(super) fn of(site: &'a OperatorContext, view: &'a View) -> Self {
         let own = view
             .get(&CLUSTER_VERSIONS, "", "version")
             .filter(|_| site.behaviour.custom_signature_stores)
@@ -66,7 +66,7 @@ impl<'a> Places<'a> {
             None => signature::STORES.map(url).to_vec(),
         };
         let may_have_own = site.behaviour.custom_signature_stores;
-        let patience = site.behaviour.limits_retrieval.then_some(PATIENCE);
+        let patience = site.behaviour.limits_retrieval.then_some(STORE_TIMEOUT);
         Self { view, world: &site.world, stores, may_have_own, own_stores: own.is_some(), patience }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Places<'a> {
     }
 
     /// How long the stores take to answer about `image`. `None` means forever.
-    fn takes(&self, image: &str) -> Option<SignedDuration> {
+    fn answer_time(&self, image: &str) -> Option<SignedDuration> {
         match self.world.release_image(image).openpgp {
             _ if self.stores.is_empty() => Some(A_LOOK),
             OpenPgp::Unanswered => self.patience,
@@ -117,17 +117,17 @@ impl<'a> Places<'a> {
 impl Verifier {
     /// A verifier with an empty cache, in a process with this reconcile interval.
     pub(super) fn new(interval: SignedDuration, now: Time) -> Self {
-        Self { verified: BTreeMap::new(), kept: persist::Rhythm::new(interval * 2, now) }
+        Self { verified: BTreeMap::new(), kept: persist::PersistSchedule::new(interval * 2, now) }
     }
 
     /// The time at which the verification of `image` is complete. `None` if a store never answers and there
     /// is no time limit.
-    pub(super) fn known_at(&self, image: &str, places: &Places<'_>, now: Time) -> Option<Time> {
+    pub(super) fn known_at(&self, image: &str, places: &SignatureSources<'_>, now: Time) -> Option<Time> {
         match acceptable(image, places.world) {
             Ok(digest) if !self.verified.contains_key(digest) => {
                 let unsigned =
                     unsigned_by(digest, &places.world.keyrings, &places.in_cluster(digest)).is_some();
-                let takes = if unsigned { places.takes(image) } else { Some(A_LOOK) };
+                let takes = if unsigned { places.answer_time(image) } else { Some(A_LOOK) };
                 takes.map(|takes| now + takes)
             }
             Ok(_) | Err(_) => Some(now + A_LOOK),
@@ -139,7 +139,7 @@ impl Verifier {
     /// # Errors
     /// The text after `The update cannot be verified: `, if the image is not signed by all keyrings or cannot
     /// be checked.
-    pub(super) fn verify(&self, image: &str, places: &Places<'_>) -> Result<(String, Vec<String>), String> {
+    pub(super) fn verify(&self, image: &str, places: &SignatureSources<'_>) -> Result<(String, Vec<String>), String> {
         let digest = acceptable(image, places.world)?;
         if let Some(known) = self.verified.get(digest) {
             return Ok((digest.to_owned(), known.clone()));
@@ -171,7 +171,7 @@ impl Verifier {
 }
 
 /// The digest of an image, if it can be verified at all.
-fn acceptable<'a>(image: &'a str, world: &World) -> Result<&'a str, String> {
+fn acceptable<'a>(image: &'a str, world: &Environment) -> Result<&'a str, String> {
     if world.keyrings.is_empty() {
         return Err("verification is not possible".to_owned());
     }

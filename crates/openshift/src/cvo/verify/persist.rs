@@ -15,21 +15,21 @@ const NAME: &str = "signatures-managed";
 
 /// The schedule of writes.
 #[derive(Debug, Clone)]
-pub(super) struct Rhythm {
+pub(super) struct PersistSchedule {
     next: Time,
     every: SignedDuration,
     /// Whether the cache has signatures that are not persisted.
     pub(super) is_stale: bool,
 }
 
-impl Rhythm {
+impl PersistSchedule {
     /// Starts now and repeats at this interval.
     pub(super) fn new(every: SignedDuration, now: Time) -> Self {
         Self { next: now, every, is_stale: false }
     }
 
     /// Returns whether a write is due, and schedules the next one.
-    fn strikes(&mut self, now: Time) -> bool {
+    fn take_due(&mut self, now: Time) -> bool {
         let strikes = self.next <= now;
         while self.next <= now {
             self.next += self.every;
@@ -46,7 +46,7 @@ impl Verifier {
 
     /// The write of signatures that were cached since the last one, if it is due.
     pub(in crate::cvo) fn persist(&mut self, view: &View, now: Time) -> Option<Write> {
-        if !self.kept.strikes(now) || !std::mem::take(&mut self.kept.is_stale) {
+        if !self.kept.take_due(now) || !std::mem::take(&mut self.kept.is_stale) {
             return None;
         }
         let existing = view.get(&CONFIG_MAPS, signature::NAMESPACE, NAME);

@@ -20,16 +20,16 @@ fn now() -> Time {
 }
 
 /// The operator of `version` in an environment whose only image is [`DIGEST`].
-fn site(version: &str, image: Image, keyrings: &[&str]) -> Site {
+fn site(version: &str, image: Image, keyrings: &[&str]) -> OperatorContext {
     let registry = Registry { images: BTreeMap::from([(DIGEST.to_owned(), image)]) };
     let keyrings = keyrings.iter().map(|keyring| (*keyring).to_owned()).collect();
     let release = Release::find(&version.parse().unwrap()).unwrap();
-    Site {
+    OperatorContext {
         node: "master-0".to_owned(),
-        behaviour: Behaviour::of(&release),
-        world: Arc::new(World { registry, keyrings, ..World::default() }),
+        behaviour: Behaviour::for_release(&release),
+        world: Arc::new(Environment { registry, keyrings, ..Environment::default() }),
         names: Streams::new(1).stream("names"),
-        held: String::new(),
+        stored_image: String::new(),
         verifier: Verifier::new(SignedDuration::from_mins(3), now()),
     }
 }
@@ -54,8 +54,8 @@ fn config_map(label: &str, data: &Value) -> Value {
 }
 
 /// Checks the result for `image`, and after how many seconds it is known.
-fn check(site: &Site, view: &View, image: &str, seconds: i64, expected: Result<(), &str>) {
-    let places = Places::of(site, view);
+fn check(site: &OperatorContext, view: &View, image: &str, seconds: i64, expected: Result<(), &str>) {
+    let places = SignatureSources::of(site, view);
     let known_at = site.verifier.known_at(image, &places, now());
     let after = known_at.map(|at| at.duration_since(now()).as_secs());
     assert_eq!(after, Some(seconds), "{image}");
@@ -103,7 +103,7 @@ fn before_4_12_waits_forever_for_unresponsive_signature_stores() {
     let silent = || Image { openpgp: OpenPgp::Unanswered, ..Image::default() };
     let known_at = |version: &str, view: &View| {
         let site = site(version, silent(), &[signature::KEYRING]);
-        site.verifier.known_at(&image(), &Places::of(&site, view), now())
+        site.verifier.known_at(&image(), &SignatureSources::of(&site, view), now())
     };
     assert_eq!(known_at("4.11.1", &View::default()), None);
     assert_eq!(known_at("4.12.1", &View::default()), Some(now() + SignedDuration::from_mins(2)));
@@ -178,7 +178,7 @@ fn valid_signatures_are_cached_and_persisted_for_the_next_process() {
     let at = |minutes: i64| now() + SignedDuration::from_mins(minutes);
     let mut view = View::default();
     assert!(first.verifier.persist(&view, at(0)).is_none(), "nothing to keep yet");
-    let good = first.verifier.verify(&image(), &Places::of(&first, &view)).unwrap();
+    let good = first.verifier.verify(&image(), &SignatureSources::of(&first, &view)).unwrap();
     first.verifier.remember(good);
     check(&first, &view, &image(), 0, Ok(()));
     assert_eq!(first.verifier.wake_at(), Some(at(6)), "twice the interval");
@@ -200,7 +200,7 @@ fn valid_signatures_are_cached_and_persisted_for_the_next_process() {
 /// The causes of a failed verification, without their timestamps.
 fn causes(version: &str, image: Image, view: &View) -> String {
     let site = site(version, image, &[signature::KEYRING]);
-    Places::of(&site, view).causes(&self::image(), now()).replace("2024-01-01T00:00:00Z: ", "")
+    SignatureSources::of(&site, view).causes(&self::image(), now()).replace("2024-01-01T00:00:00Z: ", "")
 }
 
 #[test]
@@ -247,5 +247,5 @@ fn an_empty_list_of_stores_is_a_cause() {
         "[ClusterVersion spec.signatureStores is an empty array. Unset signatureStores entirely if you want to enable the default signature stores]"
     );
     let site = site("4.20.1", Image::default(), &[signature::KEYRING]);
-    assert_eq!(Places::of(&site, &view).causes("quay.io/a:tag", now()), "", "nothing was looked for");
+    assert_eq!(SignatureSources::of(&site, &view).causes("quay.io/a:tag", now()), "", "nothing was looked for");
 }

@@ -62,7 +62,7 @@ fn a_failed_job_reports_only_its_deadline() {
 fn made_by(version: &str) -> (Value, Value) {
     let mut release = Release::find(&"4.20.0".parse().unwrap()).unwrap();
     release.version = version.parse().unwrap();
-    let behaviour = Behaviour::of(&release);
+    let behaviour = Behaviour::for_release(&release);
     let pod =
         VersionPod { image: "host/image@sha256:aa", node: "master-1", behaviour, directory: "abcde".into() };
     (pod.pod("version-4.20.3-xxxxx"), pod.job("version-4.20.3-xxxxx"))

@@ -6,13 +6,13 @@ use windtunnel_core::resources::FEATURE_GATES;
 use windtunnel_core::{Object, View};
 
 use super::Worker;
-use crate::cvo::apply::{ApplyLoop, Mode, Work};
+use crate::cvo::apply::{ApplyLoop, ApplyMode, Work};
 use crate::cvo::capabilities::Capabilities;
-use crate::cvo::load::Load;
+use crate::cvo::load::LoadResult;
 use crate::cvo::outbox::Outbox;
 use crate::cvo::overrides::Overrides;
 use crate::cvo::payload::Payload;
-use crate::cvo::retrieve::Site;
+use crate::cvo::retrieve::OperatorContext;
 use crate::payload::Selection;
 use crate::release::Release;
 
@@ -31,7 +31,7 @@ impl Worker {
         let Some(apply) = &mut self.apply else { return };
         let mut changed = apply.set_overrides(Overrides::of(cluster_version));
         if let Some(capabilities) = &mut self.capabilities {
-            changed |= capabilities.ask(&self.own, &cluster_version["spec"]["capabilities"]);
+            changed |= capabilities.update_spec(&self.own, &cluster_version["spec"]["capabilities"]);
         }
         let selection = selection(view, &apply.work.release);
         if selection != apply.payload.selection {
@@ -61,7 +61,7 @@ impl Worker {
 
     /// Adopts an accepted payload in a new apply loop.
     fn adopt(&mut self, work: Work, payload: Payload, cluster_version: &Object, now: Time) {
-        self.load = Load::loaded(&work.release, &self.own);
+        self.load = LoadResult::loaded(&work.release, &self.own);
         let mode = mode(cluster_version, &work.release.image);
         let mut apply = ApplyLoop::new(work, mode, payload, self.pace.clone(), now);
         apply.failed_passes = self.apply.as_ref().map_or(0, |before| before.failed_passes);
@@ -73,8 +73,8 @@ impl Worker {
     /// its release.
     pub(super) fn retrieved(
         &mut self,
-        accepted: Result<Work, Load>,
-        site: &Site,
+        accepted: Result<Work, LoadResult>,
+        site: &OperatorContext,
         view: &View,
         cluster_version: &Object,
         now: Time,
@@ -90,10 +90,10 @@ impl Worker {
                     apply.work.generation = self.seen_at_load;
                 }
                 self.write_status(site, cluster_version, now, out);
-                self.queue.news(now);
+                self.queue.notify_progress(now);
             }
             Ok(work) => {
-                self.load = Load::loaded(&work.release, &self.own);
+                self.load = LoadResult::loaded(&work.release, &self.own);
                 let payload = Payload::load(&work.release, selection(view, &work.release));
                 if let (Some(capabilities), Some(apply)) = (&mut self.capabilities, &self.apply) {
                     capabilities.enable_for(&apply.payload, &payload);
@@ -107,13 +107,13 @@ impl Worker {
 }
 
 /// The apply mode of a release, by the history.
-fn mode(cluster_version: &Object, image: &str) -> Mode {
+fn mode(cluster_version: &Object, image: &str) -> ApplyMode {
     let history = cluster_version.list("/status/history");
     let is_completed = |entry: &Value| entry["state"] == "Completed";
     match history.first() {
-        _ if !history.iter().any(is_completed) => Mode::Initializing,
-        Some(head) if is_completed(head) && head["image"] == image => Mode::Reconciling,
-        _ => Mode::Updating,
+        _ if !history.iter().any(is_completed) => ApplyMode::Initializing,
+        Some(head) if is_completed(head) && head["image"] == image => ApplyMode::Reconciling,
+        _ => ApplyMode::Updating,
     }
 }
 

@@ -12,14 +12,14 @@ use windtunnel_core::{Answer, Object, Operation, View, Write};
 
 use super::accept::accept;
 use super::agentic::AgenticRuns;
-use super::apply::{ApplyLoop, Mode, Pace};
+use super::apply::{ApplyLoop, ApplyMode, PassPace};
 use super::capabilities::Capabilities;
 use super::desired;
 use super::events::{Events, Notice};
-use super::load::Load;
+use super::load::LoadResult;
 use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
-use super::retrieve::{Retrieval, Site};
+use super::retrieve::{Retrieval, OperatorContext};
 use super::status::{self, Report};
 use super::updates::{self, Updates};
 use super::upgradeable::{Style, Upgradeable};
@@ -30,11 +30,11 @@ use crate::release::Release;
 #[derive(Debug, Clone)]
 pub(super) struct Worker {
     own: Release,
-    pace: Pace,
+    pace: PassPace,
     pub(super) queue: Queue,
     pub(super) apply: Option<ApplyLoop>,
     retrieval: Option<Retrieval>,
-    load: Load,
+    load: LoadResult,
     /// The reported generation when the retrieval started.
     seen_at_load: i64,
     capabilities: Option<Capabilities>,
@@ -49,7 +49,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// A worker of the operator of release `own`.
-    pub(super) fn new(own: Release, pace: Pace, now: Time) -> Self {
+    pub(super) fn new(own: Release, pace: PassPace, now: Time) -> Self {
         let interval = pace.interval;
         Self {
             own,
@@ -57,7 +57,7 @@ impl Worker {
             queue: Queue::new(interval, now),
             apply: None,
             retrieval: None,
-            load: Load::Untried,
+            load: LoadResult::Untried,
             seen_at_load: 0,
             capabilities: None,
             upgradeable: Upgradeable::default(),
@@ -89,9 +89,9 @@ impl Worker {
         let Some(apply) = &self.apply else { return "starting".to_owned() };
         match (&apply.progress.failure, apply.mode) {
             (Some(failure), _) => failure.message.clone(),
-            (None, Mode::Initializing) => format!("installing {}", apply.work.release.version),
-            (None, Mode::Updating) => format!("applying {}", apply.work.release.version),
-            (None, Mode::Reconciling) => String::new(),
+            (None, ApplyMode::Initializing) => format!("installing {}", apply.work.release.version),
+            (None, ApplyMode::Updating) => format!("applying {}", apply.work.release.version),
+            (None, ApplyMode::Reconciling) => String::new(),
         }
     }
 
@@ -99,7 +99,7 @@ impl Worker {
     /// continues.
     pub(super) fn run(
         &mut self,
-        site: &mut Site,
+        site: &mut OperatorContext,
         view: &View,
         alerts: &[ActiveAlert],
         now: Time,
@@ -121,7 +121,7 @@ impl Worker {
             let before = (apply.mode, apply.progress.failure.is_some());
             if apply.run(view, capabilities, now, out) {
                 if before == (apply.mode, apply.progress.failure.is_some()) {
-                    self.queue.news(now);
+                    self.queue.notify_progress(now);
                 } else {
                     self.queue.trigger(now);
                 }
@@ -131,7 +131,7 @@ impl Worker {
 
     fn follow(
         &mut self,
-        site: &mut Site,
+        site: &mut OperatorContext,
         view: &View,
         cluster_version: &Object,
         now: Time,
@@ -144,9 +144,9 @@ impl Worker {
                 let mut notices = Vec::new();
                 let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
                 let load =
-                    accepted.as_ref().map_or_else(Load::clone, |work| Load::loaded(&work.release, &self.own));
+                    accepted.as_ref().map_or_else(LoadResult::clone, |work| LoadResult::loaded(&work.release, &self.own));
                 notices.extend(load.notice());
-                self.events.tell(notices, now, out);
+                self.events.publish(notices, now, out);
                 self.retrieved(accepted, site, view, cluster_version, now, out);
             }
         } else if !out.awaits(Purpose::Status) && self.queue.take(now) {
@@ -162,7 +162,7 @@ impl Worker {
     }
 
     /// Handles the answer to a deletion of an earlier retrieval's Pod or Job.
-    pub(super) fn pruned(&mut self, site: &Site, answer: &Answer) {
+    pub(super) fn pruned(&mut self, site: &OperatorContext, answer: &Answer) {
         if let Some(retrieval) = &mut self.retrieval {
             retrieval.pruned(site.behaviour.retrieval, answer);
         }
@@ -172,7 +172,7 @@ impl Worker {
     /// too many failures it writes the error itself.
     pub(super) fn status_answered(
         &mut self,
-        site: &Site,
+        site: &OperatorContext,
         answer: &Answer,
         view: &View,
         now: Time,
@@ -205,25 +205,25 @@ impl Worker {
     }
 
     /// Shuts down: cancels a retrieval and writes a last status for the current spec.
-    pub(super) fn shut_down(&mut self, site: &Site, view: &View, now: Time, out: &mut Outbox) {
+    pub(super) fn shut_down(&mut self, site: &OperatorContext, view: &View, now: Time, out: &mut Outbox) {
         self.retrieval = None;
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
             let can_accept = updates::can_accept(&self.own, view);
-            (_, self.invalid) = desired::read(cluster_version, &self.own, can_accept);
+            (_, self.invalid) = desired::requested_target(cluster_version, &self.own, can_accept);
             self.weigh_risks(site, view, cluster_version, now);
             self.write_status(site, cluster_version, now, out);
         }
         self.apply = None;
     }
 
-    fn sync(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
-        self.look(site, view, cluster_version, now);
+    fn sync(&mut self, site: &OperatorContext, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
+        self.update_upgradeable(site, view, cluster_version, now);
         // The first status of a process reports an invalid spec like all others.
         let can_accept = updates::can_accept(&self.own, view);
-        let (target, invalid) = desired::read(cluster_version, &self.own, can_accept);
+        let (target, invalid) = desired::requested_target(cluster_version, &self.own, can_accept);
         self.invalid = invalid;
         if self.apply.is_none() {
-            self.tell_of_own(now, out);
+            self.publish_own_load(now, out);
             self.adopt_own(view, cluster_version, now);
             self.queue.trigger(now);
             return self.write_status(site, cluster_version, now, out);
@@ -232,17 +232,17 @@ impl Worker {
         let Some(apply) = &mut self.apply else { return };
         apply.latest_generation = cluster_version.generation();
         // During the installation no other payload is retrieved.
-        let accepted = apply.work.release.image == target.image || apply.mode == Mode::Initializing;
+        let accepted = apply.work.release.image == target.image || apply.mode == ApplyMode::Initializing;
         if accepted {
-            if matches!(self.load, Load::Failed { .. }) {
-                self.load = Load::returned(&apply.work.release);
+            if matches!(self.load, LoadResult::Failed { .. }) {
+                self.load = LoadResult::returned(&apply.work.release);
             }
             if apply.work.release.image == target.image {
                 apply.set_force(target.force, now);
             }
         } else if target.image == self.own.image {
-            let broken_off = apply.broken_off();
-            self.tell_of_own(now, out);
+            let broken_off = apply.cancellation_failure();
+            self.publish_own_load(now, out);
             self.take_up_own(target.generation, target.force, cluster_version, view, now);
             if let Some(apply) = &mut self.apply {
                 // The failure is reported until the new pass makes progress.
@@ -250,7 +250,7 @@ impl Worker {
             }
         } else {
             self.seen_at_load = apply.work.generation;
-            self.events.tell(vec![retrieving(&target.version, &target.image)], now, out);
+            self.events.publish(vec![retrieving(&target.version, &target.image)], now, out);
             self.retrieval = Some(Retrieval::new(target, site, view, now));
             return;
         }
@@ -258,31 +258,31 @@ impl Worker {
     }
 
     /// Updates the Upgradeable checks.
-    fn look(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time) {
+    fn update_upgradeable(&mut self, site: &OperatorContext, view: &View, cluster_version: &Object, now: Time) {
         let deletions = self.apply.as_ref().map(|apply| apply.deletions(view)).unwrap_or_default();
-        self.upgradeable.look(site.behaviour, cluster_version, &deletions, view, now);
-        self.updates.hear_of_deletions(deletions);
+        self.upgradeable.run_checks(site.behaviour, cluster_version, &deletions, view, now);
+        self.updates.set_deletions(deletions);
     }
 
     /// Updates Upgradeable for a status outside the queue: risks are evaluated for each status, checks only
     /// when due.
-    fn weigh_risks(&mut self, site: &Site, view: &View, cluster_version: &Object, now: Time) {
+    fn weigh_risks(&mut self, site: &OperatorContext, view: &View, cluster_version: &Object, now: Time) {
         if site.behaviour.upgradeable == Style::Risks {
-            self.look(site, view, cluster_version, now);
+            self.update_upgradeable(site, view, cluster_version, now);
         }
     }
 
     /// Publishes that the payload in the operator's own image is loaded, which cannot fail.
-    fn tell_of_own(&mut self, now: Time, out: &mut Outbox) {
+    fn publish_own_load(&mut self, now: Time, out: &mut Outbox) {
         let (version, image) = (self.own.version.to_string(), &self.own.image);
         let loading = format!("Loading payload version=\"{version}\" image=\"{image}\"");
         let mut notices = vec![retrieving(&version, image), Notice::normal("LoadPayload", loading)];
-        notices.extend(Load::loaded(&self.own, &self.own).notice());
-        self.events.tell(notices, now, out);
+        notices.extend(LoadResult::loaded(&self.own, &self.own).notice());
+        self.events.publish(notices, now, out);
     }
 
     /// Writes the status if it has changed.
-    fn write_status(&mut self, site: &Site, cluster_version: &Object, now: Time, out: &mut Outbox) {
+    fn write_status(&mut self, site: &OperatorContext, cluster_version: &Object, now: Time, out: &mut Outbox) {
         let (Some(apply), Some(capabilities)) = (&self.apply, &self.capabilities) else { return };
         let report = Report {
             apply,
@@ -294,7 +294,7 @@ impl Worker {
             previews: is_preview(&apply.payload.selection.feature_set),
             invalid: &self.invalid,
         };
-        match status::write(cluster_version, &report, now) {
+        match status::updated_object(cluster_version, &report, now) {
             None => self.queue.succeeded(),
             Some(object) => out.push(Purpose::Status, Write::update_status(&CLUSTER_VERSIONS, object)),
         }

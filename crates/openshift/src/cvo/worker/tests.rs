@@ -13,7 +13,7 @@ use windtunnel_core::{Change, ChangeKind, Refusal};
 use super::*;
 use crate::cvo::behaviour::Behaviour;
 use crate::cvo::verify::Verifier;
-use crate::world::World;
+use crate::world::Environment;
 
 fn now() -> Time {
     "2024-01-01T00:00:00Z".parse().unwrap()
@@ -54,17 +54,17 @@ fn own() -> Release {
 }
 
 /// A process that has not run yet.
-fn begun() -> (Worker, Site) {
+fn begun() -> (Worker, OperatorContext) {
     let interval = SignedDuration::from_mins(3);
-    let site = Site {
+    let site = OperatorContext {
         node: "master-0".to_owned(),
-        behaviour: Behaviour::of(&own()),
-        world: Arc::new(World::default()),
+        behaviour: Behaviour::for_release(&own()),
+        world: Arc::new(Environment::default()),
         names: Streams::new(1).stream("names"),
-        held: String::new(),
+        stored_image: String::new(),
         verifier: Verifier::new(interval, now()),
     };
-    let pace = Pace { interval, jitter: Streams::new(1).stream("jitter"), orders: Streams::new(1) };
+    let pace = PassPace { interval, jitter: Streams::new(1).stream("jitter"), orders: Streams::new(1) };
     let mut worker = Worker::new(own(), pace, now());
     worker.queue.trigger(now());
     (worker, site)
@@ -103,7 +103,7 @@ fn failing(desired: &Value) -> Vec<String> {
         worker.run(&mut site, &view, &[], now(), &mut out);
         for write in statuses(&mut out) {
             let Operation::Update(object) = &write.operation else { panic!("{write:?} is no update") };
-            let found = Condition::read(condition::of(&Object::new(object.clone()), "Failing").unwrap());
+            let found = Condition::from_value(condition::find_in_status(&Object::new(object.clone()), "Failing").unwrap());
             told.push(format!("{} {}", found.status, found.message));
             let answer = Answer { outcome: Ok(Object::new(object.clone())), write };
             worker.status_answered(&site, &answer, &view, now(), &mut out);
@@ -131,7 +131,7 @@ fn the_first_status_of_a_process_reports_an_invalid_spec() {
         .map(|write| {
             let Operation::Update(object) = write.operation else { panic!("no update") };
             let object = Object::new(object);
-            let reason = |kind| condition::of(&object, kind).map(|found| found["reason"].to_string());
+            let reason = |kind| condition::find_in_status(&object, kind).map(|found| found["reason"].to_string());
             (reason("Invalid").unwrap(), reason("Progressing").unwrap())
         })
         .collect();
@@ -141,9 +141,9 @@ fn the_first_status_of_a_process_reports_an_invalid_spec() {
 
 /// The reasons of Upgradeable and Invalid in the status that `last` writes. Before it, an operator became not
 /// upgradeable and the spec invalid, without a run of the worker.
-fn weighed(version: &str, last: fn(&mut Worker, &Site, &View, &Object, &mut Outbox)) -> [Option<String>; 2] {
+fn weighed(version: &str, last: fn(&mut Worker, &OperatorContext, &View, &Object, &mut Outbox)) -> [Option<String>; 2] {
     let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
-    site.behaviour = Behaviour::of(&Release { version: version.parse().unwrap(), ..own() });
+    site.behaviour = Behaviour::for_release(&Release { version: version.parse().unwrap(), ..own() });
     let mut view = seen("first", &json!({ "version": "4.20.1", "image": own().image }));
     for (namespace, name) in [("openshift-config-managed", "admin-gates"), ("openshift-config", "admin-acks")]
     {
@@ -176,8 +176,8 @@ fn weighed(version: &str, last: fn(&mut Worker, &Site, &View, &Object, &mut Outb
         _ => panic!("no update"),
     });
     ["Upgradeable", "Invalid"].map(|kind| {
-        let found = condition::of(written.as_ref()?, kind)?;
-        Some(Condition::read(found).reason)
+        let found = condition::find_in_status(written.as_ref()?, kind)?;
+        Some(Condition::from_value(found).reason)
     })
 }
 
@@ -185,7 +185,7 @@ fn weighed(version: &str, last: fn(&mut Worker, &Site, &View, &Object, &mut Outb
 fn risks_are_evaluated_for_each_status_from_4_23_on_and_the_spec_for_the_last_one() {
     let refused = |version| {
         weighed(version, |worker, site, view, cluster_version, out| {
-            let load = Load::blocked(&own(), "because");
+            let load = LoadResult::blocked(&own(), "because");
             worker.retrieved(Err(load), site, view, cluster_version, now(), out);
         })
     };

@@ -15,19 +15,19 @@ use super::super::annotations::DESIRED_CONFIG;
 use super::super::{CONTROLLER_CONFIG, membership};
 use super::{DEFINITION, NOT_YET_SET, key, served};
 use crate::operators::identity;
-use crate::release::Operator;
+use crate::release::OperatorFacts;
 
 /// Keeps MachineConfigNodes, as part of the machine-config operator.
 #[derive(Debug, Clone)]
 pub(in crate::mco) struct MachineConfigNodes {
-    facts: Operator,
+    facts: OperatorFacts,
     queue: WorkQueue,
     started: bool,
 }
 
 impl MachineConfigNodes {
     /// The part of the operator with these facts.
-    pub(in crate::mco) fn new(facts: &Operator) -> Self {
+    pub(in crate::mco) fn new(facts: &OperatorFacts) -> Self {
         Self { facts: facts.clone(), queue: WorkQueue::default(), started: false }
     }
 
@@ -36,13 +36,13 @@ impl MachineConfigNodes {
             self.queue_all(input.view);
         }
         for change in input.changes {
-            let is_node = change.key.is(&NODES) && moves(change, "/metadata/labels");
-            let is_own = change.key.is(&MACHINE_CONFIG_NODES) && change.kind == ChangeKind::Deleted;
+            let is_node = change.key.is_kind(&NODES) && moves(change, "/metadata/labels");
+            let is_own = change.key.is_kind(&MACHINE_CONFIG_NODES) && change.kind == ChangeKind::Deleted;
             if is_node || is_own {
                 self.queue.add(NODES.key("", &change.key.name));
             }
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     fn queue_all(&mut self, view: &View) {
@@ -54,10 +54,10 @@ impl MachineConfigNodes {
 
 /// Returns whether a change can affect all nodes: a pool's node selector, the release, or the CRD.
 fn moves_all(change: &Change) -> bool {
-    if change.key.is(&MACHINE_CONFIG_POOLS) {
+    if change.key.is_kind(&MACHINE_CONFIG_POOLS) {
         return moves(change, "/spec/nodeSelector");
     }
-    if change.key.is(&NODES) || change.key.is(&MACHINE_CONFIG_NODES) {
+    if change.key.is_kind(&NODES) || change.key.is_kind(&MACHINE_CONFIG_NODES) {
         return false;
     }
     moves(change, "/spec") || moves(change, "/metadata/annotations")

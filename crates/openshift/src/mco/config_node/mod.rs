@@ -17,16 +17,16 @@ use windtunnel_core::condition::Condition;
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, FEATURE_GATES, MACHINE_CONFIG_NODES};
 use windtunnel_core::{Key, Object, Resource, View, Write};
 
-use self::told::Told;
+use self::told::ProgressStep;
 use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG};
 use super::controller_line;
 use crate::manifests;
-use crate::manifests::Line;
+use crate::manifests::MajorMinor;
 
 /// The name of the CustomResourceDefinition.
 pub(super) const DEFINITION: &str = "machineconfignodes.machineconfiguration.openshift.io";
 /// The first minor with MachineConfigNodes in every cluster. Earlier ones have them as a preview.
-const FOR_EVERYBODY: Line = (4, 20);
+const FOR_EVERYBODY: MajorMinor = (4, 20);
 /// Placeholder for an unknown MachineConfig.
 const NOT_YET_SET: &str = "not-yet-set";
 
@@ -67,21 +67,21 @@ pub(super) fn key(node: &str) -> Key {
 }
 
 /// Returns whether a node's object exists without any conditions.
-pub(super) fn is_untold(node: &str, view: &View) -> bool {
+pub(super) fn has_no_conditions(node: &str, view: &View) -> bool {
     view.get_key(&key(node)).is_some_and(|object| object.list("/status/conditions").is_empty())
 }
 
 /// The failure in a node's object. `None` if it has no such condition yet, empty if there is no failure.
 pub(super) fn failure(node: &str, view: &View) -> Option<String> {
     let object = view.get_key(&key(node))?;
-    let found = condition::of(object, "NodeDegraded")?;
+    let found = condition::find_in_status(object, "NodeDegraded")?;
     let message = found["message"].as_str().filter(|_| found["status"] == "True");
     Some(message.unwrap_or_default().to_owned())
 }
 
 /// Writes the progress of one node, each step as a separate write, because other clients see each of them.
 #[derive(Debug)]
-pub(super) struct Teller {
+pub(super) struct ProgressWriter {
     resource: Resource,
     object: Value,
     current: String,
@@ -89,9 +89,9 @@ pub(super) struct Teller {
     writes: Vec<Write>,
 }
 
-impl Teller {
+impl ProgressWriter {
     /// The writer for `node`. `None` if it has no MachineConfigNode.
-    pub(super) fn of(node: &Object, view: &View) -> Option<Self> {
+    pub(super) fn for_node(node: &Object, view: &View) -> Option<Self> {
         let object = view.get_key(&key(node.name()))?;
         let annotation = |key: &str| node.annotation(key).unwrap_or_default().to_owned();
         Some(Self {
@@ -104,7 +104,7 @@ impl Teller {
     }
 
     /// Sets the current MachineConfig of the node.
-    pub(super) fn has(&mut self, config: &str) {
+    pub(super) fn set_current(&mut self, config: &str) {
         config.clone_into(&mut self.current);
     }
 
@@ -120,10 +120,10 @@ impl Teller {
     }
 
     /// Writes a progress step, unless its phase is unchanged.
-    pub(super) fn tell(&mut self, told: &Told, now: Time) {
+    pub(super) fn write_step(&mut self, told: &ProgressStep, now: Time) {
         let mut list = self.object["status"]["conditions"].as_array().cloned().unwrap_or_default();
         let parent = &told.parent;
-        if condition::find(&list, &parent.kind).is_some_and(|old| Condition::read(old) == *parent) {
+        if condition::find(&list, &parent.kind).is_some_and(|old| Condition::from_value(old) == *parent) {
             return;
         }
         if list.is_empty() {
@@ -131,7 +131,7 @@ impl Teller {
         } else if parent.kind == "Updated" {
             reset(&mut list, self.object["spec"]["configVersion"]["desired"].as_str(), now);
         } else if condition::find(&list, "Updated").is_some_and(|updated| updated["status"] == "True") {
-            put(&mut list, &told::disturbed(), now);
+            put(&mut list, &told::manually_disrupted(), now);
         }
         for condition in told.child.iter().chain([parent]) {
             put(&mut list, condition, now);

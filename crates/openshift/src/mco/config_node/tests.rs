@@ -8,14 +8,14 @@ use super::keeper::MachineConfigNodes;
 use super::*;
 use crate::mco::CONTROLLER_CONFIG;
 use crate::mco::annotations::RELEASE_VERSION;
-use crate::release::Operator;
+use crate::release::OperatorFacts;
 
-fn operator() -> Operator {
-    Operator {
+fn operator() -> OperatorFacts {
+    OperatorFacts {
         cluster_operator: "machine-config".to_owned(),
         namespace: "mco".to_owned(),
         deployment: "machine-config-operator".to_owned(),
-        ..Operator::default()
+        ..OperatorFacts::default()
     }
 }
 
@@ -54,11 +54,11 @@ fn object(rig: &Rig) -> &Object {
 }
 
 /// Writes progress steps as a component does, and returns the number of writes.
-fn tell(rig: &mut Rig, told: &[Told]) -> usize {
+fn tell(rig: &mut Rig, told: &[ProgressStep]) -> usize {
     let node = rig.view.get(&NODES, "", "w").unwrap().clone();
-    let mut teller = Teller::of(&node, &rig.view).unwrap();
+    let mut teller = ProgressWriter::for_node(&node, &rig.view).unwrap();
     for told in told {
-        teller.tell(told, rig.now);
+        teller.write_step(told, rig.now);
     }
     let writes = teller.into_writes();
     for write in &writes {
@@ -69,7 +69,7 @@ fn tell(rig: &mut Rig, told: &[Told]) -> usize {
 
 /// The conditions that are not False, in order.
 fn standing(rig: &Rig) -> Vec<String> {
-    let list = object(rig).list("/status/conditions").iter().map(Condition::read);
+    let list = object(rig).list("/status/conditions").iter().map(Condition::from_value);
     let standing = list.filter(|condition| condition.status != "False");
     standing.map(|condition| format!("{}={}", condition.kind, condition.status)).collect()
 }
@@ -126,9 +126,9 @@ fn a_status_change_of_one_node_writes_nothing_for_other_nodes() {
 #[test]
 fn phases_are_reset_when_the_node_is_updated() {
     let mut rig = rig("4.20.1", "", Some("v1"));
-    assert!(is_untold("w", &rig.view));
+    assert!(has_no_conditions("w", &rig.view));
     tell(&mut rig, &[told::resumed("a"), told::updated("w")]);
-    assert!(!is_untold("w", &rig.view));
+    assert!(!has_no_conditions("w", &rig.view));
     assert_eq!(standing(&rig), ["Updated=True"]);
     let list = object(&rig).list("/status/conditions");
     assert_eq!(list.len(), ALL.len());
@@ -141,8 +141,8 @@ fn phases_are_reset_when_the_node_is_updated() {
     assert_eq!(tell(&mut rig, &[told::cordoned()]), 0, "it stands there");
     let draining = told::draining("drain-b", "uncordon-a");
     tell(&mut rig, std::slice::from_ref(&draining));
-    let found = condition::of(object(&rig), "Drained").unwrap();
-    assert_eq!(Condition::read(found), draining.child.unwrap());
+    let found = condition::find_in_status(object(&rig), "Drained").unwrap();
+    assert_eq!(Condition::from_value(found), draining.child.unwrap());
     assert_eq!(found["reason"], "UpdateExecutedDrained");
     tell(&mut rig, &[told::updated("w")]);
     assert_eq!(standing(&rig), ["Updated=True"]);
@@ -153,9 +153,9 @@ fn a_failure_sets_updated_to_false() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     tell(&mut rig, &[told::updated("w"), told::degraded("w", "disk full")]);
     assert_eq!(standing(&rig), ["NodeDegraded=True"]);
-    let degraded = condition::of(object(&rig), "NodeDegraded").unwrap();
+    let degraded = condition::find_in_status(object(&rig), "NodeDegraded").unwrap();
     assert_eq!(degraded["message"], "Node w upgrade failure. disk full");
-    let updated = condition::of(object(&rig), "Updated").unwrap();
+    let updated = condition::find_in_status(object(&rig), "Updated").unwrap();
     assert!(updated["message"].as_str().unwrap().contains("manual update"), "{updated}");
 }
 
@@ -163,7 +163,7 @@ fn a_failure_sets_updated_to_false() {
 fn the_desired_config_is_reported_only_after_validation() {
     let mut rig = rig("4.20.1", "", Some("v1"));
     let unknown = Condition::new("UpdatePrepared", "Unknown", "UpdatePrepared", "looks");
-    tell(&mut rig, &[Told { parent: unknown, child: None }]);
+    tell(&mut rig, &[ProgressStep { parent: unknown, child: None }]);
     let config = |rig: &Rig| object(rig)["status"]["configVersion"].clone();
     assert_eq!(config(&rig), json!({ "current": "a", "desired": "not-yet-set" }));
     tell(&mut rig, &[told::prepared(true)]);

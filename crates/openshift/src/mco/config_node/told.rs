@@ -4,44 +4,44 @@ use windtunnel_core::condition::Condition;
 
 /// A phase and one of its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::mco) struct Told {
+pub(in crate::mco) struct ProgressStep {
     pub(super) parent: Condition,
     pub(super) child: Option<Condition>,
 }
 
-fn phase(kind: &str, status: &str, message: impl Into<String>) -> Told {
-    Told { parent: Condition::new(kind, status, kind, message), child: None }
+fn phase(kind: &str, status: &str, message: impl Into<String>) -> ProgressStep {
+    ProgressStep { parent: Condition::new(kind, status, kind, message), child: None }
 }
 
 /// A step of a phase. The phase's reason is the step's type, and the step's reason is both types combined.
 fn step(
     (parent, parent_status, parent_message): (&str, &str, &str),
     (child, status, message): (&str, &str, String),
-) -> Told {
-    Told {
+) -> ProgressStep {
+    ProgressStep {
         parent: Condition::new(parent, parent_status, child, parent_message),
         child: Some(Condition::new(child, status, &format!("{parent}{child}"), message)),
     }
 }
 
 /// An updated node changes without an update.
-pub(super) fn disturbed() -> Condition {
+pub(super) fn manually_disrupted() -> Condition {
     phase("Updated", "False", "This node is not updated, sensed disruption via a manual update.").parent
 }
 
 /// The node has a new desired MachineConfig.
-pub(in crate::mco) fn needs_update(node: &str) -> Told {
+pub(in crate::mco) fn needs_update(node: &str) -> ProgressStep {
     phase("Updated", "False", format!("Node {node} needs an update"))
 }
 
 /// The update is validated. The list of actions is empty because it is written before the actions are known.
-pub(in crate::mco) fn prepared(drain: bool) -> Told {
+pub(in crate::mco) fn prepared(drain: bool) -> ProgressStep {
     let message = format!("Update Compatible. Post Cfg Actions: [] Drain Required: {drain}");
     phase("UpdatePrepared", "True", message)
 }
 
 /// The node is cordoned. The message has the node's state from before that.
-pub(in crate::mco) fn cordoned() -> Told {
+pub(in crate::mco) fn cordoned() -> ProgressStep {
     step(
         ("UpdateExecuted", "Unknown", "Cordoned Node as part of update executed phase"),
         ("Cordoned", "True", "Cordoned node. The node is reporting Unschedulable = false".to_owned()),
@@ -49,7 +49,7 @@ pub(in crate::mco) fn cordoned() -> Told {
 }
 
 /// A drain starts with request `desired`. `applied` is the last completed request.
-pub(in crate::mco) fn draining(desired: &str, applied: &str) -> Told {
+pub(in crate::mco) fn draining(desired: &str, applied: &str) -> ProgressStep {
     let message = format!(
         "Draining node. The drain will not be complete until desired drainer {desired} matches current drainer {applied}"
     );
@@ -60,14 +60,14 @@ pub(in crate::mco) fn draining(desired: &str, applied: &str) -> Told {
 }
 
 /// An attempt to drain the node failed.
-pub(in crate::mco) fn drain_failed(failure: &str, desired: &str, applied: &str) -> Told {
+pub(in crate::mco) fn drain_failed(failure: &str, desired: &str, applied: &str) -> ProgressStep {
     let message = format!(
         "Error: Node Drain has not succeeded. Error is: {failure} The drain will not be complete until desired drainer {desired} matches current drainer {applied}"
     );
     step(("UpdateExecuted", "Unknown", "Node Drain has not succeeded"), ("Drained", "Unknown", message))
 }
 
-pub(in crate::mco) fn drained(desired: &str) -> Told {
+pub(in crate::mco) fn drained(desired: &str) -> ProgressStep {
     let message = format!(
         "Drained node. The drain is complete as the desired drainer matches current drainer: {desired}"
     );
@@ -78,13 +78,13 @@ pub(in crate::mco) fn drained(desired: &str) -> Told {
 }
 
 /// The node needs no drain.
-pub(in crate::mco) fn not_drained() -> Told {
+pub(in crate::mco) fn not_drained() -> ProgressStep {
     let message = "Node Drain Not required for this update.";
     step(("UpdateExecuted", "Unknown", message), ("Drained", "False", message.to_owned()))
 }
 
 /// Files and the operating system are being written. `os` and `keys` say whether OS and SSH keys change.
-pub(in crate::mco) fn applying(os: bool, keys: bool) -> Told {
+pub(in crate::mco) fn applying(os: bool, keys: bool) -> ProgressStep {
     let (os, keys) = (needed(os), needed(keys));
     let message = format!(
         "Applying files and new OS config to node. OS will {os} need an update. SSH Keys will {keys} need an update"
@@ -96,7 +96,7 @@ pub(in crate::mco) fn applying(os: bool, keys: bool) -> Told {
 }
 
 /// Files and the operating system are written.
-pub(in crate::mco) fn applied(os: bool, keys: bool) -> Told {
+pub(in crate::mco) fn applied(os: bool, keys: bool) -> ProgressStep {
     let (os, keys) = (needed(os), needed(keys));
     let message = format!(
         "Applied files and new OS config to node. OS did {os} need an update. SSH Keys did {keys} need an update"
@@ -113,29 +113,29 @@ fn needed(is: bool) -> &'static str {
 }
 
 /// The node is about to reboot.
-pub(in crate::mco) fn rebooting() -> Told {
+pub(in crate::mco) fn rebooting() -> ProgressStep {
     phase("RebootedNode", "Unknown", "Upgrade requires a reboot.")
 }
 
 /// The node has rebooted.
-pub(in crate::mco) fn rebooted() -> Told {
+pub(in crate::mco) fn rebooted() -> ProgressStep {
     phase("RebootedNode", "True", "Node has rebooted")
 }
 
 /// The node needs no reboot.
-pub(in crate::mco) fn not_rebooted() -> Told {
+pub(in crate::mco) fn not_rebooted() -> ProgressStep {
     let parent =
         Condition::new("UpdatePostActionComplete", "True", "None", "Changes do not require a reboot");
-    Told { parent, child: None }
+    ProgressStep { parent, child: None }
 }
 
 /// The daemon continues normal operation.
-pub(in crate::mco) fn resumed(config: &str) -> Told {
+pub(in crate::mco) fn resumed(config: &str) -> ProgressStep {
     phase("Resumed", "True", format!("In desired config {config}. Resumed normal operations."))
 }
 
 /// The node is uncordoned.
-pub(in crate::mco) fn uncordoned() -> Told {
+pub(in crate::mco) fn uncordoned() -> ProgressStep {
     step(
         ("UpdateComplete", "True", "Uncordoned Node as part of completing upgrade phase"),
         ("Uncordoned", "True", "UnCordoned node. The node is reporting Unschedulable = false".to_owned()),
@@ -143,14 +143,14 @@ pub(in crate::mco) fn uncordoned() -> Told {
 }
 
 /// The node has its desired MachineConfig.
-pub(in crate::mco) fn updated(node: &str) -> Told {
+pub(in crate::mco) fn updated(node: &str) -> ProgressStep {
     phase("Updated", "True", format!("Node {node} Updated"))
 }
 
-pub(in crate::mco) fn degraded(node: &str, why: &str) -> Told {
+pub(in crate::mco) fn degraded(node: &str, why: &str) -> ProgressStep {
     phase("NodeDegraded", "True", format!("Node {node} upgrade failure. {why}"))
 }
 
-pub(in crate::mco) fn succeeded(node: &str) -> Told {
+pub(in crate::mco) fn succeeded(node: &str) -> ProgressStep {
     phase("NodeDegraded", "False", format!("Node {node} upgrade succeeded"))
 }

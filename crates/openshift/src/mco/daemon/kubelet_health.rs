@@ -25,7 +25,7 @@ pub(super) struct KubeletHealth {
 
 impl KubeletHealth {
     /// Checks a kubelet that answers or not. Returns the number of failures in a row if it changed.
-    fn look(&mut self, answers: bool, now: Time) -> Option<u64> {
+    fn check(&mut self, answers: bool, now: Time) -> Option<u64> {
         let is_due = self.next.is_some_and(|at| at <= now);
         if is_due || self.next.is_none() {
             self.next = (!answers).then(|| after(now, INTERVAL));
@@ -47,7 +47,7 @@ pub(super) fn has_no_kubelet(node: &Object) -> bool {
 impl MachineConfigDaemon {
     /// Checks the kubelet if a check is due.
     pub(super) fn look_at_kubelet(&mut self, node: &Object, now: Time) -> Option<Effect> {
-        let failures = self.kubelet.look(!has_no_kubelet(node), now)?;
+        let failures = self.kubelet.check(!has_no_kubelet(node), now)?;
         Some(self.counted(KUBELET_STATE, failures))
     }
 
@@ -67,7 +67,7 @@ mod tests {
         let mut health = KubeletHealth::default();
         let mut seen = |answers: &dyn Fn(i64) -> bool| {
             let at = |second| Time::from_second(second).unwrap();
-            let looks = (0..300).map(|second| (second, health.look(answers(second), at(second))));
+            let looks = (0..300).map(|second| (second, health.check(answers(second), at(second))));
             looks.filter_map(|(second, count)| Some((second, count?))).collect::<Vec<_>>()
         };
         assert_eq!(seen(&|_| true), [], "while it answers there is nothing to tell");

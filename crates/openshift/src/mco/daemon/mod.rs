@@ -26,8 +26,8 @@ use windtunnel_core::{Identity, Key, Object, View, Write};
 
 use self::kubelet_health::{KubeletHealth, has_no_kubelet};
 use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE};
-use super::config_node::told::{self, Told};
-use super::config_node::{self, Teller};
+use super::config_node::told::{self, ProgressStep};
+use super::config_node::{self, ProgressWriter};
 use super::pace::{self, Seconds};
 use super::{CONTROLLER_CONFIG, node_events};
 pub(crate) use kubelet_health::KUBELET_STATE;
@@ -96,22 +96,22 @@ pub struct MachineConfigDaemon {
 
 /// The results of one check of the node.
 #[derive(Debug, Default)]
-struct Looked {
+struct DaemonOutput {
     annotations: Map<String, Value>,
     notices: Vec<Notice>,
     effects: Vec<Effect>,
     /// The new desired MachineConfig for the MachineConfigNode.
     target: Option<String>,
     /// The progress steps for the MachineConfigNode, in order.
-    progress: Vec<Told>,
+    progress: Vec<ProgressStep>,
 }
 
-impl Looked {
+impl DaemonOutput {
     fn annotate(&mut self, key: &str, value: &str) {
         self.annotations.insert(key.to_owned(), json!(value));
     }
 
-    fn tell(&mut self, reason: &'static str, message: impl Into<String>) {
+    fn publish(&mut self, reason: &'static str, message: impl Into<String>) {
         self.notices.push(Notice::normal(reason, message));
     }
 }
@@ -171,10 +171,10 @@ impl MachineConfigDaemon {
     }
 
     /// Reports a failure and schedules a retry with back-off.
-    fn fail(&mut self, why: &str, node: &Object, now: Time, out: &mut Looked) {
+    fn fail(&mut self, why: &str, node: &Object, now: Time, out: &mut DaemonOutput) {
         degrade(why, node, out);
         if !matches!(self.phase, Phase::Preparing(_)) {
-            out.tell("RemoveSigtermProtection", "Removing SIGTERM protection");
+            out.publish("RemoveSigtermProtection", "Removing SIGTERM protection");
         }
         self.phase = Phase::Preparing(now + self.back_off);
         self.back_off = (self.back_off * 2).min(BACK_OFF.1);
@@ -201,7 +201,7 @@ impl MachineConfigDaemon {
         }
     }
 
-    fn writes(&mut self, node: &Object, view: &View, looked: Looked, now: Time) -> Vec<Write> {
+    fn writes(&mut self, node: &Object, view: &View, looked: DaemonOutput, now: Time) -> Vec<Write> {
         let mut writes = Vec::new();
         let progress = progress(node, view, &looked, now);
         if !looked.annotations.is_empty() {
@@ -212,7 +212,7 @@ impl MachineConfigDaemon {
         let host = self.node.clone();
         let events =
             self.events.get_or_insert_with(|| node_events(node, &format!("machineconfigdaemon,{host}")));
-        writes.extend(looked.notices.into_iter().filter_map(|notice| events.tell(notice, now)));
+        writes.extend(looked.notices.into_iter().filter_map(|notice| events.record(notice, now)));
         writes
     }
 
@@ -223,7 +223,7 @@ impl MachineConfigDaemon {
     /// Checks the node until there is something to write or to wait for.
     fn look(&mut self, view: &View, now: Time) -> Option<(Vec<Write>, Vec<Effect>)> {
         let node = view.get_key(&self.key())?.clone();
-        let mut looked = Looked::default();
+        let mut looked = DaemonOutput::default();
         loop {
             let before = self.phase.clone();
             self.go_on(&node, view, now, &mut looked);
@@ -284,34 +284,34 @@ impl Actor for MachineConfigDaemon {
 }
 
 /// The writes to the node's MachineConfigNode, if it has one.
-fn progress(node: &Object, view: &View, looked: &Looked, now: Time) -> Vec<Write> {
+fn progress(node: &Object, view: &View, looked: &DaemonOutput, now: Time) -> Vec<Write> {
     if looked.progress.is_empty() {
         return Vec::new();
     }
-    let Some(mut teller) = Teller::of(node, view) else { return Vec::new() };
+    let Some(mut teller) = ProgressWriter::for_node(node, view) else { return Vec::new() };
     if let Some(current) = looked.annotations.get(CURRENT_CONFIG).and_then(Value::as_str) {
-        teller.has(current);
+        teller.set_current(current);
     }
     if let Some(target) = &looked.target {
         teller.target(target);
     }
     for told in &looked.progress {
-        teller.tell(told, now);
+        teller.write_step(told, now);
     }
     teller.into_writes()
 }
 
 /// Truncates a reason to its maximum length.
-fn cut(why: &str) -> &str {
+fn truncate_reason(why: &str) -> &str {
     let end = (0..=REASON_MAX.min(why.len())).rev().find(|end| why.is_char_boundary(*end)).unwrap_or(0);
     &why[..end]
 }
 
 /// Sets the node's state to Degraded.
-fn degrade(why: &str, node: &Object, out: &mut Looked) {
-    if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(cut(why)) {
+fn degrade(why: &str, node: &Object, out: &mut DaemonOutput) {
+    if node.annotation(STATE) != Some("Degraded") || node.annotation(REASON) != Some(truncate_reason(why)) {
         out.annotate(STATE, "Degraded");
-        out.annotate(REASON, cut(why));
+        out.annotate(REASON, truncate_reason(why));
         out.progress.push(told::degraded(node.name(), why));
     }
 }

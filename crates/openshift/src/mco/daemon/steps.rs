@@ -11,8 +11,8 @@ use windtunnel_core::{Object, View};
 
 use super::changes::{Action, action};
 use super::trouble::{Drift, OsFailure, PIVOT_ERRORS, REBOOT_ERRORS, fault};
-use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, degrade, desired};
-use crate::manifests::Line;
+use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, degrade, desired};
+use crate::manifests::MajorMinor;
 use crate::mco::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, FIRST_PIVOT_CONFIG,
     LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, REASON, STATE,
@@ -20,7 +20,7 @@ use crate::mco::annotations::{
 use crate::mco::config_node;
 use crate::mco::config_node::told;
 use crate::mco::controller_line;
-use crate::mco::pace::{Pace, Seconds};
+use crate::mco::pace::{StepDurations, Seconds};
 
 /// The interval of checks for a completed drain or uncordon request.
 const POLL: SignedDuration = SignedDuration::from_secs(10);
@@ -29,7 +29,7 @@ const DRAIN_TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 /// The time limit of an uncordon.
 const UNCORDON_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// From this minor on nodes announce a reboot by an annotation.
-const TELLS_REBOOT: Line = (4, 15);
+const TELLS_REBOOT: MajorMinor = (4, 15);
 
 /// Seconds until the daemon notices a new desired MachineConfig.
 const NOTICE: Seconds = (1, 2);
@@ -57,17 +57,17 @@ fn changes(from: &Object, to: &Object) -> (bool, bool) {
 }
 
 /// Publishes whether the operating system changed.
-fn tell_of_os(is_new: bool, from: &Object, to: &Object, out: &mut Looked) {
+fn publish_os_change(is_new: bool, from: &Object, to: &Object, out: &mut DaemonOutput) {
     let (image, name) = (to.text("/spec/osImageURL"), to.name());
     if is_new {
         let text = format!("OS upgrade applied; new MachineConfig ({name}) has new OS image ({image})");
-        out.tell("OSUpgradeApplied", text);
+        out.publish("OSUpgradeApplied", text);
     } else {
         let text = format!(
             "OS upgrade skipped; new MachineConfig ({name}) has same OS image ({image}) as old MachineConfig ({})",
             from.name()
         );
-        out.tell("OSUpgradeSkipped", text);
+        out.publish("OSUpgradeSkipped", text);
     }
 }
 
@@ -78,7 +78,7 @@ fn is_granted(node: &Object) -> bool {
 
 impl MachineConfigDaemon {
     /// Executes the current phase if it is due, without writing.
-    pub(super) fn go_on(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+    pub(super) fn go_on(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         match self.phase.clone() {
             Phase::Starting(at) if at <= now => self.start(node, now, out),
             Phase::Drifted(at) if at <= now => self.phase = Phase::Idle,
@@ -99,10 +99,10 @@ impl MachineConfigDaemon {
     }
 
     /// Determines after a process start how far the node's update is.
-    fn start(&mut self, node: &Object, now: Time, out: &mut Looked) {
+    fn start(&mut self, node: &Object, now: Time, out: &mut DaemonOutput) {
         let (current, desired) = (annotation(node, CURRENT_CONFIG), desired(node));
         self.phase = Phase::Idle;
-        if self.drift(node).is_some_and(|drift| drift.tell("OnDiskStateValidationFailed", node, out)) {
+        if self.drift(node).is_some_and(|drift| drift.report("OnDiskStateValidationFailed", node, out)) {
             return;
         }
         if current.is_empty() {
@@ -121,7 +121,7 @@ impl MachineConfigDaemon {
             return self.ask_for_uncordon(node, now, out);
         }
         let node = &self.node;
-        out.tell(
+        out.publish(
             "BootResync",
             format!("Booting node {node}, currentConfig {current}, desiredConfig {desired}"),
         );
@@ -129,7 +129,7 @@ impl MachineConfigDaemon {
 
     /// Initializes the annotations of a new node with the MachineConfig that the machine-config server gave
     /// its machine.
-    fn note_first_start(&mut self, now: Time, out: &mut Looked) {
+    fn note_first_start(&mut self, now: Time, out: &mut DaemonOutput) {
         for key in [CURRENT_CONFIG, DESIRED_CONFIG, FIRST_PIVOT_CONFIG] {
             out.annotate(key, &self.disk.config);
         }
@@ -138,7 +138,7 @@ impl MachineConfigDaemon {
         self.phase = Phase::Starting(now);
     }
 
-    fn look_for_work(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+    fn look_for_work(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         let desired = desired(node);
         if desired.is_empty() {
             return;
@@ -146,7 +146,7 @@ impl MachineConfigDaemon {
         let is_told = |drift: &Drift| !drift.is_hidden || annotation(node, STATE) == "Degraded";
         if let Some(drift) = self.drift(node).filter(is_told).filter(|_| desired == self.disk.config) {
             if annotation(node, STATE) == "Degraded" {
-                drift.tell("PreflightConfigDriftCheckFailed", node, out);
+                drift.report("PreflightConfigDriftCheckFailed", node, out);
             } else {
                 // The drift monitor reports its message first. The next check then reports the full error.
                 out.notices.push(Notice::warning("ConfigDriftDetected", drift.detail.clone()));
@@ -161,10 +161,10 @@ impl MachineConfigDaemon {
             // The update needs no reboot, or the previous MachineConfig is desired again, or a failure was
             // fixed.
             desired.clone_into(&mut self.target);
-            out.tell("SkipReboot", "Config changes do not require reboot.");
+            out.publish("SkipReboot", "Config changes do not require reboot.");
             out.progress.push(told::resumed(desired));
             self.ask_for_uncordon(node, now, out);
-        } else if config_node::is_untold(node.name(), view) {
+        } else if config_node::has_no_conditions(node.name(), view) {
             out.progress.push(told::resumed(desired));
             if annotation(node, LAST_APPLIED_DRAIN).starts_with("uncordon-") {
                 out.progress.push(told::uncordoned());
@@ -174,14 +174,14 @@ impl MachineConfigDaemon {
     }
 
     /// Checks whether it can apply the desired MachineConfig, which may have changed meanwhile.
-    fn prepare(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+    fn prepare(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         if desired(node) == self.disk.config {
             self.phase = Phase::Idle;
             return;
         }
         desired(node).clone_into(&mut self.target);
         if let Some(drift) = self.drift(node) {
-            drift.tell("PreflightConfigDriftCheckFailed", node, out);
+            drift.report("PreflightConfigDriftCheckFailed", node, out);
             return self.fail(&drift.why, node, now, out);
         }
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
@@ -194,7 +194,7 @@ impl MachineConfigDaemon {
         out.progress.push(told::prepared(reboots));
         if !matches!(annotation(node, STATE), "Degraded" | "Unreconcilable" | "Working") {
             out.annotate(STATE, "Working");
-            out.tell("ConfigDriftMonitorStopped", "Config Drift Monitor stopped");
+            out.publish("ConfigDriftMonitorStopped", "Config Drift Monitor stopped");
         }
         if !reboots {
             let (os, keys) = changes(from, to);
@@ -207,12 +207,12 @@ impl MachineConfigDaemon {
             return;
         }
         if from.text("/spec/osImageURL") != to.text("/spec/osImageURL") {
-            out.tell(
+            out.publish(
                 "InClusterUpgrade",
                 format!("Updating from oscontainer {}", to.text("/spec/osImageURL")),
             );
         }
-        out.tell("AddSigtermProtection", "Adding SIGTERM protection");
+        out.publish("AddSigtermProtection", "Adding SIGTERM protection");
         self.phase = Phase::AskingForDrain(after(now, SignedDuration::from_secs(1)));
     }
 
@@ -222,7 +222,7 @@ impl MachineConfigDaemon {
         view: &'v View,
         node: &Object,
         now: Time,
-        out: &mut Looked,
+        out: &mut DaemonOutput,
     ) -> Option<(&'v Object, &'v Object)> {
         let find = |name: &str| {
             let missing = || format!("machineconfig.machineconfiguration.openshift.io \"{name}\" not found");
@@ -237,9 +237,9 @@ impl MachineConfigDaemon {
         }
     }
 
-    fn ask_for_drain(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+    fn ask_for_drain(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         if annotation(node, CONTROL_PLANE_TOPOLOGY) == "SingleReplica" {
-            out.tell("Drain", "Drain not required, skipping");
+            out.publish("Drain", "Drain not required, skipping");
             out.progress.push(told::not_drained());
             return self.apply(node, view, now, out);
         }
@@ -252,12 +252,12 @@ impl MachineConfigDaemon {
         if annotation(node, DESIRED_DRAIN) != wish {
             out.annotate(DESIRED_DRAIN, &wish);
         }
-        out.tell("Cordon", "Cordoned node to apply update");
-        out.tell("Drain", "Draining node to update config.");
+        out.publish("Cordon", "Cordoned node to apply update");
+        out.publish("Drain", "Draining node to update config.");
         self.phase = Phase::Draining(now);
     }
 
-    fn look_at_drain(&mut self, since: Time, node: &Object, view: &View, now: Time, out: &mut Looked) {
+    fn look_at_drain(&mut self, since: Time, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         if is_granted(node) {
             self.apply(node, view, now, out);
         } else if now.duration_since(since) >= DRAIN_TIMEOUT {
@@ -271,18 +271,18 @@ impl MachineConfigDaemon {
         }
     }
 
-    fn apply(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+    fn apply(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
         if from.text("/spec/osImageURL") != to.text("/spec/osImageURL") {
-            out.tell("OSUpdateStarted", format!("Upgrading OS to {}", to.text("/spec/osImageURL")));
+            out.publish("OSUpdateStarted", format!("Upgrading OS to {}", to.text("/spec/osImageURL")));
         }
         let (os, keys) = changes(from, to);
         out.progress.push(told::applying(os, keys));
         (self.failed_tries, self.gave_up) = (0, None);
-        self.phase = Phase::Applying(now + self.draw("apply", Pace::of(view).apply));
+        self.phase = Phase::Applying(now + self.draw("apply", StepDurations::of(view).apply));
     }
 
-    fn say_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+    fn say_reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         let Some((from, to)) = self.configs(view, node, now, out) else { return };
         let (os, keys) = changes(from, to);
         if let Some(why) = self.gave_up.take() {
@@ -301,9 +301,9 @@ impl MachineConfigDaemon {
         }
         let through = told::succeeded(node.name());
         out.progress.extend([told::applied(os, keys), told::rebooting(), through]);
-        tell_of_os(os, from, to, out);
-        out.tell("OSUpdateStaged", "Changes to OS staged");
-        out.tell("Reboot", format!("Node will reboot into config {}", self.target));
+        publish_os_change(os, from, to, out);
+        out.publish("OSUpdateStaged", "Changes to OS staged");
+        out.publish("Reboot", format!("Node will reboot into config {}", self.target));
         if controller_line(view) >= TELLS_REBOOT {
             out.annotate(POST_CONFIG_ACTION, "Rebooting");
         }
@@ -311,12 +311,12 @@ impl MachineConfigDaemon {
     }
 
     /// Reports and counts a failed change of the operating system.
-    fn fail_to_pivot(&mut self, why: &str, node: &Object, now: Time, out: &mut Looked) {
+    fn fail_to_pivot(&mut self, why: &str, node: &Object, now: Time, out: &mut DaemonOutput) {
         out.effects.push(self.count(PIVOT_ERRORS));
         self.fail(why, node, now, out);
     }
 
-    fn reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut Looked) {
+    fn reboot(&mut self, node: &Object, view: &View, now: Time, out: &mut DaemonOutput) {
         if let Some(fault) = fault(node, FaultKind::RebootRefused) {
             out.effects.push(self.count(REBOOT_ERRORS));
             let why = fault.message_or("reboot command failed, something is seriously wrong");
@@ -327,11 +327,11 @@ impl MachineConfigDaemon {
             target.map_or(self.disk.os_image.as_str(), |config| config.text("/spec/osImageURL")).to_owned();
         let disk = Disk { config: self.target.clone(), os_image };
         let returns = fault(node, FaultKind::DoesNotReturn).is_none();
-        let silence = returns.then(|| self.draw("silence", Pace::of(view).silence));
+        let silence = returns.then(|| self.draw("silence", StepDurations::of(view).silence));
         out.effects.push(Effect::Reboot { disk, silence });
     }
 
-    fn ask_for_uncordon(&mut self, node: &Object, now: Time, out: &mut Looked) {
+    fn ask_for_uncordon(&mut self, node: &Object, now: Time, out: &mut DaemonOutput) {
         if !annotation(node, POST_CONFIG_ACTION).is_empty() {
             out.annotate(POST_CONFIG_ACTION, "");
         }
@@ -344,17 +344,17 @@ impl MachineConfigDaemon {
         self.phase = Phase::Uncordoning(now);
     }
 
-    fn look_at_uncordon(&mut self, since: Time, node: &Object, now: Time, out: &mut Looked) {
+    fn look_at_uncordon(&mut self, since: Time, node: &Object, now: Time, out: &mut DaemonOutput) {
         if is_granted(node) {
             let target = &self.target;
             let name = &self.node;
-            out.tell("NodeDone", format!("Setting node {name}, currentConfig {target} to Done"));
-            out.tell(
+            out.publish("NodeDone", format!("Setting node {name}, currentConfig {target} to Done"));
+            out.publish(
                 "Uncordon",
                 format!("Update completed for config {target} and node has been uncordoned"),
             );
             let watched = format!("Config Drift Monitor started, watching against {target}");
-            out.tell("ConfigDriftMonitorStarted", watched);
+            out.publish("ConfigDriftMonitorStarted", watched);
             out.annotate(CURRENT_CONFIG, target);
             out.annotate(STATE, "Done");
             out.annotate(REASON, "");

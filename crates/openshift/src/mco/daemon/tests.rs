@@ -35,8 +35,8 @@ fn annotate(rig: &mut Rig, key: &str, value: &str) {
 }
 
 fn tell(rig: &mut Rig, fault: Option<(FaultKind, &str)>) {
-    let fault = fault.map(|(kind, message)| Fault { message: message.to_owned(), ..Fault::of(kind) });
-    rig.write(&Write::merge_patch(&NODES, "", "w", Fault::patch(fault.as_ref())));
+    let fault = fault.map(|(kind, message)| Fault { message: message.to_owned(), ..Fault::new(kind) });
+    rig.write(&Write::merge_patch(&NODES, "", "w", Fault::annotation_patch(fault.as_ref())));
 }
 
 /// Completes a drain for `b` on a node with this fault.
@@ -380,7 +380,7 @@ fn a_daemon_restarted_during_a_drain_keeps_its_request() {
     let disk = Disk { config: "a".to_owned(), os_image: "os-1".to_owned() };
     let mut again = MachineConfigDaemon::new("w", disk, &Streams::new(1), now);
     let input = |now| Input {
-        leap: SignedDuration::ZERO,
+        clock_shift: SignedDuration::ZERO,
         view: &rig.view,
         changes: &[],
         answers: &[],

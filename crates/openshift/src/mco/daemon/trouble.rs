@@ -13,8 +13,8 @@ use windtunnel_core::resources::MACHINE_CONFIGS;
 use windtunnel_core::{Object, View};
 
 use super::steps::annotation;
-use super::{BACK_OFF, Looked, MachineConfigDaemon, Phase, cut, degrade};
-use crate::manifests::Line;
+use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, truncate_reason, degrade};
+use crate::manifests::MajorMinor;
 use crate::mco::annotations::{REASON, STATE};
 use crate::mco::config_node::told;
 use crate::mco::controller_line;
@@ -41,7 +41,7 @@ const REBASES: &[SignedDuration] =
     &[SignedDuration::from_secs(10), SignedDuration::from_secs(20), SignedDuration::from_secs(40)];
 
 /// From this minor on a failed OS update has a lower-case message and other retries.
-const LOWER_CASE: Line = (4, 22);
+const LOWER_CASE: MajorMinor = (4, 22);
 
 /// The metric of failed changes of the operating system.
 pub(crate) const PIVOT_ERRORS: &str = "mcd_pivot_errors_total";
@@ -50,7 +50,7 @@ pub(crate) const REBOOT_ERRORS: &str = "mcd_reboots_failed_total";
 
 /// The fault of the node, if it has this kind.
 pub(super) fn fault(node: &Object, kind: FaultKind) -> Option<Fault> {
-    Fault::told(node).flatten().filter(|fault| fault.kind == kind)
+    Fault::from_annotations(node).flatten().filter(|fault| fault.kind == kind)
 }
 
 /// A failed update of the operating system.
@@ -98,9 +98,9 @@ pub(super) struct Drift {
 impl Drift {
     /// Degrades the node, with an Event if the disk differs and this was not reported before. Returns whether
     /// the disk differs.
-    pub(super) fn tell(&self, event: &'static str, node: &Object, out: &mut Looked) -> bool {
+    pub(super) fn report(&self, event: &'static str, node: &Object, out: &mut DaemonOutput) -> bool {
         let is_of_disk = self.why != self.detail;
-        if is_of_disk && annotation(node, REASON) != cut(&self.why) {
+        if is_of_disk && annotation(node, REASON) != truncate_reason(&self.why) {
             out.notices.push(Notice::warning(event, self.why.clone()));
         }
         degrade(&self.why, node, out);
@@ -149,17 +149,17 @@ impl MachineConfigDaemon {
         to: &Object,
         node: &Object,
         now: Time,
-        out: &mut Looked,
+        out: &mut DaemonOutput,
     ) {
         let (from, to) = (from.name(), to.name());
         let detail = fault.message_or("ignition disks section contains changes");
         let why = format!(
             "can't reconcile config {from} with {to}: configs {from}, {to} are not reconcilable: {detail}"
         );
-        if annotation(node, STATE) != "Unreconcilable" || annotation(node, REASON) != cut(&why) {
+        if annotation(node, STATE) != "Unreconcilable" || annotation(node, REASON) != truncate_reason(&why) {
             out.notices.push(Notice::warning("FailedToReconcile", why.clone()));
             out.annotate(STATE, "Unreconcilable");
-            out.annotate(REASON, cut(&why));
+            out.annotate(REASON, truncate_reason(&why));
             out.progress.push(told::degraded(node.name(), &why));
         }
         self.phase = Phase::Preparing(now + self.back_off);

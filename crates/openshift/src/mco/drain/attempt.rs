@@ -8,7 +8,7 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::PODS;
 use windtunnel_core::{Key, Object, Write};
 
-use crate::manifests::Line;
+use crate::manifests::MajorMinor;
 
 /// The time limit of one attempt.
 const ATTEMPT: SignedDuration = SignedDuration::from_secs(90);
@@ -22,7 +22,7 @@ const THRESHOLD: SignedDuration = SignedDuration::from_mins(10);
 pub(super) const TIMEOUT: SignedDuration = SignedDuration::from_hours(1);
 
 /// From this minor on an Event reports a drain that took too long.
-const TELLS_TIMEOUT: Line = (4, 19);
+const TELLS_TIMEOUT: MajorMinor = (4, 19);
 
 #[derive(Debug, Clone)]
 pub(super) struct Drain {
@@ -81,7 +81,7 @@ impl Drain {
     }
 
     /// The Events about a failed attempt.
-    pub(super) fn failed(&self, node: &str, failure: &str, line: Line, now: Time) -> Vec<Notice> {
+    pub(super) fn failed(&self, node: &str, failure: &str, line: MajorMinor, now: Time) -> Vec<Notice> {
         let since = now.duration_since(self.began);
         let mut notices = Vec::new();
         if since >= TIMEOUT && line >= TELLS_TIMEOUT {

@@ -21,17 +21,17 @@ use windtunnel_core::{Answer, ChangeKind, Identity, Key, Object, View, Write};
 
 use self::attempt::{Attempt, Drain, TIMEOUT, failure_of};
 use super::annotations::{DESIRED_DRAIN, LAST_APPLIED_DRAIN};
-use super::config_node::Teller;
-use super::config_node::told::{self, Told};
-use super::pace::{self, Pace};
+use super::config_node::ProgressWriter;
+use super::config_node::told::{self, ProgressStep};
+use super::pace::{self, StepDurations};
 use super::{controller_line, node_events};
-use crate::manifests::Line;
+use crate::manifests::MajorMinor;
 
 /// How long it waits for further changes.
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
 
 /// From this minor on a node that is uncordoned during its drain is cordoned again.
-const CORDONS_AGAIN: Line = (4, 18);
+const CORDONS_AGAIN: MajorMinor = (4, 18);
 
 const NAME: &str = "machine-config-controller/drain";
 
@@ -96,7 +96,7 @@ impl DrainController {
             }
         }
         for change in input.changes {
-            if change.key.is(&NODES) {
+            if change.key.is_kind(&NODES) {
                 self.notice_node(&change.object, input.now);
             } else if change.kind == ChangeKind::Deleted {
                 let node = change.object.text("/spec/nodeName");
@@ -111,7 +111,7 @@ impl DrainController {
                 self.look_at(change.object.text("/spec/nodeName"));
             }
         }
-        for (node, answer) in self.queue.answered(input.answers, input.now) {
+        for (node, answer) in self.queue.process_answers(input.answers, input.now) {
             self.refused(&node, answer, input.now);
         }
     }
@@ -123,7 +123,7 @@ impl DrainController {
 
     fn notice_node(&mut self, node: &Object, now: Time) {
         let key = NODES.key("", node.name());
-        if wish(node).is_some() {
+        if open_request(node).is_some() {
             self.queue.add_by(key, now + DEBOUNCE);
         } else {
             self.end(&key);
@@ -156,7 +156,7 @@ impl DrainController {
     }
 
     /// Continues the drain of a cordoned node. Returns whether it is complete.
-    fn drain(&mut self, key: &Key, node: &Object, line: Line, view: &View, now: Time) -> (Vec<Write>, bool) {
+    fn drain(&mut self, key: &Key, node: &Object, line: MajorMinor, view: &View, now: Time) -> (Vec<Write>, bool) {
         let mut progress = Vec::new();
         let drain = self.drains.entry(key.clone()).or_insert_with(|| {
             progress.push(told::cordoned());
@@ -169,25 +169,25 @@ impl DrainController {
         let here = self.pods.get(node.name()).into_iter().flatten().filter_map(|pod| view.get_key(pod));
         let begins = drain.attempt.pods.is_none();
         let left = drain.attempt.left(here.filter(|pod| must_go(pod)).collect());
-        let (desired, applied) = wishes(node);
+        let (desired, applied) = drain_requests(node);
         let takes_long = begins && now.duration_since(drain.began) > TIMEOUT;
         if begins {
             progress.push(told::draining(desired, applied));
         }
         if left.is_empty() {
             let name = format!("machine-config-controller/drain/{}/{desired}", node.name());
-            let least = drain.began + pace::draw(self.streams, &name, Pace::of(view).drain);
+            let least = drain.began + pace::draw(self.streams, &name, StepDurations::of(view).drain);
             if least > now {
                 self.queue.add_at(key.clone(), least);
-                return (tell(node, &progress, view, now), false);
+                return (progress_writes(node, &progress, view, now), false);
             }
             self.end(key);
             progress.push(told::drained(desired));
-            return (tell(node, &progress, view, now), true);
+            return (progress_writes(node, &progress, view, now), true);
         }
         let (mut writes, next, failure) = drain.go_on(&left, now);
         progress.extend(failure.as_ref().map(|failure| told::drain_failed(failure, desired, applied)));
-        writes.extend(tell(node, &progress, view, now));
+        writes.extend(progress_writes(node, &progress, view, now));
         self.queue.add_at(key.clone(), next);
         let notices =
             failure.map(|failure| drain.failed(node.name(), &failure, line, now)).unwrap_or_default();
@@ -198,28 +198,28 @@ impl DrainController {
             .events
             .entry(key.clone())
             .or_insert_with(|| node_events(node, "machineconfigcontroller-drain"));
-        let told = notices.into_iter().filter_map(|notice| events.tell(notice, now));
+        let told = notices.into_iter().filter_map(|notice| events.record(notice, now));
         (writes.into_iter().chain(told).collect(), false)
     }
 }
 
 /// The daemon's drain request, and the last completed request.
-fn wishes(node: &Object) -> (&str, &str) {
+fn drain_requests(node: &Object) -> (&str, &str) {
     let [desired, applied] = [DESIRED_DRAIN, LAST_APPLIED_DRAIN].map(|key| node.annotation(key));
     (desired.unwrap_or_default(), applied.unwrap_or_default())
 }
 
 /// Writes progress to the node's MachineConfigNode, if it has one.
-fn tell(node: &Object, progress: &[Told], view: &View, now: Time) -> Vec<Write> {
-    let Some(mut teller) = Teller::of(node, view).filter(|_| !progress.is_empty()) else { return Vec::new() };
+fn progress_writes(node: &Object, progress: &[ProgressStep], view: &View, now: Time) -> Vec<Write> {
+    let Some(mut teller) = ProgressWriter::for_node(node, view).filter(|_| !progress.is_empty()) else { return Vec::new() };
     for told in progress {
-        teller.tell(told, now);
+        teller.write_step(told, now);
     }
     teller.into_writes()
 }
 
 /// The daemon's open request: its verb, and the whole request.
-fn wish(node: &Object) -> Option<(&str, &str)> {
+fn open_request(node: &Object) -> Option<(&str, &str)> {
     let wish = node.annotation(DESIRED_DRAIN)?;
     let (verb, _) = wish.split_once('-')?;
     (node.annotation(LAST_APPLIED_DRAIN) != Some(wish)).then_some((verb, wish))
@@ -244,7 +244,7 @@ impl Reconcile for DrainController {
     }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let Some((node, (verb, wish))) = view.get_key(key).and_then(|node| Some((node, wish(node)?))) else {
+        let Some((node, (verb, wish))) = view.get_key(key).and_then(|node| Some((node, open_request(node)?))) else {
             self.end(key);
             return Vec::new();
         };
@@ -255,7 +255,7 @@ impl Reconcile for DrainController {
             json!({ "metadata": { "annotations": { (LAST_APPLIED_DRAIN): wish } } }),
         );
         if verb == "uncordon" {
-            let told = tell(node, &[told::uncordoned()], view, now);
+            let told = progress_writes(node, &[told::uncordoned()], view, now);
             return cordon(node, false).into_iter().chain(told).chain([applied]).collect();
         }
         let line = controller_line(view);

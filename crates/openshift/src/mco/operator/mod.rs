@@ -23,16 +23,16 @@ use windtunnel_core::resources::{
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object, View, Write};
 
-use self::pools::{Problem, Wanted};
+use self::pools::{Problem, WantedRelease};
 use self::status::Report;
 use super::annotations::RELEASE_VERSION;
 use super::{CONTROLLER_CONFIG, daemon_set, install};
-use crate::manifests::Line;
-use crate::operators::health::Health;
+use crate::manifests::MajorMinor;
+use crate::operators::health::FaultReport;
 use crate::operators::identity;
 use crate::release;
 use crate::release::Release;
-use crate::world::World;
+use crate::world::Environment;
 
 /// Seconds until a new process has the lease, and from then until daemons and controller are rolled out.
 const LEASE_SECONDS: (u64, u64) = (5, 26);
@@ -44,14 +44,14 @@ const PER_MACHINE: SignedDuration = SignedDuration::from_mins(10);
 /// The pause after a failure before it waits for the pools again.
 const RETRY: SignedDuration = SignedDuration::from_secs(30);
 /// Up to this minor it reports Progressing at once. Later ones report it only when they wait for pools.
-const SAYS_AT_ONCE: Line = (4, 17);
+const SAYS_AT_ONCE: MajorMinor = (4, 17);
 
 /// The operator of ClusterOperator `machine-config`.
 #[derive(Debug, Clone)]
 pub struct MachineConfigOperator {
     name: String,
-    facts: release::Operator,
-    world: Arc<World>,
+    facts: release::OperatorFacts,
+    world: Arc<Environment>,
     streams: Streams,
     queue: WorkQueue,
     /// The release in its Deployment, and since when.
@@ -65,7 +65,7 @@ pub struct MachineConfigOperator {
 
 impl MachineConfigOperator {
     /// The operator of `component` with these facts.
-    pub fn new(facts: &release::Operator, component: &str, world: Arc<World>, streams: &Streams) -> Self {
+    pub fn new(facts: &release::OperatorFacts, component: &str, world: Arc<Environment>, streams: &Streams) -> Self {
         Self {
             name: format!("operator/{component}"),
             facts: facts.clone(),
@@ -86,18 +86,18 @@ impl MachineConfigOperator {
     fn sync(&mut self, view: &View, now: Time, step: &mut Step) {
         let deployment = view.get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment);
         let world = Arc::clone(&self.world);
-        let Some(release) = deployment.and_then(|object| world.release_in(object)) else { return };
+        let Some(release) = deployment.and_then(|object| world.release_of_deployment(object)) else { return };
         let Some(object) = view.get_key(&self.key()) else {
             return self.ask(Write::create(&CLUSTER_OPERATORS, cluster_operator(&self.facts)), step);
         };
-        let health = Health::told(object);
-        if health.as_ref().is_some_and(Health::is_silent) {
-            if let Some(silenced) = Health::silenced(object) {
+        let health = FaultReport::from_annotations(object);
+        if health.as_ref().is_some_and(FaultReport::is_silent) {
+            if let Some(silenced) = FaultReport::silenced(object) {
                 self.ask(Write::update_status(&CLUSTER_OPERATORS, silenced), step);
             }
             return;
         }
-        let stalls = health.as_ref().is_some_and(Health::stalls);
+        let stalls = health.as_ref().is_some_and(FaultReport::stalls);
         let Some(status) = self.go_on(object, &release, stalls, view, now, step) else { return };
         let mut value = object.to_value();
         value["status"] = status;
@@ -154,8 +154,8 @@ impl MachineConfigOperator {
             return if leads_at <= now && line <= SAYS_AT_ONCE { report(&Report::Working) } else { None };
         }
         self.seen = None;
-        let wanted = Wanted { version: &version, commit: &commit, os_image: &os_image, line };
-        let problem = match pools::check(view, &wanted) {
+        let wanted = WantedRelease { version: &version, commit: &commit, os_image: &os_image, line };
+        let problem = match pools::check_pools(view, &wanted) {
             Ok(()) => {
                 (self.waits_since, self.gave_up) = (None, None);
                 let mut versions = release.versions_of(self.facts_of(release));
@@ -174,7 +174,7 @@ impl MachineConfigOperator {
     }
 
     /// The operator's facts in that release.
-    fn facts_of<'a>(&'a self, release: &'a Release) -> &'a release::Operator {
+    fn facts_of<'a>(&'a self, release: &'a Release) -> &'a release::OperatorFacts {
         release.operator(&self.facts.cluster_operator).unwrap_or(&self.facts)
     }
 
@@ -197,7 +197,7 @@ impl MachineConfigOperator {
     }
 
     /// The error to report if a time limit has passed or the operator failed a moment ago.
-    fn is_over(&mut self, problem: &Problem, line: Line, view: &View, now: Time) -> Option<String> {
+    fn is_over(&mut self, problem: &Problem, line: MajorMinor, view: &View, now: Time) -> Option<String> {
         if let Some((at, failure)) = self.gave_up.clone().filter(|(at, _)| after(*at, RETRY) > now) {
             self.look_again(Some(after(at, RETRY)));
             return Some(failure);
@@ -228,7 +228,7 @@ impl MachineConfigOperator {
 
     fn ask(&mut self, write: Write, step: &mut Step) {
         let key = self.key();
-        self.queue.ask(&key, write, &mut step.writes);
+        self.queue.send(&key, write, &mut step.writes);
     }
 }
 
@@ -249,7 +249,7 @@ fn required_machines(view: &View) -> i32 {
     i32::try_from(machines.max(1)).unwrap_or(i32::MAX)
 }
 
-fn cluster_operator(facts: &release::Operator) -> serde_json::Value {
+fn cluster_operator(facts: &release::OperatorFacts) -> serde_json::Value {
     json!({
         "apiVersion": CLUSTER_OPERATORS.api_version(),
         "kind": CLUSTER_OPERATORS.kind,
@@ -267,8 +267,8 @@ impl Actor for MachineConfigOperator {
         identity(&self.facts)
     }
 
-    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        World::replace(&mut self.world, environment);
+    fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        Environment::replace(&mut self.world, environment);
     }
 
     fn interests(&self) -> Vec<Interest> {
@@ -289,7 +289,7 @@ impl Actor for MachineConfigOperator {
         if !std::mem::replace(&mut self.started, true) || !input.changes.is_empty() {
             self.queue.add(self.key());
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
         let mut step = Step::default();
         if !self.queue.take_due(input.now).is_empty() {
             self.sync(input.view, input.now, &mut step);

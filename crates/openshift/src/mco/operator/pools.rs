@@ -5,13 +5,13 @@ use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
 use windtunnel_core::text::go_quote::quote;
 use windtunnel_core::{Object, View, condition};
 
-use crate::manifests::Line;
+use crate::manifests::MajorMinor;
 use crate::mco::annotations::{GENERATED_BY, RELEASE_VERSION, REQUIRED};
 
 /// Up to this minor messages about pools start with `error`.
-const SAYS_ERROR: Line = (4, 22);
+const SAYS_ERROR: MajorMinor = (4, 22);
 /// From this minor on the reason of a degraded pool is reported.
-const TELLS_REASON: Line = (4, 19);
+const TELLS_REASON: MajorMinor = (4, 19);
 
 /// Why the operator cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,15 +24,15 @@ pub(super) enum Problem {
 
 /// The release that the pools must have.
 #[derive(Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct WantedRelease<'a> {
     pub(super) version: &'a str,
     pub(super) commit: &'a str,
     pub(super) os_image: &'a str,
-    pub(super) line: Line,
+    pub(super) line: MajorMinor,
 }
 
 /// Returns the first problem, unless all required pools have the release and no pool is degraded.
-pub(super) fn check(view: &View, wanted: &Wanted<'_>) -> Result<(), Problem> {
+pub(super) fn check_pools(view: &View, wanted: &WantedRelease<'_>) -> Result<(), Problem> {
     for pool in view.list(&MACHINE_CONFIG_POOLS) {
         if condition::is_true(pool, "Degraded") {
             return Err(Problem::Waits(degraded(pool, wanted.line)));
@@ -59,15 +59,15 @@ pub(super) fn is_required(pool: &Object) -> bool {
 }
 
 /// The prefix of errors.
-pub(super) fn error(line: Line) -> &'static str {
+pub(super) fn error(line: MajorMinor) -> &'static str {
     if line <= SAYS_ERROR { "error " } else { "" }
 }
 
-fn degraded(pool: &Object, line: Line) -> String {
+fn degraded(pool: &Object, line: MajorMinor) -> String {
     let error = error(line);
     let [total, ready, updated, unavailable, _] = counts(pool);
     let reason = if line >= TELLS_REASON {
-        let message = condition::of(pool, "Degraded").map_or("", |found| text(&found["message"]));
+        let message = condition::find_in_status(pool, "Degraded").map_or("", |found| text(&found["message"]));
         format!(", reason: {message}")
     } else {
         String::new()
@@ -78,7 +78,7 @@ fn degraded(pool: &Object, line: Line) -> String {
     )
 }
 
-fn has_reached(pool: &Object, view: &View, wanted: &Wanted<'_>) -> Result<(), String> {
+fn has_reached(pool: &Object, view: &View, wanted: &WantedRelease<'_>) -> Result<(), String> {
     let name = pool.text("/status/configuration/name");
     if name.is_empty() || pool.text("/spec/configuration/name").is_empty() {
         return Err(format!("configuration spec/status for pool {} is empty", pool.name()));
@@ -88,7 +88,7 @@ fn has_reached(pool: &Object, view: &View, wanted: &Wanted<'_>) -> Result<(), St
     };
     let commit = config.annotation(GENERATED_BY).unwrap_or_default();
     if commit != wanted.commit {
-        let (expected, said) = (wanted.commit, text_of(pool));
+        let (expected, said) = (wanted.commit, extension_text(pool));
         return Err(format!(
             "controller version mismatch for {name} expected {expected} has {commit}: {said}"
         ));
@@ -112,7 +112,7 @@ fn has_reached(pool: &Object, view: &View, wanted: &Wanted<'_>) -> Result<(), St
     Ok(())
 }
 
-fn not_updated(pool: &Object, line: Line) -> Problem {
+fn not_updated(pool: &Object, line: MajorMinor) -> Problem {
     let name = pool.name();
     if pool["spec"]["paused"] == true {
         let error = error(line);
@@ -127,11 +127,11 @@ fn not_updated(pool: &Object, line: Line) -> Problem {
 }
 
 /// The message about a pool in `status.extension`.
-pub(super) fn text_of(pool: &Object) -> String {
+pub(super) fn extension_text(pool: &Object) -> String {
     let config = pool.text("/spec/configuration/name");
     let [total, ready, updated, _, _] = counts(pool);
     for (kind, what) in [("NodeDegraded", "nodes fail"), ("RenderDegraded", "rendering fails")] {
-        if let Some(found) = condition::of(pool, kind).filter(|found| found["status"] == "True") {
+        if let Some(found) = condition::find_in_status(pool, kind).filter(|found| found["status"] == "True") {
             let [reason, message] = ["reason", "message"].map(|field| quote(text(&found[field])));
             return format!("pool is degraded because {what} with {reason}: {message}");
         }

@@ -13,7 +13,7 @@ const API_SERVER: &str = "kube-apiserver";
 const MOST: i64 = 2;
 
 /// Reason and message for `Upgradeable`, if kubelets are too old or cannot be checked.
-pub(super) fn told(view: &View) -> Option<(&'static str, String)> {
+pub(super) fn skew_message(view: &View) -> Option<(&'static str, String)> {
     match judge(view) {
         Ok(said) => said,
         Err(why) => {
@@ -111,7 +111,7 @@ mod tests {
             let status = json!({ "nodeInfo": { "kubeletVersion": kubelet } });
             put(&mut view, &NODES, json!({ "metadata": metadata, "status": status }));
         }
-        told(&view).map_or_else(String::new, |(reason, message)| format!("{reason}: {message}"))
+        skew_message(&view).map_or_else(String::new, |(reason, message)| format!("{reason}: {message}"))
     }
 
     #[test]

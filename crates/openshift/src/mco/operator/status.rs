@@ -9,17 +9,17 @@ use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
 use windtunnel_core::{Object, View};
 
 use super::{pools, skew};
-use crate::manifests::Line;
+use crate::manifests::MajorMinor;
 use crate::mco::cgroup_mode;
 use crate::operators::health::WORKING_TOWARDS;
 use crate::release::Release;
 
 /// Up to this minor, updating pools set Upgradeable to False.
-const UPDATING_BLOCKS: Line = (4, 15);
+const UPDATING_BLOCKS: MajorMinor = (4, 15);
 /// Up to this minor Upgradeable reports kubelets that are older than the API server.
-const TELLS_SKEW: Line = (4, 17);
+const TELLS_SKEW: MajorMinor = (4, 17);
 /// From this minor on there is a condition about evaluations.
-const EVALUATES: Line = (4, 16);
+const EVALUATES: MajorMinor = (4, 16);
 /// The name in `status.versions` of the release that the operator has reached.
 pub(super) const OPERATOR: &str = "operator";
 const WELL: &str = "AsExpected";
@@ -62,7 +62,7 @@ pub(super) fn status(
     }
     let mut extension = json!({});
     for pool in view.list(&MACHINE_CONFIG_POOLS) {
-        extension[pool.name()] = json!(pools::text_of(pool));
+        extension[pool.name()] = json!(pools::extension_text(pool));
     }
     if let Report::Waiting(why) | Report::Failed(why) = report {
         extension["lastSyncError"] = json!(why);
@@ -103,7 +103,7 @@ fn conditions(object: &Object, report: &Report<'_>, release: &Release, view: &Vi
             all.push(Condition::new("Available", "True", WELL, message));
         }
     }
-    if condition::of(object, "Degraded").is_none() {
+    if condition::find_in_status(object, "Degraded").is_none() {
         all.push(Condition::new("Degraded", "False", "", ""));
     }
     if line >= EVALUATES {
@@ -122,7 +122,7 @@ fn refuses_old_cgroups(version: &Version) -> bool {
 }
 
 /// The condition Upgradeable. Paused pools do not change it.
-fn upgradeable(view: &View, version: &Version, line: Line) -> Condition {
+fn upgradeable(view: &View, version: &Version, line: MajorMinor) -> Condition {
     let any = |kind: &str| view.list(&MACHINE_CONFIG_POOLS).any(|pool| condition::is_true(pool, kind));
     let refuse = |reason: &str, message: &str| Condition::new("Upgradeable", "False", reason, message);
     if refuses_old_cgroups(version) && cgroup_mode(view) == "v1" {
@@ -142,7 +142,7 @@ fn upgradeable(view: &View, version: &Version, line: Line) -> Condition {
     }
     if line <= TELLS_SKEW
         && !any("Updating")
-        && let Some((reason, message)) = skew::told(view)
+        && let Some((reason, message)) = skew::skew_message(view)
     {
         return Condition::new("Upgradeable", "True", reason, message);
     }

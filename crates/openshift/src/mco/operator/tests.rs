@@ -15,7 +15,7 @@ fn release(version: &str) -> Release {
     Release::find(&Version::parse(version).unwrap()).unwrap()
 }
 
-fn facts(release: &Release) -> release::Operator {
+fn facts(release: &Release) -> release::OperatorFacts {
     let mut operators = release.components.iter().filter_map(|component| component.operator.clone());
     operators.find(|facts| facts.cluster_operator == CLUSTER_OPERATOR).unwrap()
 }
@@ -40,9 +40,9 @@ fn rig(from: &str, to: &str) -> Rig {
         );
         tell(&mut rig, name, from, machines, &[("Updated", "True", "")]);
     }
-    let world = Arc::new(World {
+    let world = Arc::new(Environment {
         releases: { all }.map(|release| (release.version.clone(), release)).into(),
-        ..World::default()
+        ..Environment::default()
     });
     rig.seat(|| Box::new(DaemonSetController::new(&Streams::new(1))));
     rig.seat(move || {
@@ -68,7 +68,7 @@ fn put_rendered(rig: &mut Rig, pool: &str, release: &Release) {
     }
 }
 
-fn deployment(facts: &release::Operator, version: &str) -> Value {
+fn deployment(facts: &release::OperatorFacts, version: &str) -> Value {
     let env = json!([{ "name": "RELEASE_VERSION", "value": version }]);
     let containers = json!([{ "name": "machine-config-operator", "image": "i", "env": env }]);
     json!({
@@ -103,7 +103,7 @@ fn operator(rig: &Rig) -> &Object {
 
 /// `STATUS REASON MESSAGE` of a condition.
 fn said(rig: &Rig, kind: &str) -> String {
-    let found = condition::of(operator(rig), kind).unwrap();
+    let found = condition::find_in_status(operator(rig), kind).unwrap();
     let text = |field: &str| found[field].as_str().unwrap_or_default();
     format!("{} {} {}", text("status"), text("reason"), text("message"))
 }
@@ -165,7 +165,7 @@ fn a_lasting_fault_keeps_its_transition_time() {
     let fault = json!({ "metadata": { "annotations": { "windtunnel.dev/fault": "degraded" } } });
     rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", CLUSTER_OPERATOR, fault));
     rig.run(2);
-    let since = |rig: &Rig| condition::of(operator(rig), "Degraded").unwrap()["lastTransitionTime"].clone();
+    let since = |rig: &Rig| condition::find_in_status(operator(rig), "Degraded").unwrap()["lastTransitionTime"].clone();
     assert!(said(&rig, "Degraded").starts_with("True "), "{}", said(&rig, "Degraded"));
     let before = since(&rig);
     rig.run(60);
@@ -289,5 +289,5 @@ fn the_message_of_a_degraded_pool_is_quoted_as_in_go() {
         json!({ "type": "RenderDegraded", "status": "True", "reason": "", "message": "\u{1b}[0m \"x\"" });
     let pool = Object::new(json!({ "status": { "conditions": [degraded] } }));
     let told = r#"pool is degraded because rendering fails with "": "\x1b[0m \"x\"""#;
-    assert_eq!(pools::text_of(&pool), told);
+    assert_eq!(pools::extension_text(&pool), told);
 }

@@ -4,11 +4,11 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after, rfc3339};
 
-use crate::manifests::Line;
+use crate::manifests::MajorMinor;
 
 /// The first minors whose pools report certificates, and their expiry.
-const TOLD: Line = (4, 14);
-const ENDS_TOLD: Line = (4, 15);
+const TOLD: MajorMinor = (4, 14);
+const ENDS_TOLD: MajorMinor = (4, 15);
 
 /// The bundle of all these certificates.
 const BUNDLE: &str = "KubeAPIServerServingCAData";
@@ -25,7 +25,7 @@ const SIGNERS: [(&str, i64); 7] = [
 ];
 
 /// The entries of certificates that were created at `made`. `None` in releases without them.
-pub(super) fn expirys(line: Line, made: Time) -> Option<Value> {
+pub(super) fn expirys(line: MajorMinor, made: Time) -> Option<Value> {
     let entry = |(subject, days): &(&str, i64)| {
         let seconds = if subject.ends_with('@') { made.as_second().to_string() } else { String::new() };
         let mut entry = json!({ "bundle": BUNDLE, "subject": format!("{subject}{seconds}") });

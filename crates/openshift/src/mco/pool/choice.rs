@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::mco::node::Member;
+use crate::mco::node::NodeState;
 
 /// The maximum of unavailable nodes in a pool: one by default and at least, percentages rounded down. `None`
 /// for an invalid value, with which no node is updated.
@@ -23,7 +23,7 @@ pub(super) fn max_unavailable(told: &Value, nodes: usize) -> Option<usize> {
 
 /// The nodes to update next.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Turn<'a> {
+pub(super) struct Choice<'a> {
     /// The nodes that get the new target now.
     pub(super) nodes: Vec<&'a str>,
     /// A candidate that is deferred because others go first.
@@ -33,19 +33,19 @@ pub(super) struct Turn<'a> {
 /// Chooses the nodes that get `target` now, within `max_unavailable`. The node `deferred` comes after all
 /// others.
 pub(super) fn choose<'a>(
-    members: &'a BTreeMap<String, Member>,
+    members: &'a BTreeMap<String, NodeState>,
     target: &str,
     max_unavailable: usize,
     deferred: Option<&'a str>,
-) -> Turn<'a> {
-    let count = |counts: &dyn Fn(&Member) -> bool| members.values().filter(|member| counts(member)).count();
-    let taken = count(&Member::is_unavailable);
+) -> Choice<'a> {
+    let count = |counts: &dyn Fn(&NodeState) -> bool| members.values().filter(|member| counts(member)).count();
+    let taken = count(&NodeState::is_unavailable);
     // A cordoned node that failed to apply the target counts twice.
-    let failing = count(&|member: &Member| member.failing && member.desired == target);
+    let failing = count(&|member: &NodeState| member.failing && member.desired == target);
     let Some(room) = max_unavailable.checked_sub(taken + failing).filter(|room| *room > 0) else {
-        return Turn::default();
+        return Choice::default();
     };
-    let mut candidates: Vec<(&String, &Member)> =
+    let mut candidates: Vec<(&String, &NodeState)> =
         members.iter().filter(|(_, member)| member.desired != target && member.ready).collect();
     let is_deferred = |name: &String| deferred == Some(name.as_str());
     let deferred =
@@ -54,10 +54,10 @@ pub(super) fn choose<'a>(
         candidates.retain(|(name, _)| !is_deferred(name));
     }
     if candidates.len() > room {
-        candidates.sort_by(|(_, a), (_, b)| a.turn().cmp(&b.turn()));
+        candidates.sort_by(|(_, a), (_, b)| a.update_order().cmp(&b.update_order()));
         candidates.truncate(room);
     }
-    Turn { nodes: candidates.into_iter().map(|(name, _)| name.as_str()).collect(), deferred }
+    Choice { nodes: candidates.into_iter().map(|(name, _)| name.as_str()).collect(), deferred }
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
     use crate::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, STATE};
 
     /// A node of this zone, age (a day of January), desired config and state. Its current config is `old`.
-    fn member(zone: &str, day: u8, desired: &str, state: &str, cordoned: bool) -> Member {
+    fn member(zone: &str, day: u8, desired: &str, state: &str, cordoned: bool) -> NodeState {
         let mut labels = json!({});
         if !zone.is_empty() {
             labels["topology.kubernetes.io/zone"] = json!(zone);
@@ -83,10 +83,10 @@ mod tests {
             "spec": { "unschedulable": cordoned },
             "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
         }));
-        Member::of(&node, None)
+        NodeState::of(&node, None)
     }
 
-    fn pool(nodes: &[(&str, Member)]) -> BTreeMap<String, Member> {
+    fn pool(nodes: &[(&str, NodeState)]) -> BTreeMap<String, NodeState> {
         nodes.iter().map(|(name, member)| ((*name).to_owned(), member.clone())).collect()
     }
 
@@ -146,8 +146,8 @@ mod tests {
     fn the_operators_node_is_chosen_last() {
         let idle = || member("", 1, "old", "Done", false);
         let mut members = pool(&[("m0", idle()), ("m1", idle())]);
-        assert_eq!(choose(&members, "new", 1, Some("m0")), Turn { nodes: vec!["m1"], deferred: Some("m0") });
+        assert_eq!(choose(&members, "new", 1, Some("m0")), Choice { nodes: vec!["m1"], deferred: Some("m0") });
         members.remove("m1");
-        assert_eq!(choose(&members, "new", 1, Some("m0")), Turn { nodes: vec!["m0"], deferred: None });
+        assert_eq!(choose(&members, "new", 1, Some("m0")), Choice { nodes: vec!["m0"], deferred: None });
     }
 }

@@ -9,7 +9,7 @@ use windtunnel_core::condition::Condition;
 /// Sets a condition in a list. Its `lastTransitionTime` changes only with its status.
 pub(in crate::mco) fn set(conditions: &mut Vec<Value>, told: &Condition, now: Time) {
     let old = condition::find(conditions, &told.kind);
-    if old.is_some_and(|old| Condition::read(old) == *told) {
+    if old.is_some_and(|old| Condition::from_value(old) == *told) {
         return;
     }
     let since = old.filter(|old| old["status"] == *told.status).map(|old| old["lastTransitionTime"].clone());

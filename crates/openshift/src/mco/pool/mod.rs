@@ -19,18 +19,18 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{INFRASTRUCTURES, MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES, PODS};
 use windtunnel_core::{Change, ChangeKind, Identity, Key, Object, View, Write, condition};
 
-use self::choice::Turn;
+use self::choice::Choice;
 use super::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE, UPDATE_IN_PROGRESS,
 };
-use super::node::{Member, taints};
+use super::node::{NodeState, taints};
 use super::{NAMESPACE, config_node, controller_line, membership, pool_events};
 pub(super) use status::status;
 
 /// How long it waits for further changes.
 const DEBOUNCE: SignedDuration = SignedDuration::from_secs(5);
 
-type Members = BTreeMap<String, Member>;
+type Members = BTreeMap<String, NodeState>;
 
 /// The node controller, a part of the machine-config controller.
 #[derive(Debug, Clone, Default)]
@@ -52,7 +52,7 @@ impl NodeController {
     fn notice(&mut self, input: &Input<'_>) {
         let selector = |pool: &Object| pool["spec"]["nodeSelector"].clone();
         let mut regroup = !std::mem::replace(&mut self.started, true);
-        for change in input.changes.iter().filter(|change| change.key.is(&MACHINE_CONFIG_POOLS)) {
+        for change in input.changes.iter().filter(|change| change.key.is_kind(&MACHINE_CONFIG_POOLS)) {
             let old = change.old.as_ref();
             regroup |= change.kind == ChangeKind::Deleted
                 || old.is_none_or(|old| selector(old) != selector(&change.object));
@@ -61,12 +61,12 @@ impl NodeController {
         if regroup {
             self.regroup(input);
         } else {
-            let is_of_node = |change: &&Change| change.key.is(&NODES) || change.key.is(&MACHINE_CONFIG_NODES);
+            let is_of_node = |change: &&Change| change.key.is_kind(&NODES) || change.key.is_kind(&MACHINE_CONFIG_NODES);
             for change in input.changes.iter().filter(is_of_node) {
                 self.notice_node(&change.key.name, input);
             }
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     /// Assigns every node to its pool again.
@@ -87,13 +87,13 @@ impl NodeController {
         let mut writes = Vec::new();
         let Some(pool) = input.view.get(&MACHINE_CONFIG_POOLS, "", membership::MASTER) else { return writes };
         let key = MACHINE_CONFIG_POOLS.key_of(pool);
-        for change in input.changes.iter().filter(|change| change.key.is(&NODES)) {
+        for change in input.changes.iter().filter(|change| change.key.is_kind(&NODES)) {
             if self.pool_of.get(&change.key.name).is_none_or(|of| of != membership::MASTER) {
                 continue;
             }
             let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool));
-            for write in annotated(change).into_iter().filter_map(|notice| events.tell(notice, input.now)) {
-                self.queue.ask(&key, write, &mut writes);
+            for write in annotated(change).into_iter().filter_map(|notice| events.record(notice, input.now)) {
+                self.queue.send(&key, write, &mut writes);
             }
         }
         writes
@@ -114,7 +114,7 @@ impl NodeController {
             self.queue.add_by(MACHINE_CONFIG_POOLS.key("", &before), input.now + DEBOUNCE);
         }
         let (Some(node), Some(pool)) = (found, pool) else { return };
-        let member = Member::of(node, config_node::failure(name, input.view));
+        let member = NodeState::of(node, config_node::failure(name, input.view));
         let members = self.pools.entry(pool.to_owned()).or_default();
         if members.get(name) != Some(&member) {
             members.insert(name.to_owned(), member);
@@ -125,9 +125,9 @@ impl NodeController {
 }
 
 /// The nodes to update next.
-fn choose<'a>(pool: &Object, members: &'a Members, target: &str, view: &'a View) -> Turn<'a> {
+fn choose<'a>(pool: &Object, members: &'a Members, target: &str, view: &'a View) -> Choice<'a> {
     let told = if pool.name() == "arbiter" { &Value::Null } else { &pool["spec"]["maxUnavailable"] };
-    let Some(max) = choice::max_unavailable(told, members.len()) else { return Turn::default() };
+    let Some(max) = choice::max_unavailable(told, members.len()) else { return Choice::default() };
     let deferred = (pool.name() == membership::MASTER).then(|| operator_node(view)).flatten();
     choice::choose(members, target, max, deferred)
 }
@@ -152,7 +152,7 @@ fn tell_topology(node: &str, view: &View) -> Option<Write> {
 }
 
 /// The write that adds or removes the taint of nodes that wait for their update.
-fn mark(name: &str, member: &Member, target: &str, view: &View) -> Option<Write> {
+fn mark(name: &str, member: &NodeState, target: &str, view: &View) -> Option<Write> {
     let waits = member.desired != target;
     if waits == member.tainted {
         return None;
@@ -197,7 +197,7 @@ fn annotated(change: &Change) -> Vec<Notice> {
 }
 
 /// The Event when the update of a pool starts or completes.
-fn turn(pool: &Object, status: &Value, target: &str) -> Option<Notice> {
+fn update_event(pool: &Object, status: &Value, target: &str) -> Option<Notice> {
     let is = |kind: &str| {
         let list = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
         condition::find(list, kind).is_some_and(|found| found["status"] == "True")
@@ -242,13 +242,13 @@ impl Reconcile for NodeController {
         }
         let status = status(pool, members, controller_line(view), now);
         if pool["status"] != status {
-            notices.extend(turn(pool, &status, target));
+            notices.extend(update_event(pool, &status, target));
             let mut value = pool.to_value();
             value["status"] = status;
             writes.push(Write::update_status(&MACHINE_CONFIG_POOLS, value));
         }
         let events = self.events.entry(key.clone()).or_insert_with(|| pool_events(pool));
-        writes.extend(notices.into_iter().filter_map(|notice| events.tell(notice, now)));
+        writes.extend(notices.into_iter().filter_map(|notice| events.record(notice, now)));
         writes
     }
 }

@@ -10,15 +10,15 @@ use windtunnel_core::condition::Condition;
 use windtunnel_core::text::go_quote::quote;
 
 use super::{certificates, conditions};
-use crate::manifests::Line;
-use crate::mco::node::Member;
+use crate::manifests::MajorMinor;
+use crate::mco::node::NodeState;
 
 /// From this minor on `Degraded` has the message of `NodeDegraded`.
-const DEGRADED_TELLS: Line = (4, 19);
+const DEGRADED_TELLS: MajorMinor = (4, 19);
 /// From this minor on the status includes pinned image sets.
-const PINNED_IMAGES: Line = (4, 20);
+const PINNED_IMAGES: MajorMinor = (4, 20);
 /// From this minor on a degraded node is reported twice: from its MachineConfigNode and from its annotations.
-const TELLS_TWICE: Line = (4, 21);
+const TELLS_TWICE: MajorMinor = (4, 21);
 
 /// The numbers of nodes in a pool by state.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(in crate::mco) struct Counts {
 
 impl Counts {
     /// Counts the nodes of a pool whose target is `config`.
-    pub(in crate::mco) fn of(members: &BTreeMap<String, Member>, config: &str) -> Self {
+    pub(in crate::mco) fn of(members: &BTreeMap<String, NodeState>, config: &str) -> Self {
         let mut counts = Self { total: members.len(), ..Self::default() };
         for member in members.values() {
             let updated = member.is_updated(config);
@@ -52,8 +52,8 @@ impl Counts {
 /// The status of `pool` with these nodes, as the controller of a release writes it.
 pub(in crate::mco) fn status(
     pool: &Object,
-    members: &BTreeMap<String, Member>,
-    line: Line,
+    members: &BTreeMap<String, NodeState>,
+    line: MajorMinor,
     now: Time,
 ) -> Value {
     let config = pool.text("/spec/configuration/name");
@@ -119,7 +119,7 @@ fn progress(counts: &Counts, config: &str, paused: bool) -> [Condition; 2] {
 }
 
 /// The condition NodeDegraded with the reasons of degraded nodes, sorted by name.
-fn node_degraded(members: &BTreeMap<String, Member>, line: Line) -> Condition {
+fn node_degraded(members: &BTreeMap<String, NodeState>, line: MajorMinor) -> Condition {
     let degraded: Vec<_> = members.iter().filter(|(_, member)| member.degraded).collect();
     if degraded.is_empty() {
         return Condition::new("NodeDegraded", "False", "", "");
@@ -137,7 +137,7 @@ fn node_degraded(members: &BTreeMap<String, Member>, line: Line) -> Condition {
     Condition::new("NodeDegraded", "True", &reason, message.join(", "))
 }
 
-fn degraded(list: &[Value], node_degraded: &Condition, line: Line) -> Condition {
+fn degraded(list: &[Value], node_degraded: &Condition, line: MajorMinor) -> Condition {
     let is_true = |kind: &str| condition::find(list, kind).is_some_and(|found| found["status"] == "True");
     if node_degraded.status == "True" {
         let message = if line >= DEGRADED_TELLS { node_degraded.message.as_str() } else { "" };
@@ -154,7 +154,7 @@ mod tests {
     use crate::mco::annotations::{CURRENT_CONFIG, DESIRED_CONFIG, REASON, STATE};
 
     /// A node with these annotations: current and desired config, state and reason.
-    fn node((current, desired, state, reason): (&str, &str, &str, &str)) -> Member {
+    fn node((current, desired, state, reason): (&str, &str, &str, &str)) -> NodeState {
         let node = Object::new(json!({
             "metadata": { "annotations": {
                 (CURRENT_CONFIG): current, (DESIRED_CONFIG): desired, (STATE): state, (REASON): reason,
@@ -163,11 +163,11 @@ mod tests {
             "status": { "conditions": [{ "type": "Ready", "status": "True" }] },
         }));
         let failure = if reason.is_empty() { String::new() } else { format!("upgrade failure. {reason}") };
-        Member::of(&node, Some(failure))
+        NodeState::of(&node, Some(failure))
     }
 
     /// `total/updated/ready/unavailable/degraded` and the conditions of a pool whose target is `b`.
-    fn told(nodes: &[(&str, &str, &str, &str)], paused: bool, line: Line) -> (String, Vec<String>) {
+    fn told(nodes: &[(&str, &str, &str, &str)], paused: bool, line: MajorMinor) -> (String, Vec<String>) {
         let members = nodes.iter().enumerate().map(|(index, of)| (format!("w{index}"), node(*of))).collect();
         let pool = Object::new(json!({
             "metadata": { "generation": 3 },

@@ -47,7 +47,7 @@ impl RenderController {
             }
         }
         for change in input.changes {
-            if change.key.is(&MACHINE_CONFIG_POOLS) {
+            if change.key.is_kind(&MACHINE_CONFIG_POOLS) {
                 // Only spec changes of a pool matter, because its status is an output.
                 let spec = |object: &Object| object["spec"].clone();
                 if change.old.as_ref().is_none_or(|old| spec(old) != spec(&change.object)) {
@@ -56,14 +56,14 @@ impl RenderController {
                 continue;
             }
             for pool in input.view.list(&MACHINE_CONFIG_POOLS) {
-                let concerns = change.key.is(&CONTROLLER_CONFIGS)
+                let concerns = change.key.is_kind(&CONTROLLER_CONFIGS)
                     || selects(&pool["spec"]["machineConfigSelector"], &change.object);
                 if concerns {
                     self.queue.add_at(MACHINE_CONFIG_POOLS.key_of(pool), at);
                 }
             }
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
     }
 
     /// Reports to each pool whether its rendered MachineConfig could be created.
@@ -79,7 +79,7 @@ impl RenderController {
                 Err(refusal) => degrade(pool, &not_rendered(pool, &refusal.message), input.now),
             };
             if let Some(write) = write {
-                self.queue.ask(&MACHINE_CONFIG_POOLS.key_of(pool), write, &mut writes);
+                self.queue.send(&MACHINE_CONFIG_POOLS.key_of(pool), write, &mut writes);
             }
         }
         writes
@@ -95,7 +95,7 @@ impl RenderController {
         );
         let events =
             self.events.entry(MACHINE_CONFIG_POOLS.key_of(pool)).or_insert_with(|| pool_events(pool));
-        events.tell(Notice::normal("RenderedConfigGenerated", message), now)
+        events.record(Notice::normal("RenderedConfigGenerated", message), now)
     }
 }
 
@@ -116,7 +116,7 @@ fn publish(rendered: &Rendered, pool: &Object, controller: &Object, view: &View,
         Some(_) => {}
     }
     if pool["spec"]["configuration"]["name"] == rendered.name {
-        writes.extend(degrade(pool, &rendered_well(), now));
+        writes.extend(degrade(pool, &render_succeeded(), now));
     } else {
         // The status is written after this change, with the pool's new resource version.
         let patch = json!({ "spec": { "configuration": rendered.reference() } });
@@ -153,7 +153,7 @@ fn render(pool: &Object, controller: &Object, view: &View) -> Result<Rendered, S
         }
     }
     let sources: Vec<&Value> = selected.iter().map(|config| &***config).collect();
-    Ok(Rendered::of(pool.name(), &sources, controller.text("/spec/osImageURL")))
+    Ok(Rendered::merge_configs(pool.name(), &sources, controller.text("/spec/osImageURL")))
 }
 
 /// A label selector as `key=value,...`.
@@ -166,7 +166,7 @@ fn selector_text(selector: &Value) -> String {
 }
 
 /// The condition `RenderDegraded` of a rendered pool.
-pub(super) fn rendered_well() -> Condition {
+pub(super) fn render_succeeded() -> Condition {
     Condition::new("RenderDegraded", "False", "", "")
 }
 
@@ -178,7 +178,7 @@ fn not_rendered(pool: &Object, why: &str) -> Condition {
 
 /// The write that sets `RenderDegraded`, if it differs.
 fn degrade(pool: &Object, told: &Condition, now: Time) -> Option<Write> {
-    if condition::of(pool, &told.kind).map(Condition::read).as_ref() == Some(told) {
+    if condition::find_in_status(pool, &told.kind).map(Condition::from_value).as_ref() == Some(told) {
         return None;
     }
     let mut value = pool.to_value();

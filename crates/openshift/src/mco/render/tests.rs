@@ -53,7 +53,7 @@ fn rendered(rig: &Rig) -> Vec<&Object> {
 
 /// `status` and `message` of `RenderDegraded`.
 fn degraded(rig: &Rig) -> Option<(String, String)> {
-    let found = Condition::read(condition::of(pool(rig), "RenderDegraded")?);
+    let found = Condition::from_value(condition::find_in_status(pool(rig), "RenderDegraded")?);
     Some((found.status, found.message))
 }
 

@@ -15,7 +15,7 @@ use windtunnel_core::{Identity, Key, Object, View, Write, patch};
 
 use super::annotations::GENERATED_BY;
 use super::{CONTROLLER_CONFIG, membership, templates};
-use crate::world::World;
+use crate::world::Environment;
 
 /// How long it takes to fill the templates.
 const TAKES: SignedDuration = SignedDuration::from_secs(2);
@@ -24,14 +24,14 @@ const TAKES: SignedDuration = SignedDuration::from_secs(2);
 /// machine-config controller.
 #[derive(Debug, Clone)]
 pub(super) struct TemplateController {
-    world: Arc<World>,
+    world: Arc<Environment>,
     queue: WorkQueue,
     started: bool,
 }
 
 impl TemplateController {
     /// A controller that has written nothing yet. The templates come from the releases of `world`.
-    pub(super) fn new(world: Arc<World>) -> Self {
+    pub(super) fn new(world: Arc<Environment>) -> Self {
         Self { world, queue: WorkQueue::default(), started: false }
     }
 
@@ -86,8 +86,8 @@ impl Actor for TemplateController {
         super::controller_identity()
     }
 
-    fn move_to(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        World::replace(&mut self.world, environment);
+    fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
+        Environment::replace(&mut self.world, environment);
     }
 
     fn interests(&self) -> Vec<Interest> {
@@ -98,11 +98,11 @@ impl Actor for TemplateController {
         if !std::mem::replace(&mut self.started, true) || !input.changes.is_empty() {
             self.queue.add_at(key(), input.now + TAKES);
         }
-        self.queue.answered(input.answers, input.now);
+        self.queue.process_answers(input.answers, input.now);
         let mut step = Step::default();
         if !self.queue.take_due(input.now).is_empty() {
             for write in self.sync(input.view) {
-                self.queue.ask(&key(), write, &mut step.writes);
+                self.queue.send(&key(), write, &mut step.writes);
             }
         }
         step.wake_at = self.queue.next();

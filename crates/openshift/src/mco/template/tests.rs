@@ -14,7 +14,7 @@ fn release(version: &str) -> Release {
 
 fn prepare(rig: &mut Rig) {
     let releases = ["4.17.3", "4.18.3"].map(release).map(|release| (release.version.clone(), release));
-    let world = Arc::new(World { releases: releases.into(), ..World::default() });
+    let world = Arc::new(Environment { releases: releases.into(), ..Environment::default() });
     rig.seat(move || Box::new(TemplateController::new(Arc::clone(&world))));
 }
 

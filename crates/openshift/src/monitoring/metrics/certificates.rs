@@ -35,5 +35,5 @@ pub(in crate::monitoring) fn certificates_served(counters: &[Counter]) -> impl I
 }
 
 pub(super) fn is_bundle(key: &Key) -> bool {
-    key.is(&CONFIG_MAPS) && (&*key.namespace, &*key.name) == BUNDLE
+    key.is_kind(&CONFIG_MAPS) && (&*key.namespace, &*key.name) == BUNDLE
 }

@@ -7,7 +7,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::text::go_float;
 
 use super::{Counted, Moment, operator};
-use crate::promql::{Sample, Taken};
+use crate::promql::{Sample, SampleCollector};
 
 /// The `Content-Type` of the text format.
 pub const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -19,7 +19,7 @@ pub fn exposition(view: &View, counted: Counted<'_>, now: Time) -> String {
     families.sort_by_key(|(name, ..)| *name);
     let mut text = String::new();
     for (name, kind, help) in families {
-        let mut taken = Taken::all();
+        let mut taken = SampleCollector::all();
         operator::collect(name, &moment, &mut taken);
         let mut lines: Vec<String> = taken.into_samples().iter().map(|of| line(name, of)).collect();
         if lines.is_empty() {
@@ -82,7 +82,7 @@ const FAMILIES: &[Family] = &[
 fn line(name: &str, sample: &Sample) -> String {
     let own = sample.labels.iter().filter(|(label, _)| operator::TARGET.iter().all(|(of, _)| of != label));
     let labels: Vec<String> = own.map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
-    let value = go_float::general(sample.value);
+    let value = go_float::format_g(sample.value);
     if labels.is_empty() {
         format!("{name} {value}")
     } else {

@@ -5,8 +5,8 @@ use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::{Change, ChangeKind, Key};
 
 use super::Moment;
-use crate::mco::{DRAIN_ERRORS, KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS, contested};
-use crate::promql::Taken;
+use crate::mco::{DRAIN_ERRORS, KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS, nodes_in_custom_pools};
+use crate::promql::SampleCollector;
 
 /// The metrics that the components count in memory, which do not follow from API objects.
 pub(in crate::monitoring) const COUNTED: [&str; 4] =
@@ -29,11 +29,11 @@ const DAEMON: &[(&str, &str)] = &[
 ];
 
 /// Collects the samples of a metric. Returns false for unknown metrics.
-pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) -> bool {
+pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut SampleCollector<'_>) -> bool {
     match metric {
         POOL_ALERT => {
-            for node in contested(moment.view) {
-                taken.offer_of(&[("exported_node", node)], CONTROLLER, 1.0);
+            for node in nodes_in_custom_pools(moment.view) {
+                taken.add_for_target(&[("exported_node", node)], CONTROLLER, 1.0);
             }
         }
         DRAIN_ERRORS => moment.counted.collect(metric, CONTROLLER, taken),
@@ -45,7 +45,7 @@ pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) 
 
 /// Returns whether objects of this kind can affect a metric.
 pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
-    metric == POOL_ALERT && (kind.is(&NODES) || kind.is(&MACHINE_CONFIG_POOLS))
+    metric == POOL_ALERT && (kind.is_kind(&NODES) || kind.is_kind(&MACHINE_CONFIG_POOLS))
 }
 
 /// Returns whether a change can affect a metric. For metrics that are counted in memory see [`counters`].
@@ -55,8 +55,8 @@ pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
         old.is_none_or(|old| old.pointer(pointer) != change.object.pointer(pointer))
     };
     metric == POOL_ALERT
-        && (change.key.is(&NODES) && differs("/metadata/labels")
-            || change.key.is(&MACHINE_CONFIG_POOLS) && differs("/spec/nodeSelector"))
+        && (change.key.is_kind(&NODES) && differs("/metadata/labels")
+            || change.key.is_kind(&MACHINE_CONFIG_POOLS) && differs("/spec/nodeSelector"))
 }
 
 /// The counters of these components.

@@ -12,7 +12,7 @@ use windtunnel_controllers::counter::Counter;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Key, View};
 
-use crate::promql::{Metrics, NAME, Sample, Selector, Taken};
+use crate::promql::{Metrics, NAME, Sample, Selector, SampleCollector};
 pub(super) use certificates::certificates_served;
 pub(crate) use certificates::{CERTIFICATE, SERVING_CERTIFICATE};
 pub(super) use compared::Compared;
@@ -49,11 +49,11 @@ pub struct Counted<'a> {
 
 impl Counted<'_> {
     /// Collects the counters of one metric, with the labels of the scraped `target`.
-    fn collect(&self, metric: &str, target: &[(&str, &str)], taken: &mut Taken<'_>) {
+    fn collect(&self, metric: &str, target: &[(&str, &str)], taken: &mut SampleCollector<'_>) {
         for counter in self.counters.iter().filter(|counter| counter.metric == metric) {
             let labels: Vec<(&str, &str)> =
                 counter.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-            taken.offer_of(&labels, target, number(i64::try_from(counter.count).unwrap_or(i64::MAX)));
+            taken.add_for_target(&labels, target, number(i64::try_from(counter.count).unwrap_or(i64::MAX)));
         }
     }
 }
@@ -76,14 +76,14 @@ impl<'a> Moment<'a> {
 }
 
 impl Metrics for Moment<'_> {
-    fn collect(&self, metric: &str, taken: &mut Taken<'_>) {
+    fn collect(&self, metric: &str, taken: &mut SampleCollector<'_>) {
         if !operator::collect(metric, self, taken) && !machine_config::collect(metric, self, taken) {
             objects::collect(metric, self.view, taken);
         }
         for sample in self.given.iter().filter(|sample| sample.labels[NAME] == metric) {
             let labels = sample.labels.iter().filter(|(name, _)| *name != NAME);
             let labels: Vec<_> = labels.map(|(name, value)| (name.as_str(), value.as_str())).collect();
-            taken.offer(&labels, sample.value);
+            taken.add(&labels, sample.value);
         }
     }
 

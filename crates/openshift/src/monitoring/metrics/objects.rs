@@ -7,13 +7,13 @@ use windtunnel_core::resources::{CONFIG_MAPS, FEATURE_GATES, INFRASTRUCTURES, NO
 use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View};
 
 use super::{count, truth};
-use crate::promql::Taken;
+use crate::promql::SampleCollector;
 
 /// No simulated component reads this kind.
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 
 /// Collects the samples of a metric. An unknown metric has none.
-pub(super) fn collect(metric: &str, view: &View, taken: &mut Taken<'_>) {
+pub(super) fn collect(metric: &str, view: &View, taken: &mut SampleCollector<'_>) {
     match metric {
         "cluster_infrastructure_provider" => infrastructure(view, taken),
         "cluster_feature_set" => feature_set(view, taken),
@@ -29,12 +29,12 @@ pub(super) fn collect(metric: &str, view: &View, taken: &mut Taken<'_>) {
 /// Returns whether objects of this kind can affect a metric.
 pub(super) fn concerns(metric: &str, kind: &Key) -> bool {
     match metric {
-        "cluster_infrastructure_provider" => kind.is(&INFRASTRUCTURES),
-        "cluster_feature_set" => kind.is(&FEATURE_GATES),
+        "cluster_infrastructure_provider" => kind.is_kind(&INFRASTRUCTURES),
+        "cluster_feature_set" => kind.is_kind(&FEATURE_GATES),
         "apiserver_storage_objects" => true,
-        "kube_configmap_info" => kind.is(&CONFIG_MAPS),
-        "kube_secret_info" => kind.is(&SECRETS),
-        "kube_node_role" | "kube_node_labels" => kind.is(&NODES),
+        "kube_configmap_info" => kind.is_kind(&CONFIG_MAPS),
+        "kube_secret_info" => kind.is_kind(&SECRETS),
+        "kube_node_role" | "kube_node_labels" => kind.is_kind(&NODES),
         _ => false,
     }
 }
@@ -46,34 +46,34 @@ pub(super) fn is_touched(metric: &str, change: &Change) -> bool {
     (change.kind != ChangeKind::Modified || !counts) && concerns(metric, &change.key)
 }
 
-fn infrastructure(view: &View, taken: &mut Taken<'_>) {
+fn infrastructure(view: &View, taken: &mut SampleCollector<'_>) {
     let Some(object) = view.get(&INFRASTRUCTURES, "", "cluster") else { return };
     let platform = &object["status"]["platformStatus"];
     let kind = platform["type"].as_str().unwrap_or_default();
     let region = platform[kind.to_lowercase()]["region"].as_str().unwrap_or_default();
-    taken.offer(&[("type", kind), ("region", region)], 1.0);
+    taken.add(&[("type", kind), ("region", region)], 1.0);
 }
 
-fn feature_set(view: &View, taken: &mut Taken<'_>) {
+fn feature_set(view: &View, taken: &mut SampleCollector<'_>) {
     let Some(gate) = view.get(&FEATURE_GATES, "", "cluster") else { return };
     let name = gate.text("/spec/featureSet");
-    taken.offer(&[("name", name)], truth(name.is_empty()));
+    taken.add(&[("name", name)], truth(name.is_empty()));
 }
 
-fn storage_objects(view: &View, taken: &mut Taken<'_>) {
+fn storage_objects(view: &View, taken: &mut SampleCollector<'_>) {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for (key, _) in view.objects() {
         let dot = if key.group.is_empty() { "" } else { "." };
         *counts.entry(format!("{}{dot}{}", key.plural, key.group)).or_default() += 1;
     }
     for (resource, number) in &counts {
-        taken.offer(&[("resource", resource)], count(*number));
+        taken.add(&[("resource", resource)], count(*number));
     }
 }
 
-fn info(view: &View, resource: &Resource, label: &str, taken: &mut Taken<'_>) {
+fn info(view: &View, resource: &Resource, label: &str, taken: &mut SampleCollector<'_>) {
     for object in view.list(resource) {
-        taken.offer(&[("namespace", object.namespace()), (label, object.name())], 1.0);
+        taken.add(&[("namespace", object.namespace()), (label, object.name())], 1.0);
     }
 }
 
@@ -82,18 +82,18 @@ fn labels_of(node: &Object) -> impl Iterator<Item = (&String, &str)> {
     labels.into_iter().flatten().map(|(name, value)| (name, value.as_str().unwrap_or_default()))
 }
 
-fn node_roles(view: &View, taken: &mut Taken<'_>) {
+fn node_roles(view: &View, taken: &mut SampleCollector<'_>) {
     for node in view.list(&NODES) {
         for (name, _) in labels_of(node) {
             if let Some(role) = name.strip_prefix("node-role.kubernetes.io/") {
-                taken.offer(&[("node", node.name()), ("role", role)], 1.0);
+                taken.add(&[("node", node.name()), ("role", role)], 1.0);
             }
         }
     }
 }
 
 /// Labels become `label_<name>`. Characters that are invalid in metric labels become `_`.
-fn node_labels(view: &View, taken: &mut Taken<'_>) {
+fn node_labels(view: &View, taken: &mut SampleCollector<'_>) {
     let plain = |name: &str| -> String {
         name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
     };
@@ -102,6 +102,6 @@ fn node_labels(view: &View, taken: &mut Taken<'_>) {
             labels_of(node).map(|(name, value)| (format!("label_{}", plain(name)), value)).collect();
         let mut labels: Vec<(&str, &str)> = shown.iter().map(|(name, value)| (&**name, *value)).collect();
         labels.push(("node", node.name()));
-        taken.offer(&labels, 1.0);
+        taken.add(&labels, 1.0);
     }
 }

@@ -11,7 +11,7 @@ use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View, condition
 
 use super::compared::Compared;
 use super::{Moment, certificates, count, number, truth};
-use crate::promql::{Selector, Taken};
+use crate::promql::{Selector, SampleCollector};
 
 pub(super) const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
@@ -25,7 +25,7 @@ pub(crate) const PAYLOAD_ERRORS: &str = "cluster_operator_payload_errors";
 pub(super) const TARGET: &[(&str, &str)] = &[("job", JOB), ("namespace", NAMESPACE), ("endpoint", "metrics")];
 
 /// Collects the samples of an operator metric. Returns false for unknown metrics.
-pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) -> bool {
+pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut SampleCollector<'_>) -> bool {
     let Some((name, collect, _)) = METRICS.iter().find(|(name, ..)| *name == metric) else { return false };
     // The scraper sets `up`, even if the operator does not run.
     if moment.operator_runs || *name == "up" {
@@ -34,7 +34,7 @@ pub(super) fn collect(metric: &str, moment: &Moment<'_>, taken: &mut Taken<'_>) 
     true
 }
 
-fn up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn up(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let Some(scheme) = scheme(moment.view) else { return };
     for pod in pods(moment.view) {
         offer(taken, &[("pod", pod.name())], truth(moment.is_trusted && answers(pod, scheme)));
@@ -77,7 +77,7 @@ pub(super) fn concerns(metric: &str, kind: &Key) -> Option<bool> {
         Source::Memory => return Some(true),
         Source::Kinds(kinds) | Source::Each(kinds, _) => *kinds,
     };
-    Some(of_source.iter().chain(&OF_TARGET).any(|resource| kind.is(resource)))
+    Some(of_source.iter().chain(&OF_TARGET).any(|resource| kind.is_kind(resource)))
 }
 
 /// Returns whether a change can affect the samples of a selector of an operator metric. `None` for unknown
@@ -88,7 +88,7 @@ pub(super) fn is_touched(
     compared: &Compared<'_>,
 ) -> Option<bool> {
     let change = compared.change;
-    let is_of = |kinds: &[Resource]| kinds.iter().any(|kind| change.key.is(kind));
+    let is_of = |kinds: &[Resource]| kinds.iter().any(|kind| change.key.is_kind(kind));
     let (_, _, source) = METRICS.iter().find(|(name, ..)| *name == selector.metric())?;
     let touches = match source {
         Source::Memory => true,
@@ -118,7 +118,7 @@ fn differs(
         return false;
     }
     let samples = |object: &Object, conditions: &[&Value]| {
-        let mut taken = Taken::of(selector);
+        let mut taken = SampleCollector::for_selector(selector);
         match collect {
             CollectOf::Availability(collect) => collect(object, &mut taken),
             CollectOf::Condition(collect) => {
@@ -141,9 +141,9 @@ fn differs(
 
 /// Returns whether a change can affect which pod Prometheus scrapes.
 fn moves_target(change: &Change) -> bool {
-    if !change.key.is(&PODS) {
-        return change.key.is(&SERVICES)
-            || change.key.is(&SERVICE_MONITORS)
+    if !change.key.is_kind(&PODS) {
+        return change.key.is_kind(&SERVICES)
+            || change.key.is_kind(&SERVICE_MONITORS)
             || certificates::is_bundle(&change.key);
     }
     let told = |pod: &Object| is_operator(pod).then(|| pod.text("/status/phase").to_owned());
@@ -153,15 +153,15 @@ fn moves_target(change: &Change) -> bool {
     }
 }
 
-pub(super) type Collect = fn(&Moment<'_>, &mut Taken<'_>);
+pub(super) type Collect = fn(&Moment<'_>, &mut SampleCollector<'_>);
 
 /// Collects samples of one object.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CollectOf {
     /// Samples about availability and version.
-    Availability(fn(&Object, &mut Taken<'_>)),
+    Availability(fn(&Object, &mut SampleCollector<'_>)),
     /// Samples of one condition, with the object's name.
-    Condition(fn(&str, &Value, &mut Taken<'_>)),
+    Condition(fn(&str, &Value, &mut SampleCollector<'_>)),
 }
 
 /// The source of a metric.
@@ -198,8 +198,8 @@ pub(super) const METRICS: &[(&str, Collect, Source)] = &[
     ("cluster_installer", installer, Source::Kinds(&[CONFIG_MAPS])),
 ];
 
-pub(super) fn offer(taken: &mut Taken<'_>, labels: &[(&str, &str)], value: f64) {
-    taken.offer_of(labels, TARGET, value);
+pub(super) fn offer(taken: &mut SampleCollector<'_>, labels: &[(&str, &str)], value: f64) {
+    taken.add_for_target(labels, TARGET, value);
 }
 
 /// The pods of the operator's Service.
@@ -224,7 +224,7 @@ fn seconds(value: &Value, field: &str) -> f64 {
 
 /// `cluster_version` by type: current, updating, desired, failure, completed, cluster and initial. The value
 /// is the time when that started.
-fn cluster_version(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn cluster_version(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
     let (history, desired) = (object.list("/status/history"), &object["status"]["desired"]);
     let is_done = |entry: &&Value| entry["state"] == "Completed";
@@ -244,7 +244,7 @@ fn cluster_version(moment: &Moment<'_>, taken: &mut Taken<'_>) {
         }
     }
     add("desired", desired, "", since);
-    if let Some(failing) = condition::of(object, "Failing").filter(|failing| failing["status"] == "True") {
+    if let Some(failing) = condition::find_in_status(object, "Failing").filter(|failing| failing["status"] == "True") {
         add("failure", desired, before(desired), seconds(failing, "lastTransitionTime"));
     }
     if let Some(done) = history.iter().find(is_done) {
@@ -256,13 +256,13 @@ fn cluster_version(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     }
 }
 
-fn available_updates(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn available_updates(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
     let labels = [("upstream", object.text("/spec/upstream")), ("channel", object.text("/spec/channel"))];
     offer(taken, &labels, count(object.list("/status/availableUpdates").len()));
 }
 
-fn capabilities(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn capabilities(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
     let enabled = object.list("/status/capabilities/enabledCapabilities");
     for name in object.list("/status/capabilities/knownCapabilities") {
@@ -271,7 +271,7 @@ fn capabilities(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 }
 
 /// The transition time of each condition of a conditional update.
-fn conditional_updates(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn conditional_updates(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
     for update in object.list("/status/conditionalUpdates") {
         for condition in update["conditions"].as_array().into_iter().flatten() {
@@ -288,9 +288,9 @@ fn conditional_updates(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 
 /// The time of the last successful update retrieval. The API only has the time of a failure, so the value is
 /// the current time if retrieval works.
-fn retrieval(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn retrieval(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
-    let value = match condition::of(object, "RetrievedUpdates") {
+    let value = match condition::find_in_status(object, "RetrievedUpdates") {
         Some(retrieved) if retrieved["status"] == "True" => number(moment.now.as_second()),
         Some(retrieved) => seconds(retrieved, "lastTransitionTime"),
         None => seconds(&object["metadata"], "creationTimestamp"),
@@ -299,12 +299,12 @@ fn retrieval(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 }
 
 /// The numbers of applied and pending manifests in the current pass.
-fn payload(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn payload(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     moment.counted.collect(PAYLOAD, TARGET, taken);
 }
 
 /// Whether risks of updates apply: 1, 0, or -1 if unknown.
-fn risks(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn risks(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let Some(object) = the_cluster_version(moment) else { return };
     for risk in object.list("/status/conditionalUpdateRisks") {
         for condition in risk["conditions"].as_array().into_iter().flatten() {
@@ -318,13 +318,13 @@ fn risks(moment: &Moment<'_>, taken: &mut Taken<'_>) {
     }
 }
 
-fn operators_up(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn operators_up(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     moment.view.list(&CLUSTER_OPERATORS).for_each(|operator| up_of(operator, taken));
 }
 
 /// Whether an operator is available. Without the condition it is not.
-fn up_of(operator: &Object, taken: &mut Taken<'_>) {
-    let available = condition::of(operator, "Available");
+fn up_of(operator: &Object, taken: &mut SampleCollector<'_>) {
+    let available = condition::find_in_status(operator, "Available");
     let up = truth(available.is_some_and(|condition| condition["status"] == "True"));
     if !taken.wants(up) {
         return;
@@ -339,19 +339,19 @@ fn up_of(operator: &Object, taken: &mut Taken<'_>) {
     offer(taken, &labels, up);
 }
 
-fn transitions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn transitions(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     if let Some(transitions) = moment.counted.transitions {
         transitions.collect(taken);
     }
 }
 
 /// The number of failed attempts to apply a manifest, by the version of the payload.
-fn payload_errors(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn payload_errors(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     moment.counted.collect(PAYLOAD_ERRORS, TARGET, taken);
 }
 
 /// The conditions of ClusterVersion count as those of an operator named `version`.
-fn operator_conditions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn operator_conditions(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let objects = moment.view.list(&CLUSTER_OPERATORS).chain(the_cluster_version(moment));
     for object in objects {
         let name = object.name();
@@ -360,7 +360,7 @@ fn operator_conditions(moment: &Moment<'_>, taken: &mut Taken<'_>) {
 }
 
 /// A condition of an operator, unless its status is Unknown.
-fn condition_of(name: &str, condition: &Value, taken: &mut Taken<'_>) {
+fn condition_of(name: &str, condition: &Value, taken: &mut SampleCollector<'_>) {
     let status = text(condition, "status");
     let holds = truth(status == "True");
     if status != "Unknown" && taken.wants(holds) {
@@ -374,7 +374,7 @@ fn condition_of(name: &str, condition: &Value, taken: &mut Taken<'_>) {
 }
 
 /// The installation method, from the installer's ConfigMap.
-fn installer(moment: &Moment<'_>, taken: &mut Taken<'_>) {
+fn installer(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
     let left = |name| moment.view.get(&CONFIG_MAPS, "openshift-config", name);
     let found = left("openshift-install");
     let Some(map) = found.or_else(|| left("openshift-install-manifests")) else {

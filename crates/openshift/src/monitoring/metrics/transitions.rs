@@ -6,7 +6,7 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, PODS};
 use windtunnel_core::{Change, ChangeKind, condition, text_of};
 
 use super::{number, operator};
-use crate::promql::Taken;
+use crate::promql::SampleCollector;
 
 /// The counts since the operator's pod was created, by operator and condition.
 #[derive(Debug, Clone, Default)]
@@ -17,16 +17,16 @@ pub struct Transitions {
 impl Transitions {
     /// Returns whether a change can affect the counts.
     pub fn are_touched_by(change: &Change) -> bool {
-        change.key.is(&CLUSTER_OPERATORS) || change.key.is(&PODS) && change.kind == ChangeKind::Deleted
+        change.key.is_kind(&CLUSTER_OPERATORS) || change.key.is_kind(&PODS) && change.kind == ChangeKind::Deleted
     }
 
     /// Counts the transitions in a change. The counts are reset when the operator's pod is deleted.
     pub fn notice(&mut self, change: &Change) {
-        if change.key.is(&PODS) && change.kind == ChangeKind::Deleted && operator::is_operator(&change.object)
+        if change.key.is_kind(&PODS) && change.kind == ChangeKind::Deleted && operator::is_operator(&change.object)
         {
             self.counts.clear();
         }
-        let Some(old) = change.old.as_ref().filter(|_| change.key.is(&CLUSTER_OPERATORS)) else { return };
+        let Some(old) = change.old.as_ref().filter(|_| change.key.is_kind(&CLUSTER_OPERATORS)) else { return };
         if change.kind != ChangeKind::Modified {
             return;
         }
@@ -42,7 +42,7 @@ impl Transitions {
     }
 
     /// Collects `cluster_operator_condition_transitions`.
-    pub(super) fn collect(&self, taken: &mut Taken<'_>) {
+    pub(super) fn collect(&self, taken: &mut SampleCollector<'_>) {
         for ((name, condition), count) in &self.counts {
             operator::offer(taken, &[("name", name), ("condition", condition)], number(i64::from(*count)));
         }

@@ -24,7 +24,7 @@ fn rig() -> Rig {
 /// Writes the running operator and the objects by which Prometheus scrapes it.
 fn put_operator(rig: &mut Rig) {
     for object in super::target() {
-        rig.put(resources::of(object).unwrap(), object.clone());
+        rig.put(resources::find_for_object(object).unwrap(), object.clone());
     }
     rig.put(&PODS, pod("Running"));
 }
@@ -265,7 +265,7 @@ fn expands_templates_and_reports_invalid_rules() {
     );
     put_operator(&mut rig);
     rig.put(&CLUSTER_OPERATORS, operator(WELL));
-    let (found, faults) = super::super::rules::all(&rig.view, rig.now);
+    let (found, faults) = super::super::rules::load_rules(&rig.view, rig.now);
     assert_eq!(
         faults,
         [

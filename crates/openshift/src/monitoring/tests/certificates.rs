@@ -11,7 +11,7 @@ use crate::certificate::Certificate;
 use crate::monitoring::{Counted, SERVING_CERTIFICATE, query};
 use crate::promql;
 use crate::promql::parse;
-use crate::world::World;
+use crate::world::Environment;
 
 /// The trusted signers, the counters, and whether the scrape succeeds.
 type Case<'a> = (Option<&'a [&'a str]>, &'a [Counter], bool);
@@ -30,7 +30,7 @@ fn found(expr: &str, trusted: Option<&[&str]>, counters: &[Counter]) -> usize {
         put(&mut view, &CONFIG_MAPS, "openshift-monitoring", "serving-certs-ca-bundle", map);
     }
     let counted = Counted { transitions: None, counters };
-    match query(&parse(expr).unwrap(), &World::default(), &view, counted, NOW).unwrap() {
+    match query(&parse(expr).unwrap(), &Environment::default(), &view, counted, NOW).unwrap() {
         promql::Value::Vector(samples) => samples.len(),
         promql::Value::Scalar(_) => panic!("a scalar"),
     }

@@ -18,13 +18,13 @@ use super::{Counted, PAYLOAD, PAYLOAD_ERRORS, Transitions, is_true as is_true_at
 use crate::manifests::payload;
 use crate::promql;
 use crate::promql::{Sample, parse};
-use crate::world::World;
+use crate::world::Environment;
 
 /// 2024-01-01T02:00:00Z.
 const NOW: Time = Time::constant(1_704_074_400, 0);
 
 fn is_true(query: &str, view: &View) -> Result<bool, String> {
-    is_true_at(query, &World::default(), view, NOW)
+    is_true_at(query, &Environment::default(), view, NOW)
 }
 
 fn put(view: &mut View, resource: &Resource, namespace: &str, name: &str, mut object: Value) {
@@ -86,7 +86,7 @@ fn cluster() -> View {
     let pod = json!({ "metadata": { "labels": { "k8s-app": "cluster-version-operator" } }, "status": { "phase": "Running" } });
     put(&mut view, &PODS, "openshift-cluster-version", "cluster-version-operator-1", pod);
     for object in target() {
-        let resource = resources::of(object).unwrap();
+        let resource = resources::find_for_object(object).unwrap();
         put(&mut view, resource, "openshift-cluster-version", "cluster-version-operator", object.clone());
     }
     let labels = json!({ "node-role.kubernetes.io/worker": "", "example.com/zone": "a" });
@@ -156,7 +156,7 @@ fn the_operator_exports_nothing_while_it_does_not_run() {
     put(&mut view, &PODS, "openshift-cluster-version", "cluster-version-operator-1", pod);
     let come_to = |query: &str| match super::query(
         &parse(query).unwrap(),
-        &World::default(),
+        &Environment::default(),
         &view,
         Counted::default(),
         NOW,
@@ -194,7 +194,7 @@ fn transitions_are_counted_until_the_operators_pod_is_deleted() {
         let query =
             parse(r#"cluster_operator_condition_transitions{name="etcd",condition="Available"}"#).unwrap();
         let counted = Counted { transitions: Some(transitions), counters: &[] };
-        match super::query(&query, &World::default(), &view, counted, NOW).unwrap() {
+        match super::query(&query, &Environment::default(), &view, counted, NOW).unwrap() {
             promql::Value::Vector(samples) => samples.first().map(|sample| sample.value),
             promql::Value::Scalar(_) => None,
         }
@@ -223,7 +223,7 @@ fn the_operators_counters_are_exported_while_it_runs() {
         let counted = Counted { transitions: None, counters: &counters };
         let query = parse(query).unwrap();
         let promql::Value::Vector(samples) =
-            super::query(&query, &World::default(), &cluster(), counted, NOW).unwrap()
+            super::query(&query, &Environment::default(), &cluster(), counted, NOW).unwrap()
         else {
             panic!("a scalar")
         };
@@ -243,7 +243,7 @@ fn samples_of_other_exporters_can_be_queried_too() {
         Sample { labels: labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into(), value }
     };
     let metrics = vec![sample("csv_succeeded", "web.v1", 1.0), sample("csv_count", "", 2.0)];
-    let world = World { metrics, ..World::default() };
+    let world = Environment { metrics, ..Environment::default() };
     let query = |text: &str| is_true_at(text, &world, &cluster(), NOW);
     assert_eq!(query(r#"csv_succeeded{name=~"web.*"}"#), Ok(true));
     assert_eq!(query("csv_count - 1"), Ok(true));
@@ -283,7 +283,7 @@ fn a_selector_is_touched_only_by_changes_of_its_samples() {
     let is_touched = |query: &str, change: &Change| {
         let expr = parse(query).unwrap();
         let compared = super::metrics::Compared::of(change);
-        expr.reads(&|selector, labels| super::metrics::is_touched(selector, labels, &compared))
+        expr.any_selector_with_labels(&|selector, labels| super::metrics::is_touched(selector, labels, &compared))
     };
     let degraded = "cluster_operator_conditions{condition=\"Degraded\"} == 1";
     assert!(is_touched(degraded, &modified("False", "True")));

@@ -163,7 +163,7 @@ pub(super) struct Judgement {
 
 /// Derives conditions from alerts: one for each alert that matters, in their order, then one for each class
 /// without alerts.
-pub(super) fn judge(alerts: &[Alert]) -> Vec<Judgement> {
+pub(super) fn derive_conditions(alerts: &[Alert]) -> Vec<Judgement> {
     let mut found = Vec::new();
     let mut seen = Vec::new();
     for alert in alerts.iter().filter(|alert| !alert.name.is_empty() && alert.state != "pending") {

@@ -12,9 +12,9 @@ use windtunnel_core::condition::Condition;
 pub use self::alerts::Alert;
 use self::targets::Targets;
 use super::cluster_version::Release;
-use super::conditions::{self, indented, missing, why};
+use super::conditions::{self, indented, missing, reason_and_message};
 use super::report::{NO_UPDATES, RELEASES, source};
-use super::said::Said;
+use super::said::CommandOutput;
 
 /// The number of releases shown per minor, unless all are requested.
 const SHOWN: usize = 2;
@@ -36,8 +36,8 @@ pub(super) fn recommend(
     options: &Recommend,
     cluster_version: &Object,
     alerts: Result<&[Alert], &str>,
-    said: Said,
-) -> Said {
+    said: CommandOutput,
+) -> CommandOutput {
     let mut advice = Advice { options, said, issues: BTreeSet::new() };
     advice.state(cluster_version);
     advice.prechecks(alerts);
@@ -47,7 +47,7 @@ pub(super) fn recommend(
 /// The output so far, and the issues found.
 struct Advice<'a> {
     options: &'a Recommend,
-    said: Said,
+    said: CommandOutput,
     issues: BTreeSet<String>,
 }
 
@@ -71,7 +71,7 @@ impl Advice<'_> {
     }
 
     fn state(&mut self, cluster_version: &Object) {
-        match conditions::of(cluster_version, "Failing") {
+        match conditions::find(cluster_version, "Failing") {
             None => {
                 let accepted = self.issue("Failing");
                 self.warn(&format!("{accepted}{}", missing("Failing")));
@@ -82,7 +82,7 @@ impl Advice<'_> {
             }
             Some(_) => {}
         }
-        let progressing = conditions::of(cluster_version, "Progressing");
+        let progressing = conditions::find(cluster_version, "Progressing");
         if let Some(found) = progressing.filter(|it| it.status == "True" && !it.message.is_empty()) {
             let accepted = self.issue("Progressing");
             let wait = "You may wish to let this update complete before requesting a new update.";
@@ -97,7 +97,7 @@ impl Advice<'_> {
     /// updating in full.
     fn prechecks(&mut self, alerts: Result<&[Alert], &str>) {
         let found = match alerts {
-            Ok(alerts) => alerts::judge(alerts),
+            Ok(alerts) => alerts::derive_conditions(alerts),
             Err(why) => {
                 self.issue("FailedToCompletePrecheck");
                 return self.say(&format!("Failed to check for at least some preconditions: {why}"));
@@ -135,11 +135,11 @@ impl Advice<'_> {
         }
     }
 
-    fn updates(mut self, cluster_version: &Object) -> Said {
-        let retrieved = conditions::of(cluster_version, "RetrievedUpdates");
+    fn updates(mut self, cluster_version: &Object) -> CommandOutput {
+        let retrieved = conditions::find(cluster_version, "RetrievedUpdates");
         if let Some(unknown) = retrieved.filter(|found| found.status != "True") {
             self.issue("CannotRetrieveUpdates");
-            self.warn(&format!("warning: Cannot refresh available updates:\n{}\n", why(&unknown)));
+            self.warn(&format!("warning: Cannot refresh available updates:\n{}\n", reason_and_message(&unknown)));
         }
         if !self.options.quiet {
             let words = ["Upstream update service is unset", "Upstream update service"];
@@ -170,7 +170,7 @@ impl Advice<'_> {
     }
 
     /// Reports on one release. Issues that are not accepted make the command fail.
-    fn one(mut self, targets: &Targets, version: &Version) -> Said {
+    fn one(mut self, targets: &Targets, version: &Version) -> CommandOutput {
         let target = match targets.find(version) {
             Ok(target) => target,
             Err(error) => return self.said.fail(&error),
@@ -212,7 +212,7 @@ impl Advice<'_> {
 
 /// Formats a condition with its reason and message, followed by an empty line.
 fn block(condition: &Condition) -> String {
-    format!("{}={}:\n\n{}\n", condition.kind, condition.status, why(condition))
+    format!("{}={}:\n\n{}\n", condition.kind, condition.status, reason_and_message(condition))
 }
 
 const NO_ISSUES: &str = "no known issues relevant to this cluster";

@@ -102,7 +102,7 @@ impl Targets {
 
     /// Adds `Upgradeable=False` as a risk of updates to later minors.
     fn judge(&mut self, cluster_version: &Object, warnings: &mut String) {
-        let found = conditions::of(cluster_version, "Upgradeable");
+        let found = conditions::find(cluster_version, "Upgradeable");
         let Some(upgradeable) = found.filter(|found| found.status == "False") else { return };
         let version = cluster_version.text("/status/desired/version");
         match semantic_version::parse(version) {

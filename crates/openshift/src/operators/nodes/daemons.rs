@@ -48,7 +48,7 @@ impl Daemons {
     /// Applies changes of nodes. Returns whether a node became ready or unready.
     pub(super) fn notice(&mut self, changes: &[Change]) -> bool {
         let mut moved = false;
-        for change in changes.iter().filter(|change| change.key.is(&NODES)) {
+        for change in changes.iter().filter(|change| change.key.is_kind(&NODES)) {
             moved |= match change.kind {
                 ChangeKind::Deleted => {
                     self.all.remove(&change.key.name);

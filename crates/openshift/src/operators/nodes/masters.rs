@@ -59,7 +59,7 @@ impl Masters {
             let is_same = old.is_some_and(|old| is_ready(old) && is_ready(&change.object));
             is_master(&change.object) && !is_same
         };
-        changes.iter().any(|change| change.key.is(&NODES) && touches(change))
+        changes.iter().any(|change| change.key.is_kind(&NODES) && touches(change))
     }
 
     /// The new `Degraded` condition, and the time of the next check. `None` if it has another cause, so that
@@ -109,7 +109,7 @@ impl Masters {
 
 /// The message about one unready node.
 fn away_text(node: &Object) -> String {
-    let ready = condition::of(node, "Ready");
+    let ready = condition::find_in_status(node, "Ready");
     let field = |name: &str| ready.and_then(|ready| ready[name].as_str()).unwrap_or_default();
     let since = field("lastTransitionTime").trim_end_matches('Z').replace('T', " ");
     format!(

@@ -64,17 +64,17 @@ impl Nodes {
         now: Time,
     ) -> (Option<Condition>, Option<Time>) {
         if let Some(masters) = &mut self.masters {
-            let said = condition::of(next.unwrap_or(object), "Degraded").map(Condition::read);
+            let said = condition::find_in_status(next.unwrap_or(object), "Degraded").map(Condition::from_value);
             let (judged, look_again) = masters.judge(said.as_ref(), view, now);
             return (judged.filter(|judged| said.as_ref() != Some(judged)), look_again);
         }
         // A change of Progressing is written first, because its transition time must not change with this
         // report.
-        let progressing = condition::of(object, "Progressing");
-        if next.is_some_and(|next| condition::of(next, "Progressing") != progressing) {
+        let progressing = condition::find_in_status(object, "Progressing");
+        if next.is_some_and(|next| condition::find_in_status(next, "Progressing") != progressing) {
             return (None, None);
         }
-        let said = progressing.map(Condition::read);
+        let said = progressing.map(Condition::from_value);
         let judged = self.daemons.as_ref().and_then(|daemons| daemons.judge(said.as_ref(), object));
         (judged.filter(|judged| said.as_ref() != Some(judged)), None)
     }
@@ -89,7 +89,7 @@ impl Operator {
     }
 
     /// Adds the report about nodes to the new state `next` of its object.
-    pub(super) fn tell_of_nodes(
+    pub(super) fn report_nodes(
         &mut self,
         object: &Object,
         next: Option<Value>,

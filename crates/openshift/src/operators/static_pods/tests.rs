@@ -8,7 +8,7 @@ use windtunnel_core::rng::Streams;
 
 use super::*;
 use crate::operators::Operator;
-use crate::world::World;
+use crate::world::Environment;
 
 fn release(version: &str) -> Release {
     Release::find(&Version::parse(version).unwrap()).unwrap()
@@ -41,7 +41,7 @@ fn rig() -> Rig {
     old["metadata"] = json!({ "namespace": facts.namespace, "name": facts.deployment });
     rig.put(&DEPLOYMENTS, old);
     let releases = [first, release("4.18.7")].map(|release| (release.version.clone(), release)).into();
-    let world = std::sync::Arc::new(World { releases, ..World::default() });
+    let world = std::sync::Arc::new(Environment { releases, ..Environment::default() });
     rig.seat(move || Box::new(Operator::new(&facts, "kube-scheduler", world.clone(), &Streams::new(7))));
     rig.run(1_000);
     rig.log.clear();

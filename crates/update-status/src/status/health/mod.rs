@@ -1,64 +1,33 @@
 //! The section `= Update Health =`: problems that affect the update, the worst first.
 
-mod alerts;
-mod cluster_version;
-mod nodes;
-mod operators;
 #[cfg(test)]
 mod tests;
 
 use std::fmt::Write as _;
 
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::condition;
 
 use super::control_plane::ControlPlane;
 use super::go_sort;
-use super::go_time::{SECOND, ZERO_TIME, moment, round, short, since, truncate};
-use super::history::History;
-use super::nodes::Pool;
+use super::go_time::{short, truncate};
+use super::nodes::PoolNodes;
 use super::{Details, Inputs, Moment, TABLE};
-
-/// Base URL of the runbooks for cluster operators.
-const RUNBOOKS: &str = "https://github.com/openshift/runbooks/blob/master/alerts/cluster-monitoring-operator";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    Info,
-    Warning,
-    Error,
-    Critical,
-}
-
-/// The effect on the update or the cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Impact {
-    None,
-    Unknown,
-    ApiAvailability,
-    UpdateSpeed,
-    UpdateStalled,
-}
-
-impl Impact {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "None",
-            Self::Unknown => "Unknown",
-            Self::ApiAvailability => "API Availability",
-            Self::UpdateSpeed => "Update Speed",
-            Self::UpdateStalled => "Update Stalled",
-        }
-    }
-}
+use crate::assessment::cluster_version::alerts_count_since;
+use crate::assessment::health::{
+    Findings, HealthDraft, assess_alerts, assess_excluded_nodes, assess_failing, assess_interrupted,
+    assess_node_trouble, assess_operator,
+};
+use crate::assessment::pool::NodeCounts;
+use crate::assessment::time::{SECOND, ZERO_TIME, duration_between, round};
+use crate::insight::{ImpactLevel, ImpactType};
 
 /// One health message.
 #[derive(Debug)]
-struct Insight {
+struct HealthMessage {
     /// The start; [`ZERO_TIME`] if unknown.
     started: Time,
-    level: Level,
-    impact: Impact,
+    level: ImpactLevel,
+    impact: ImpactType,
     /// One line.
     summary: String,
     /// The full text.
@@ -69,8 +38,20 @@ struct Insight {
     resource: String,
 }
 
-impl Insight {
-    /// `oc` hides insights without all three texts.
+impl HealthMessage {
+    fn from_draft(draft: HealthDraft) -> Self {
+        Self {
+            started: draft.since.unwrap_or(ZERO_TIME),
+            level: draft.level,
+            impact: draft.impact(),
+            reference: draft.reference().to_owned(),
+            resource: draft.resources.first().map(ToString::to_string).unwrap_or_default(),
+            summary: draft.summary,
+            description: draft.description,
+        }
+    }
+
+    /// `oc` hides messages without all three texts.
     fn is_complete(&self) -> bool {
         !self.summary.is_empty() && !self.description.is_empty() && !self.reference.is_empty()
     }
@@ -79,12 +60,12 @@ impl Insight {
         if self.started == ZERO_TIME {
             return "-".to_owned();
         }
-        short(truncate(since(now, self.started), SECOND))
+        short(truncate(duration_between(self.started, now), SECOND))
     }
 
     fn row(&self, now: Time) -> String {
         let Self { level, impact, summary, .. } = self;
-        format!("{}\t{level:?}\t{}\t{summary}\n", self.since(now), impact.as_str())
+        format!("{}\t{level:?}\t{}\t{summary}\n", self.since(now), impact.name())
     }
 
     fn in_full(&self, now: Time) -> String {
@@ -94,7 +75,7 @@ impl Insight {
         };
         line("Since:", &self.since(now));
         line("Level:", &format!("{:?}", self.level));
-        line("Impact:", self.impact.as_str());
+        line("Impact:", &self.impact.name());
         line("Reference:", &self.reference);
         let _ = writeln!(text, "  Resources:\n    {}", self.resource);
         // The comma is a quirk of the client.
@@ -107,78 +88,74 @@ impl Insight {
 /// Renders the section with its title.
 pub(super) fn section(
     inputs: &Inputs,
-    pools: &[Pool<'_>],
+    pools: &[PoolNodes],
     control_plane: &ControlPlane<'_>,
     at: Moment,
     details: Details,
 ) -> String {
-    let started = update_started(inputs);
-    let insights = sorted(collect(inputs, pools, control_plane, started, at));
+    let started = alerts_count_since(&inputs.cluster_version);
+    let messages = sorted(collect(inputs, pools, control_plane, started, at));
     let mut text = "= Update Health =\n".to_owned();
-    if details.of_health() && !insights.is_empty() {
-        let entries: Vec<String> = insights.iter().map(|insight| insight.in_full(at.now)).collect();
+    if details.shows_health() && !messages.is_empty() {
+        let entries: Vec<String> = messages.iter().map(|message| message.in_full(at.now)).collect();
         text.push_str(&entries.join("\n"));
         return text;
     }
     let mut rows = "SINCE\tLEVEL\tIMPACT\tMESSAGE\n".to_owned();
-    if insights.is_empty() {
-        rows.push_str(&all_is_well(started, at.now).row(at.now));
+    if messages.is_empty() {
+        rows.push_str(&all_is_well(started.unwrap_or(ZERO_TIME), at.now).row(at.now));
     }
-    rows.extend(insights.iter().map(|insight| insight.row(at.now)));
+    rows.extend(messages.iter().map(|message| message.row(at.now)));
     text.push_str(&TABLE.layout(&rows));
-    if insights.len() > 1 || insights.first().is_some_and(|insight| insight.level > Level::Info) {
+    if messages.len() > 1 || messages.first().is_some_and(|message| message.level > ImpactLevel::Info) {
         text.push_str("\nRun with --details=health for additional description and links to related online documentation\n");
     }
     text
 }
 
-/// Returns the start of the update; without a history, the last transition of `Progressing`.
-fn update_started(inputs: &Inputs) -> Time {
-    let cluster_version = &inputs.cluster_version;
-    let progressing = || condition::of(cluster_version, "Progressing");
-    History::of(cluster_version)
-        .started()
-        .or_else(|| progressing().map(|found| moment(found, "lastTransitionTime")))
-        .unwrap_or(ZERO_TIME)
-}
-
-/// Collects all insights. Their order is visible where two have the same start and level.
+/// Collects all messages. Their order is visible where two have the same start and level.
 fn collect(
     inputs: &Inputs,
-    pools: &[Pool<'_>],
+    pools: &[PoolNodes],
     control_plane: &ControlPlane<'_>,
-    update_started: Time,
+    update_started: Option<Time>,
     at: Moment,
-) -> Vec<Insight> {
-    let mut insights = Vec::new();
-    for pool in pools {
-        nodes::of_pool(pool, at.wall, &mut insights);
+) -> Vec<HealthMessage> {
+    // `oc` judges the problems of nodes by the wall clock.
+    let mut of_nodes = Findings::for_oc(at.wall);
+    for PoolNodes { pool, nodes } in pools {
+        for (node, status) in nodes {
+            assess_node_trouble(node, pool, status.state, &mut of_nodes);
+        }
+        let counts = NodeCounts::from_states(nodes.iter().map(|(_, status)| status.state));
+        assess_excluded_nodes(pool, &counts, &mut of_nodes);
     }
-    insights.extend(inputs.alerts.list().iter().filter_map(|alert| alerts::of_alert(alert, update_started)));
-    insights.extend(cluster_version::failing(&inputs.cluster_version, at.now));
+    let mut others = Findings::for_oc(at.now);
+    assess_alerts(&inputs.alerts.list(), update_started, &mut others);
+    assess_failing(&inputs.cluster_version, &mut others);
     for operator in control_plane.operators() {
-        operators::of_operator(operator, at.now, &mut insights);
+        assess_operator(operator, &mut others);
     }
     if !control_plane.is_completed() {
-        insights.extend(cluster_version::interrupted(&inputs.cluster_version));
+        assess_interrupted(&inputs.cluster_version, &mut others);
     }
-    insights.retain(Insight::is_complete);
-    insights
+    let drafts = of_nodes.into_drafts().into_iter().chain(others.into_drafts());
+    drafts.map(HealthMessage::from_draft).filter(HealthMessage::is_complete).collect()
 }
 
 /// Sorts the worst first, then the newest first.
-fn sorted(mut insights: Vec<Insight>) -> Vec<Insight> {
-    go_sort::unstable(&mut insights, |one, other| one.started > other.started);
-    insights.sort_by_key(|insight| std::cmp::Reverse(insight.level));
-    insights
+fn sorted(mut messages: Vec<HealthMessage>) -> Vec<HealthMessage> {
+    go_sort::unstable(&mut messages, |one, other| one.started > other.started);
+    messages.sort_by_key(|message| std::cmp::Reverse(message.level));
+    messages
 }
 
 /// Returns the message for an update without problems.
-fn all_is_well(update_started: Time, now: Time) -> Insight {
-    Insight {
-        started: after(now, -round(since(now, update_started), SECOND)),
-        level: Level::Info,
-        impact: Impact::None,
+fn all_is_well(update_started: Time, now: Time) -> HealthMessage {
+    HealthMessage {
+        started: after(now, -round(duration_between(update_started, now), SECOND)),
+        level: ImpactLevel::Info,
+        impact: ImpactType::None,
         summary: "Update is proceeding well".to_owned(),
         description: String::new(),
         reference: String::new(),

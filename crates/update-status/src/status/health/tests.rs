@@ -5,7 +5,7 @@ use windtunnel_core::Object;
 use windtunnel_core::yaml;
 
 use super::*;
-use crate::status::{Alerts, render};
+use crate::status::{AlertsResponse, render};
 
 const NOW: &str = "2024-01-01T01:00:00Z";
 
@@ -164,7 +164,7 @@ fn alert(name: &str, severity: &str, state: &str, active_at: &str) -> Value {
 fn reports_alerts_that_started_during_the_update_or_affect_updates() {
     let (before, during) = ("2023-12-31T23:59:59Z", "2024-01-01T00:30:00.5Z");
     let mut inputs = updating(WELL);
-    inputs.alerts = Alerts::Answer(json!({ "data": { "alerts": [
+    inputs.alerts = AlertsResponse::Answer(json!({ "data": { "alerts": [
         alert("Old", "critical", "firing", before),
         alert("AtStart", "critical", "firing", "2024-01-01T00:00:00Z"),
         alert("New", "critical", "firing", during),
@@ -190,7 +190,7 @@ fn reports_alerts_that_started_during_the_update_or_affect_updates() {
         "Description: Alert known to affect updates has been firing since before the update started. "
     ));
     assert!(text.contains("Reference:   <alert does not have a runbook_url annotation>\n"));
-    inputs.alerts = Alerts::Unfetched("nobody knows".to_owned());
+    inputs.alerts = AlertsResponse::Unfetched("nobody knows".to_owned());
     let report = render(&inputs, Moment::at(NOW.parse().unwrap()), Details::None).unwrap();
     assert_eq!(
         report.complaint.unwrap(),

@@ -66,7 +66,7 @@ impl ApiServer {
         quota: &Value,
     ) -> Outcome<()> {
         let hard = amounts::read(&quota["spec"]["hard"]);
-        let is_pod = call.kind.is("", "pods");
+        let is_pod = call.kind.is_resource("", "pods");
         if !scope::covers(&quota["spec"], is_pod.then_some(object)) {
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl ApiServer {
         for kind in
             self.catalog.stored().filter(|kind| kind.resource.namespaced && usage::counts(kind, &hard))
         {
-            let is_pod = kind.is("", "pods");
+            let is_pod = kind.is_resource("", "pods");
             for (_, _, entry) in self.store.list(kind.table, namespace) {
                 let object = entry.served();
                 if !scope::covers(&quota["spec"], is_pod.then_some(&*object)) {
@@ -146,7 +146,7 @@ impl ApiServer {
 
 /// Whether a write of a kind may take from a quota.
 fn is_charged(kind: &Kind, operation: Operation) -> bool {
-    let grows = kind.is("", "services") || kind.is("", "persistentvolumeclaims");
+    let grows = kind.is_resource("", "services") || kind.is_resource("", "persistentvolumeclaims");
     operation == Operation::Create || (operation == Operation::Update && grows)
 }
 

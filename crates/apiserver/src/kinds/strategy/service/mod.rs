@@ -7,43 +7,94 @@ mod taken;
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
+use std::str::FromStr;
 
 use serde_json::{Value, json};
 
-pub(crate) use taken::Taken;
+pub(crate) use taken::AllocatedAddresses;
 
 use crate::field::{FieldError, Shown};
 use crate::metadata;
 
-/// First address and size of the service network: that of OpenShift, 172.30.0.0/16.
-const NETWORK: (Ipv4Addr, u32) = (Ipv4Addr::new(172, 30, 0, 0), 1 << 16);
-/// Size of the band of addresses for services that request a certain address. Other services get these last.
-const STATIC_BAND: u32 = 256;
 /// Ports that a node may listen on for services.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 
-/// The address of the API server itself: the first of the network.
-pub(crate) fn first_address() -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(NETWORK.0) + 1)
+/// The addresses of services (`--service-cluster-ip-range`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServiceNetwork {
+    first: u32,
+    size: u32,
+}
+
+impl Default for ServiceNetwork {
+    /// That of a kube-apiserver without the flag: 10.0.0.0/24.
+    fn default() -> Self {
+        Self { first: u32::from(Ipv4Addr::new(10, 0, 0, 0)), size: 1 << 8 }
+    }
+}
+
+impl ServiceNetwork {
+    /// The network of `address` with this prefix; `None` where it has room for no service, or for more than a kube-apiserver takes
+    /// (`/12`).
+    pub fn new(address: Ipv4Addr, prefix: u8) -> Option<Self> {
+        if !(12..=30).contains(&prefix) {
+            return None;
+        }
+        let size = 1_u32 << (32 - u32::from(prefix));
+        Some(Self { first: u32::from(address) & !(size - 1), size })
+    }
+
+    /// The address of the API server itself: the first of the network.
+    pub(crate) fn first_address(self) -> Ipv4Addr {
+        Ipv4Addr::from(self.first + 1)
+    }
+
+    /// Size of the band of addresses for services that request a certain address. Other services get these last
+    /// (`calculateRangeOffset`).
+    fn static_band(self) -> u32 {
+        if self.size < 16 { 0 } else { (self.size / 16).clamp(16, 256) }
+    }
+
+    /// All addresses in the order in which services get them.
+    fn addresses(self) -> impl Iterator<Item = Ipv4Addr> {
+        let band = self.static_band().max(1);
+        (band..self.size - 1).chain(1..band).map(move |place| Ipv4Addr::from(self.first + place))
+    }
+
+    fn contains(self, address: Ipv4Addr) -> bool {
+        u32::from(address).checked_sub(self.first).is_some_and(|place| place < self.size)
+    }
+}
+
+impl FromStr for ServiceNetwork {
+    type Err = String;
+
+    /// Reads a range such as `10.96.0.0/16`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read = text.split_once('/').and_then(|(address, prefix)| {
+            Self::new(address.parse().ok()?, prefix.parse().ok()?)
+        });
+        read.ok_or_else(|| format!("expected an IPv4 range such as 10.96.0.0/16, found `{text}`"))
+    }
 }
 
 /// Sets the initial status and the address families.
 pub(super) fn prepare_create(service: &mut Value) {
     service["status"] = json!({ "loadBalancer": {} });
-    families(service);
+    set_ip_families(service);
 }
 
 pub(super) fn prepare_update(service: &mut Value, old: &Value) {
     keep_allocated(service, old);
-    drop_what_the_type_lacks(service, old);
-    families(service);
+    drop_type_dependent_fields(service, old);
+    set_ip_families(service);
 }
 
 fn has_address(service: &Value) -> bool {
     matches!(service["spec"]["type"].as_str(), Some("ClusterIP" | "NodePort" | "LoadBalancer"))
 }
 
-fn families(service: &mut Value) {
+fn set_ip_families(service: &mut Value) {
     if !has_address(service) {
         return;
     }
@@ -100,7 +151,7 @@ fn needs_node_ports(service: &Value) -> bool {
 }
 
 /// Removes unchanged fields that the new type does not have (`dropTypeDependentFields`).
-fn drop_what_the_type_lacks(service: &mut Value, old: &Value) {
+fn drop_type_dependent_fields(service: &mut Value, old: &Value) {
     let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return };
     let kind = spec.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let same = |spec: &serde_json::Map<String, Value>, field: &str| spec.get(field) == old["spec"].get(field);
@@ -135,11 +186,15 @@ fn drop_what_the_type_lacks(service: &mut Value, old: &Value) {
 /// Allocates the addresses and node ports that a service needs. `taken` holds those of the existing services.
 ///
 /// # Errors A requested address or port is taken or out of range, or the range is full.
-pub(crate) fn allocate(service: &mut Value, taken: &mut Taken) -> Result<(), FieldError> {
+pub(crate) fn allocate(
+    service: &mut Value,
+    network: ServiceNetwork,
+    taken: &mut AllocatedAddresses,
+) -> Result<(), FieldError> {
     let of = |field: &str| metadata::text(service, field).to_owned();
     taken.without(&of("namespace"), &of("name"), |taken| {
         if has_address(service) && service["spec"]["clusterIP"] != "None" {
-            allocate_address(service, &taken.addresses)?;
+            allocate_address(service, network, &taken.addresses)?;
         }
         if needs_node_ports(service) {
             allocate_ports(service, &taken.ports)?;
@@ -148,13 +203,14 @@ pub(crate) fn allocate(service: &mut Value, taken: &mut Taken) -> Result<(), Fie
     })
 }
 
-fn allocate_address(service: &mut Value, taken: &BTreeSet<Ipv4Addr>) -> Result<(), FieldError> {
-    let first = u32::from(NETWORK.0);
+fn allocate_address(
+    service: &mut Value,
+    network: ServiceNetwork,
+    taken: &BTreeSet<Ipv4Addr>,
+) -> Result<(), FieldError> {
     let asked = service["spec"]["clusterIP"].as_str().map(str::to_owned);
     let Some(asked) = asked else {
-        // The upper band first, like a real server.
-        let places = (STATIC_BAND..NETWORK.1 - 1).chain(1..STATIC_BAND);
-        let free = places.map(|place| Ipv4Addr::from(first + place)).find(|one| !taken.contains(one));
+        let free = network.addresses().find(|one| !taken.contains(one));
         let Some(free) = free else {
             let why = "failed to allocate a serviceIP: range is full";
             return Err(FieldError::invalid("spec.clusterIPs", json!([]), why));
@@ -168,7 +224,7 @@ fn allocate_address(service: &mut Value, taken: &BTreeSet<Ipv4Addr>) -> Result<(
         Err(FieldError::invalid("spec.clusterIPs", json!([asked.clone()]), text))
     };
     match asked.parse::<Ipv4Addr>() {
-        Ok(address) if u32::from(address).checked_sub(first).is_none_or(|place| place >= NETWORK.1) => {
+        Ok(address) if !network.contains(address) => {
             fail("the provided network does not match the current range")
         }
         Ok(address) if taken.contains(&address) => fail("provided IP is already allocated"),
@@ -205,4 +261,26 @@ fn allocate_ports(service: &mut Value, others: &BTreeSet<i64>) -> Result<(), Fie
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_gives_the_addresses_above_the_static_band_first() {
+        let network: ServiceNetwork = "10.96.0.7/24".parse().unwrap();
+        assert_eq!(network.first_address().to_string(), "10.96.0.1");
+        let addresses: Vec<String> = network.addresses().map(|one| one.to_string()).collect();
+        assert_eq!((addresses.len(), &*addresses[0], &*addresses[238]), (254, "10.96.0.16", "10.96.0.254"));
+        assert_eq!(addresses[239], "10.96.0.1");
+        assert!(network.contains(Ipv4Addr::new(10, 96, 0, 255)) && !network.contains(Ipv4Addr::new(10, 96, 1, 0)));
+    }
+
+    #[test]
+    fn ranges_without_room_are_rejected() {
+        for text in ["10.0.0.0", "10.0.0.0/31", "10.0.0.0/8", "fd00::/112", "x/24"] {
+            assert!(text.parse::<ServiceNetwork>().is_err(), "{text}");
+        }
+    }
 }

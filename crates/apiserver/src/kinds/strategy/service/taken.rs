@@ -10,7 +10,7 @@ use crate::store::{EventKind, Table};
 
 /// The addresses and ports of all services, up to some revision.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Taken {
+pub(crate) struct AllocatedAddresses {
     seen: Option<u64>,
     by: BTreeMap<(String, String), Own>,
     pub(super) addresses: BTreeSet<Ipv4Addr>,
@@ -34,9 +34,9 @@ impl Own {
     }
 }
 
-impl Taken {
+impl AllocatedAddresses {
     /// Applies the changes of services since the last call.
-    pub(crate) fn follow(&mut self, services: &Table) {
+    pub(crate) fn update_from_history(&mut self, services: &Table) {
         if let Some(Ok(events)) = self.seen.map(|seen| services.history.since(seen)) {
             for event in events {
                 let own = (event.kind != EventKind::Deleted).then(|| Own::read(&event.object));

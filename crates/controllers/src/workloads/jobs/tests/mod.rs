@@ -234,7 +234,7 @@ fn a_payload_job_succeeds_without_pods_unless_it_has_a_simulated_program() {
 fn without_operators_the_configured_version_decides_about_announcements() {
     for (minor, announced) in [(27, false), (33, true)] {
         let mut rig = Rig::new();
-        rig.seat(move || Box::new(JobController::of(minor)));
+        rig.seat(move || Box::new(JobController::with_minor(minor)));
         rig.put(&JOBS, job());
         rig.run(5);
         end_pods(&mut rig, "Succeeded");

@@ -5,7 +5,7 @@ use super::*;
 /// A cluster during a pass that fails for a ClusterOperator. If `notified`, the operator is healthy by now.
 fn updating(notified: bool) -> Cluster {
     let tasks = vec![operator("20", "dns"), config_map("20", "a", "a")];
-    let mut cluster = Cluster::new(Mode::Updating, tasks);
+    let mut cluster = Cluster::new(ApplyMode::Updating, tasks);
     cluster.report("dns", "False", &[("operator", "1")]);
     cluster.refuse.insert("a", "Conflict");
     cluster.run(1);
@@ -30,20 +30,20 @@ fn a_clusteroperator_change_during_a_pass_skips_the_wait_after_it() {
 
 #[test]
 fn changing_force_in_an_installed_cluster_starts_an_update_pass() {
-    let mut cluster = Cluster::new(Mode::Reconciling, vec![config_map("20", "a", "a")]);
+    let mut cluster = Cluster::new(ApplyMode::Reconciling, vec![config_map("20", "a", "a")]);
     cluster.run(1);
-    assert_eq!((cluster.apply.mode, cluster.apply.progress.completed), (Mode::Reconciling, 1));
+    assert_eq!((cluster.apply.mode, cluster.apply.progress.completed), (ApplyMode::Reconciling, 1));
     cluster.apply.set_force(false, cluster.now);
-    assert_eq!(cluster.apply.mode, Mode::Reconciling, "that is no change");
+    assert_eq!(cluster.apply.mode, ApplyMode::Reconciling, "that is no change");
     cluster.apply.set_force(true, cluster.now);
-    assert_eq!(cluster.apply.mode, Mode::Updating);
+    assert_eq!(cluster.apply.mode, ApplyMode::Updating);
     cluster.run(1);
-    assert_eq!((cluster.apply.mode, cluster.apply.progress.completed), (Mode::Reconciling, 2));
+    assert_eq!((cluster.apply.mode, cluster.apply.progress.completed), (ApplyMode::Reconciling, 2));
 }
 
 #[test]
 fn a_pass_sees_the_generation_at_its_start() {
-    let mut cluster = Cluster::new(Mode::Reconciling, vec![config_map("20", "a", "a")]);
+    let mut cluster = Cluster::new(ApplyMode::Reconciling, vec![config_map("20", "a", "a")]);
     cluster.run(1);
     cluster.apply.latest_generation = 4;
     cluster.run(R / 2);
@@ -54,7 +54,7 @@ fn a_pass_sees_the_generation_at_its_start() {
 
 #[test]
 fn waits_after_failures_keep_growing_when_the_work_changes() {
-    let mut cluster = Cluster::new(Mode::Updating, vec![operator("20", "dns")]);
+    let mut cluster = Cluster::new(ApplyMode::Updating, vec![operator("20", "dns")]);
     let mut wait = 0;
     for _ in 0..6 {
         cluster.apply.restart(cluster.now);

@@ -8,14 +8,14 @@ use super::*;
 #[test]
 fn an_installation_continues_past_degraded_operators_and_then_reconciles() {
     let tasks = vec![operator("20", "dns"), config_map("20", "dns", "a")];
-    let mut cluster = Cluster::new(Mode::Initializing, tasks);
+    let mut cluster = Cluster::new(ApplyMode::Initializing, tasks);
     cluster.report("dns", "True", &[]);
     cluster.run(1);
     assert_eq!(cluster.log, ["0 create ConfigMap/a"]);
     assert_eq!(cluster.failure(), ("ClusterOperatorDegraded", "Cluster operator dns is degraded"));
-    assert_eq!((cluster.apply.progress.completed, cluster.apply.mode), (0, Mode::Initializing));
+    assert_eq!((cluster.apply.progress.completed, cluster.apply.mode), (0, ApplyMode::Initializing));
     cluster.run(R);
-    assert_eq!((cluster.apply.progress.completed, cluster.apply.mode), (0, Mode::Reconciling));
+    assert_eq!((cluster.apply.progress.completed, cluster.apply.mode), (0, ApplyMode::Reconciling));
     cluster.healthy("dns");
     cluster.run(R);
     assert_eq!((cluster.failure(), cluster.apply.progress.completed), (("", ""), 1));
@@ -46,7 +46,7 @@ fn a_deployment_that_cannot_roll_out_is_a_failure() {
         ),
         (json!([{ "type": "Available", "status": "False" }]), "", ""),
     ] {
-        let mut cluster = Cluster::new(Mode::Updating, vec![object("20", "a", wanted.clone())]);
+        let mut cluster = Cluster::new(ApplyMode::Updating, vec![object("20", "a", wanted.clone())]);
         let mut there = wanted.clone();
         there["status"] = json!({ "conditions": conditions });
         cluster.put(&windtunnel_core::resources::DEPLOYMENTS, there);
@@ -68,7 +68,7 @@ fn a_definition_must_be_established() {
         ),
         (json!([]), "CustomResourceDefinition gadgets.x does not declare an Established status condition"),
     ] {
-        let mut cluster = Cluster::new(Mode::Updating, vec![object("20", "a", wanted.clone())]);
+        let mut cluster = Cluster::new(ApplyMode::Updating, vec![object("20", "a", wanted.clone())]);
         let mut there = wanted.clone();
         there["status"] = json!({ "conditions": conditions });
         cluster.put(&CUSTOM_RESOURCE_DEFINITIONS, there);
@@ -81,11 +81,11 @@ fn a_definition_must_be_established() {
 fn a_clusteroperator_without_expected_versions_fails_the_pass() {
     let without_versions = |name| {
         let mut task = operator("20", name);
-        let What::ClusterOperator(operator) = &mut task.what else { panic!("{task:?} is no operator") };
+        let TaskKind::ClusterOperator(operator) = &mut task.what else { panic!("{task:?} is no operator") };
         operator.versions.clear();
         task
     };
-    let mut cluster = Cluster::new(Mode::Updating, vec![without_versions("dns"), without_versions("etcd")]);
+    let mut cluster = Cluster::new(ApplyMode::Updating, vec![without_versions("dns"), without_versions("etcd")]);
     cluster.healthy("dns");
     cluster.healthy("etcd");
     cluster.run(1);

@@ -28,13 +28,13 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn new(mode: Mode, tasks: Vec<Task>) -> Self {
+    fn new(mode: ApplyMode, tasks: Vec<Task>) -> Self {
         let now: Time = "2024-01-15T12:00:00Z".parse().unwrap();
         let release = Release::find(&"4.18.1".parse().unwrap()).unwrap();
         let work = Work { release, generation: 1, force: false, verified: true, accepted_risks: None };
         let streams = Streams::new(1);
         let jitter = streams.stream("test");
-        let pace = Pace { interval: SignedDuration::from_secs(R), jitter, orders: streams };
+        let pace = PassPace { interval: SignedDuration::from_secs(R), jitter, orders: streams };
         let apply = ApplyLoop::new(work, mode, payload(tasks), pace, now);
         let (view, refuse) = (View::default(), BTreeMap::new());
         let mut cluster = Self { apply, view, now, start: now, refuse, log: Vec::new(), version: 0 };
@@ -132,7 +132,7 @@ fn job(run_level: &str, component: &str) -> Task {
 #[test]
 fn creates_the_clusteroperators_of_a_task_node_first_and_waits_for_them_last() {
     let tasks = vec![config_map("50", "dns", "a"), operator("50", "dns"), config_map("70", "b", "b")];
-    let mut cluster = Cluster::new(Mode::Updating, tasks);
+    let mut cluster = Cluster::new(ApplyMode::Updating, tasks);
     cluster.run(5);
     assert_eq!(
         cluster.log,
@@ -154,7 +154,7 @@ fn creates_the_clusteroperators_of_a_task_node_first_and_waits_for_them_last() {
     cluster.apply.notify(cluster.now);
     cluster.run(5);
     assert_eq!(cluster.log[3], "6 create ConfigMap/b");
-    assert_eq!((cluster.apply.mode, cluster.apply.progress.completed), (Mode::Reconciling, 1));
+    assert_eq!((cluster.apply.mode, cluster.apply.progress.completed), (ApplyMode::Reconciling, 1));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn an_error_stops_its_task_node_and_later_run_levels_but_not_parallel_nodes() {
         config_map("20", "c", "c"),
         config_map("30", "d", "d"),
     ];
-    let mut cluster = Cluster::new(Mode::Updating, tasks.clone());
+    let mut cluster = Cluster::new(ApplyMode::Updating, tasks.clone());
     cluster.healthy("first");
     cluster.run(5);
     assert_eq!(
@@ -180,7 +180,7 @@ fn an_error_stops_its_task_node_and_later_run_levels_but_not_parallel_nodes() {
     );
     assert_eq!(cluster.failure().0, "ClusterOperatorNotAvailable");
     // While reconciling, no task node waits for another.
-    let mut cluster = Cluster::new(Mode::Reconciling, tasks);
+    let mut cluster = Cluster::new(ApplyMode::Reconciling, tasks);
     cluster.run(5);
     let created: Vec<&str> =
         cluster.log.iter().filter_map(|line| line.strip_prefix("0 create ConfigMap/")).collect();
@@ -190,7 +190,7 @@ fn an_error_stops_its_task_node_and_later_run_levels_but_not_parallel_nodes() {
 #[test]
 fn tries_a_rejected_manifest_three_times_while_other_task_nodes_continue() {
     let mut cluster =
-        Cluster::new(Mode::Updating, vec![config_map("20", "a", "a"), config_map("20", "b", "b")]);
+        Cluster::new(ApplyMode::Updating, vec![config_map("20", "a", "a"), config_map("20", "b", "b")]);
     cluster.refuse.insert("a", "Forbidden");
     cluster.run(30);
     assert_eq!(
@@ -204,7 +204,7 @@ fn tries_a_rejected_manifest_three_times_while_other_task_nodes_continue() {
             "Could not update configmap \"ns/a\" (1 of 2): the server has forbidden updates to this resource"
         )
     );
-    let mut installing = Cluster::new(Mode::Initializing, vec![config_map("20", "a", "a")]);
+    let mut installing = Cluster::new(ApplyMode::Initializing, vec![config_map("20", "a", "a")]);
     installing.refuse.insert("a", "Forbidden");
     installing.run(8);
     let seconds: Vec<&str> =
@@ -217,7 +217,7 @@ fn reports_a_manifest_of_a_kind_that_is_not_served() {
     let metadata = json!({ "name": "x" });
     let gadget =
         object("20", "a", json!({ "apiVersion": "e.com/v1", "kind": "Gadget", "metadata": metadata }));
-    let mut cluster = Cluster::new(Mode::Updating, vec![gadget]);
+    let mut cluster = Cluster::new(ApplyMode::Updating, vec![gadget]);
     cluster.run(30);
     let message = "Could not update gadget \"x\" (1 of 1): the server does not recognize this resource, check extension API servers";
     assert_eq!(cluster.failure(), ("UpdatePayloadResourceTypeMissing", message));
@@ -235,7 +235,7 @@ fn reports_a_manifest_of_a_kind_that_is_not_served() {
 fn waits_for_a_job_and_gives_up_at_the_deadline() {
     let tasks =
         vec![config_map("20", "a", "a"), job("20", "a"), config_map("20", "a", "b"), counted("30", "c")];
-    let mut cluster = Cluster::new(Mode::Updating, tasks);
+    let mut cluster = Cluster::new(ApplyMode::Updating, tasks);
     cluster.run(60);
     assert_eq!(cluster.log, ["0 create ConfigMap/a", "0 create Job/job"]);
     assert_eq!(cluster.failure(), ("", ""));
@@ -261,7 +261,7 @@ fn create_only_objects_are_not_updated_and_deletions_happen_only_in_updates() {
     };
     let config_map =
         |name: &str| json!({ "metadata": { "name": name, "namespace": "ns" }, "data": { "a": "b" } });
-    let mut cluster = Cluster::new(Mode::Updating, tasks());
+    let mut cluster = Cluster::new(ApplyMode::Updating, tasks());
     for name in ["kept", "gone"] {
         cluster.put(&windtunnel_core::resources::CONFIG_MAPS, config_map(name));
     }
@@ -269,7 +269,7 @@ fn create_only_objects_are_not_updated_and_deletions_happen_only_in_updates() {
     assert_eq!(cluster.log, ["0 delete ConfigMap/gone"]);
     assert_eq!(cluster.apply.deletions(&cluster.view), ["ConfigMap \"ns/gone\""]);
     assert_eq!(cluster.apply.progress.completed, 1, "deletion is not waited for");
-    let mut reconciling = Cluster::new(Mode::Reconciling, tasks());
+    let mut reconciling = Cluster::new(ApplyMode::Reconciling, tasks());
     reconciling.put(&windtunnel_core::resources::CONFIG_MAPS, config_map("gone"));
     reconciling.run(10);
     assert_eq!(reconciling.log, ["0 create ConfigMap/kept"]);
@@ -280,7 +280,7 @@ fn create_only_objects_are_not_updated_and_deletions_happen_only_in_updates() {
 #[test]
 fn lists_objects_that_were_already_terminating_sorted() {
     let removed = |name| annotated("20", "a", name, &json!({ "release.openshift.io/delete": "true" }));
-    let mut cluster = Cluster::new(Mode::Updating, vec![removed("z"), removed("a"), removed("gone")]);
+    let mut cluster = Cluster::new(ApplyMode::Updating, vec![removed("z"), removed("a"), removed("gone")]);
     for name in ["z", "a"] {
         let going = json!({ "name": name, "namespace": "ns", "deletionTimestamp": "2024-01-15T11:59:00Z" });
         cluster.put(&windtunnel_core::resources::CONFIG_MAPS, json!({ "metadata": going }));
@@ -298,7 +298,7 @@ fn overridden_objects_are_neither_applied_nor_counted() {
         { "kind": "ConfigMap", "group": "", "namespace": "ns", "name": "b", "unmanaged": false },
     ] } });
     let tasks = vec![config_map("20", "a", "a"), config_map("20", "a", "b"), operator("20", "dns")];
-    let mut cluster = Cluster::new(Mode::Updating, tasks);
+    let mut cluster = Cluster::new(ApplyMode::Updating, tasks);
     assert!(cluster.apply.set_overrides(Overrides::of(&Object::new(overridden.clone()))));
     assert!(!cluster.apply.set_overrides(Overrides::of(&Object::new(overridden))), "no news");
     cluster.run(10);
@@ -315,7 +315,7 @@ fn overridden_objects_are_neither_applied_nor_counted() {
 #[test]
 fn reports_a_new_pass_only_when_it_gets_as_far_as_the_failed_one() {
     let tasks = vec![counted("20", "a"), config_map("30", "b", "b")];
-    let mut cluster = Cluster::new(Mode::Updating, tasks);
+    let mut cluster = Cluster::new(ApplyMode::Updating, tasks);
     cluster.refuse.insert("b", "Conflict");
     cluster.run(24);
     assert_eq!((cluster.apply.progress.done, cluster.failure().0), (1, "UpdatePayloadResourceConflict"));
@@ -328,7 +328,7 @@ fn reports_a_new_pass_only_when_it_gets_as_far_as_the_failed_one() {
 
 #[test]
 fn waits_between_failed_passes_double_up_to_the_interval() {
-    let mut cluster = Cluster::new(Mode::Updating, vec![operator("20", "dns")]);
+    let mut cluster = Cluster::new(ApplyMode::Updating, vec![operator("20", "dns")]);
     let mut begun = Vec::new();
     for _ in 0..6 {
         let at = cluster.apply.wake_at().unwrap();
@@ -348,7 +348,7 @@ fn a_missing_degraded_condition_means_degraded_and_no_conditions_mean_not_availa
         (json!([{ "type": "Available", "status": "True" }]), "ClusterOperatorDegraded"),
         (json!([]), "ClusterOperatorNotAvailable"),
     ] {
-        let mut cluster = Cluster::new(Mode::Updating, vec![operator("20", "dns")]);
+        let mut cluster = Cluster::new(ApplyMode::Updating, vec![operator("20", "dns")]);
         let status = json!({ "conditions": conditions });
         cluster.put(&CLUSTER_OPERATORS, json!({ "metadata": { "name": "dns" }, "status": status }));
         cluster.run(1);

@@ -30,7 +30,7 @@ fn variables(cluster: &Cluster) -> String {
 
 #[test]
 fn the_next_pass_applies_a_new_changed_or_removed_proxy() {
-    let mut cluster = Cluster::new(Mode::Reconciling, vec![deployment("main")]);
+    let mut cluster = Cluster::new(ApplyMode::Reconciling, vec![deployment("main")]);
     cluster.run(2 * R);
     assert_eq!(variables(&cluster), "A");
     for (proxy, expected) in
@@ -49,7 +49,7 @@ fn the_next_pass_applies_a_new_changed_or_removed_proxy() {
 
 #[test]
 fn a_missing_container_fails_the_manifest_only_if_there_is_a_proxy() {
-    let mut cluster = Cluster::new(Mode::Reconciling, vec![deployment("main,side")]);
+    let mut cluster = Cluster::new(ApplyMode::Reconciling, vec![deployment("main,side")]);
     assert_eq!(cluster.run(R).failure(), ("", ""));
     tell(&mut cluster, "http://p");
     let message = "Could not update deployment \"b/lamp\" (1 of 1)";

@@ -1,0 +1,98 @@
+//! Random draws: uids, generated names and the lifetimes of watches, each from a stream of its own.
+
+use std::collections::BTreeMap;
+
+use windtunnel_core::Resource;
+use windtunnel_core::rng::{Stream, Streams, fnv1a};
+
+/// How many letters the server appends to a `generateName`.
+const SUFFIX_LENGTH: usize = 5;
+
+/// The streams of a server. After a restart with a storage they differ, so that nothing is drawn twice.
+#[derive(Debug, Clone)]
+pub(crate) struct Draws {
+    streams: Streams,
+    /// How often the server was started before.
+    starts: u64,
+    uids: Stream,
+    own_uids: Stream,
+    watch_seconds: Stream,
+    /// How many names were generated, by the hash of kind, namespace and prefix.
+    generated: BTreeMap<u64, u32>,
+}
+
+impl Draws {
+    pub(crate) fn new(seed: u64, starts: u64) -> Self {
+        let streams = Streams::new(seed);
+        let stream = |name: &str| stream(streams, name, starts);
+        Self {
+            streams,
+            starts,
+            uids: stream("apiserver/uid"),
+            own_uids: stream("apiserver/own-uid"),
+            watch_seconds: stream("apiserver/watch-timeout"),
+            generated: BTreeMap::new(),
+        }
+    }
+
+    /// The uid of a new object.
+    pub(crate) fn uid(&mut self) -> String {
+        self.uids.uuid()
+    }
+
+    /// The uid of a new object of the server itself.
+    pub(crate) fn own_uid(&mut self) -> String {
+        self.own_uids.uuid()
+    }
+
+    /// How long a watch lasts.
+    pub(crate) fn watch_seconds(&mut self, low: u64, high: u64) -> u64 {
+        self.watch_seconds.between(low, high)
+    }
+
+    /// The suffix of a generated name. The stream depends on kind, namespace and prefix, so that one more generated name
+    /// changes no other name.
+    pub(crate) fn name_suffix(&mut self, kind: &Resource, namespace: &str, prefix: &str) -> String {
+        let name =
+            format!("apiserver/generate-name/{}/{}/{namespace}/{prefix}", kind.group, kind.plural);
+        let count = self.generated.entry(fnv1a(name.as_bytes())).or_insert(0);
+        *count += 1;
+        stream(self.streams, &format!("{name}/{count}"), self.starts).suffix(SUFFIX_LENGTH)
+    }
+}
+
+fn stream(streams: Streams, name: &str, starts: u64) -> Stream {
+    match starts {
+        0 => streams.stream(name),
+        starts => streams.stream(&format!("{name}/{starts}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_core::resources::{JOBS, PODS};
+
+    use super::*;
+
+    #[test]
+    fn a_generated_name_changes_no_name_of_another_kind_namespace_or_prefix() {
+        let draw = |others: bool| {
+            let mut draws = Draws::new(7, 0);
+            if others {
+                for (kind, namespace, prefix) in [(&JOBS, "a", "web-"), (&PODS, "b", "web-"), (&PODS, "a", "db-")] {
+                    draws.name_suffix(kind, namespace, prefix);
+                }
+            }
+            [(); 3].map(|()| draws.name_suffix(&PODS, "a", "web-"))
+        };
+        assert_eq!(draw(false), draw(true));
+        let [first, second, third] = draw(false);
+        assert!(first != second && second != third && first != third);
+    }
+
+    #[test]
+    fn a_restarted_server_generates_other_names() {
+        let first = |starts| Draws::new(7, starts).name_suffix(&PODS, "a", "web-");
+        assert_ne!(first(0), first(1));
+    }
+}

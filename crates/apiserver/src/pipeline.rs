@@ -1,0 +1,203 @@
+//! The way of a request through the server, stage by stage.
+//!
+//! | stage | here | the work is in |
+//! |---|---|---|
+//! | authenticate | before the pipeline: [`ApiServer::authenticate`] for HTTP, the identity of a client in process | `access/authenticate` |
+//! | impersonate, authorize | [`ApiServer::advance`], [`ApiServer::authorize`] | `access/` |
+//! | route | [`ApiServer::route`]: a path of its own, or a kind | `paths/`, `kinds/catalog` |
+//! | inject faults | [`ApiServer::inject`] | `faults` |
+//! | negotiate | [`ApiServer::negotiate`]: options, media types, warnings | `call`, `accept/` |
+//! | dispatch | [`ApiServer::dispatch`]: a subresource or a verb | `subresources/`, `verbs/` |
+//! | decode, mutate, admit, validate, store | each verb, in that order: see `verbs/create` | `decode`, `admission/`, `kinds/`, `schema/`, `store/` |
+//! | notify | the verb, once the object is stored: watches, definitions, quotas, roles | `verbs/`, `crd/`, [`ApiServer::follow_up`] |
+//! | encode | [`ApiServer::present`]: views, tables, conversions; the bytes are made by the service | `view`, `encode/` |
+//!
+//! A request that needs a webhook stops and starts anew from its first stage with the answer ([`Attempt`]), so no stage waits.
+
+use std::sync::Arc;
+
+use windtunnel_core::clock::Time;
+
+use super::call::Call;
+use super::hooks::{Attempt, Step};
+use super::kinds::Kind;
+use super::reply::Reply;
+use super::request::{Method, Request, ResourcePath, Target};
+use super::server::ApiServer;
+use super::status::{Outcome, Refused};
+
+/// The destination of a request.
+enum Route<'a> {
+    /// A path of the server's own: its answer.
+    Answered(Reply),
+    /// A kind.
+    Kind(Arc<Kind>, &'a ResourcePath<'a>),
+}
+
+impl ApiServer {
+    /// Answers a request. The server calls webhooks by the [`Hooks`](super::Hooks) that it was built with.
+    pub fn handle(&mut self, request: &Request<'_>, now: Time) -> Reply {
+        let mut attempt = Attempt::default();
+        loop {
+            match self.advance(request, now, &mut attempt) {
+                Step::Done(reply) => return reply,
+                Step::Call(call) => {
+                    let answer = self.hooks.call(&call);
+                    attempt.answered(call, answer);
+                }
+            }
+        }
+    }
+
+    /// Takes a request as far as it goes: to its answer, or to the next call of a webhook. The attempt belongs to the request, and is
+    /// empty at first.
+    pub fn advance(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
+        let Some(wanted) = &request.impersonate else { return self.advance_as(request, now, attempt) };
+        match self.impersonated(request, wanted) {
+            Ok(who) => {
+                let request = Request { user: &who, impersonate: None, ..request.clone() };
+                self.advance_as(&request, now, attempt)
+            }
+            Err(refused) => Step::Done(Reply::refused(&refused)),
+        }
+    }
+
+    /// Takes the request of the user that it names as far as it goes.
+    fn advance_as(&mut self, request: &Request<'_>, now: Time, attempt: &mut Attempt) -> Step {
+        self.expire(now);
+        let mut access = self.authorize(request);
+        let (kind, path) = match self.route(request, &mut access, now) {
+            Route::Answered(reply) => return Step::Done(reply),
+            Route::Kind(kind, path) => (kind, path),
+        };
+        self.inject(request, &kind, path, attempt, &mut access);
+        loop {
+            // A request without access ends in the first round.
+            let access = std::mem::replace(&mut access, Ok(()));
+            let call = Call::new(Arc::clone(&kind), path, request, now, attempt);
+            let reply = self.run(call, access);
+            if let Some(hook) = attempt.take_pending() {
+                return Step::Call(hook);
+            }
+            if !attempt.take_again() {
+                return Step::Done(reply);
+            }
+        }
+    }
+
+    /// Whether the user may make the request.
+    fn authorize(&mut self, request: &Request<'_>) -> Outcome<()> {
+        self.check_access(request)
+    }
+
+    /// Finds the destination of a request. Without access a path of the server's own is answered with the rejection.
+    fn route<'a>(&mut self, request: &'a Request<'a>, access: &mut Outcome<()>, now: Time) -> Route<'a> {
+        let path = match &request.target {
+            Target::Path(path) => {
+                let access = std::mem::replace(access, Ok(()));
+                let answer = access.and_then(|()| self.path(request, path, now));
+                return Route::Answered(answer.unwrap_or_else(|refused| Reply::refused(&refused)));
+            }
+            Target::Resource(path) => path,
+        };
+        match self.catalog.resolve(path) {
+            Ok(kind) => Route::Kind(kind, path),
+            Err(missing) => {
+                let missing = std::mem::replace(access, Ok(())).err().unwrap_or(missing);
+                Route::Answered(self.document_or_error(request, path, &missing))
+            }
+        }
+    }
+
+    /// Replaces the access of a request by the error of an injected fault. A request that starts anew has met its fault already.
+    fn inject(
+        &mut self,
+        request: &Request<'_>,
+        kind: &Kind,
+        path: &ResourcePath<'_>,
+        attempt: &Attempt,
+        access: &mut Outcome<()>,
+    ) {
+        if attempt.is_new()
+            && let Some(refused) = self.faults.meet(request, kind, path)
+        {
+            *access = Err(refused);
+        }
+    }
+
+    /// Runs a call from its start. The reply of a call that waits for a webhook is not seen.
+    fn run(&mut self, mut call: Call<'_>, access: Outcome<()>) -> Reply {
+        let reply = access.and_then(|()| self.negotiate(&mut call)).and_then(|()| self.dispatch(&mut call));
+        let reply = self.present(&mut call, reply);
+        if call.attempt.is_unfinished() {
+            return Reply::refused(&Refused::internal(""));
+        }
+        let mut reply = reply.unwrap_or_else(|refused| Reply::refused(&refused));
+        reply.warnings.append(&mut call.warnings);
+        reply.media = call.media;
+        self.follow_up(&call, &reply);
+        reply
+    }
+
+    /// Reads options and media types, and warns of deprecated versions.
+    fn negotiate(&self, call: &mut Call<'_>) -> Outcome<()> {
+        call.check_options(&self.profile)?;
+        if let Some(warning) = call.kind.custom.as_ref().and_then(|custom| custom.version.warning.clone()) {
+            call.warnings.push(warning);
+        }
+        let deprecation = call.kind.deprecation.as_ref().filter(|(since, _)| *since <= self.profile.minor);
+        if let Some((_, text)) = deprecation {
+            let text = text.clone();
+            call.warnings.push(text);
+        }
+        Ok(())
+    }
+
+    /// Runs the subresource or the verb of a call.
+    fn dispatch(&mut self, call: &mut Call<'_>) -> Outcome<Reply> {
+        if let Some(reply) = self.subresource(call)? {
+            return Ok(reply);
+        }
+        self.check_storage(call)?;
+        if !call.kind.rules.verbs.contains(&call.verb()) {
+            return Err(Refused::method_not_allowed());
+        }
+        let named = !call.path.name.is_empty();
+        match (call.request.method, named) {
+            (Method::Post, false) if !call.kind.rules.stored && call.is_at_place() => self.review(call),
+            _ if !call.kind.rules.stored => Err(Refused::method_not_allowed()),
+            (Method::Get, _) if call.is_watch() => self.watch(call),
+            (Method::Get, true) => self.get(call),
+            (Method::Get, false) => self.list(call),
+            (Method::Post, _) => self.create(call),
+            (Method::Put, true) => self.update(call),
+            (Method::Patch, true) => self.patch(call),
+            (Method::Delete, true) => self.delete(call),
+            (Method::Delete, false) => self.delete_collection(call),
+            (Method::Put | Method::Patch, false) | (Method::Other, _) => Err(Refused::method_not_allowed()),
+        }
+    }
+
+    /// Shows a reply in the view that the client asked for, with objects converted to the requested version.
+    fn present(&mut self, call: &mut Call<'_>, reply: Outcome<Reply>) -> Outcome<Reply> {
+        let reply = reply.and_then(|reply| call.view.apply(reply, &call.kind, call.now));
+        // Either nothing was stored, or everything that storing needs was known.
+        match self.run_wanted_conversions(call) {
+            Ok(()) => reply,
+            Err(refused) => Err(self.unconverted(call, refused)),
+        }
+    }
+
+    /// Counts a request, and after a write updates what depends on many objects.
+    fn follow_up(&mut self, call: &Call<'_>, reply: &Reply) {
+        self.paths.metrics().count(call, reply.code);
+        if matches!(call.request.method, Method::Get) || call.dry_run {
+            return;
+        }
+        self.log.add(call, reply);
+        self.keep_quotas(&call.path.namespace, call.now);
+        if call.kind.table == self.access.policy.tables().cluster_roles {
+            self.aggregate_roles();
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The singleton `UpdateStatus`: all insights, grouped by part of the cluster and informer, within the limits
+//! of its API.
+
+mod api_insight;
+mod draft;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use windtunnel_core::clock::{Time, rfc3339};
+
+pub(in crate::controller) use self::api_insight::ApiInsight;
+use super::informer::{Informer, Rank};
+use crate::insight::uid::dns_label;
+use crate::insight::{Detail, Insight, ResourceRef, published};
+pub(in crate::controller) use api_insight::insight_from_api;
+pub(in crate::controller) use draft::{Members, StatusDraft};
+
+/// Maximum size of the status in bytes. etcd accepts 1.5 MiB per request, and the stored object includes the
+/// owners of its fields.
+pub(in crate::controller) const ROOM: usize = 640 * 1024;
+
+/// Maximum number of insights of one informer, by the API.
+const CONTROL_PLANE_MAX: usize = 128;
+const WORKER_POOL_MAX: usize = 1024;
+/// Maximum number of worker pools, by the API.
+const POOLS_MAX: usize = 32;
+
+/// The pool of the control plane.
+const MASTER: &str = "master";
+
+/// Less than the size of any insight, in bytes.
+const SMALLEST: usize = 256;
+
+/// A part of the cluster: the control plane, or a worker pool.
+#[derive(Default)]
+struct Part<'a> {
+    /// The insights by informer.
+    informers: BTreeMap<&'a str, Vec<&'a Value>>,
+    /// The condition `Updating`.
+    updating: Option<&'a Value>,
+}
+
+/// Distributes insights to the parts of the cluster.
+struct Builder<'a> {
+    control_plane: Part<'a>,
+    resource: Option<&'a ResourceRef>,
+    pool_resource: Option<&'a ResourceRef>,
+    pools: BTreeMap<&'a str, Part<'a>>,
+    room: usize,
+    left_out: usize,
+    /// Whether both of our informers have begun. Until then, keeps what an earlier process wrote for the
+    /// other one.
+    is_whole: bool,
+}
+
+/// Builds the status from the insights of `informers`, in at most `room` bytes. Keeps the insights of other
+/// informers in `before`. Returns `None` without a ClusterVersion, since the API requires one.
+pub(in crate::controller) fn status<'a>(
+    informers: [&'a Informer; 2],
+    before: &'a Value,
+    room: usize,
+    now: Time,
+) -> Option<StatusDraft<'a>> {
+    let mut builder = Builder {
+        control_plane: Part::default(),
+        resource: None,
+        pool_resource: None,
+        pools: BTreeMap::new(),
+        room,
+        left_out: 0,
+        is_whole: informers.iter().all(|informer| informer.has_begun()),
+    };
+    let begun = informers.iter().filter(|informer| informer.has_begun());
+    let own: Vec<&str> = begun.map(|informer| informer.name).collect();
+    builder.keep_foreign(before, &own);
+    // Insights on the control plane or a whole pool take precedence over all others, of both informers.
+    for is_of_whole in [true, false] {
+        for informer in informers {
+            for (_, insight, api_insight) in
+                informer.by_importance().filter(|(rank, ..)| (*rank == Rank::Whole) == is_of_whole)
+            {
+                builder.add(informer.name, insight, api_insight);
+            }
+        }
+    }
+    builder.build(before, now)
+}
+
+/// Returns the insights of an informer in an UpdateStatus, so that a new process keeps their times.
+pub(in crate::controller) fn insights(status: &Value, informer: &str) -> Vec<Insight> {
+    let own = published::insights_in_status(status)
+        .filter(|(key, _)| key.strip_prefix(informer).is_some_and(|rest| rest.starts_with('.')));
+    own.filter_map(|(_, insight)| api_insight::insight_from_api(insight)).collect()
+}
+
+impl<'a> Builder<'a> {
+    /// Keeps the insights of foreign informers.
+    fn keep_foreign(&mut self, before: &'a Value, own: &[&str]) {
+        self.control_plane.informers = foreign(&before["controlPlane"], own);
+        for pool in before["workerPools"].as_array().into_iter().flatten() {
+            let informers = foreign(pool, own);
+            if let Some(name) = pool["name"].as_str().filter(|_| !informers.is_empty()) {
+                self.pools.insert(name, Part { informers, updating: None });
+            }
+        }
+        let parts = std::iter::once(&self.control_plane).chain(self.pools.values());
+        let foreign = parts.flat_map(|part| part.informers.values().flatten());
+        let size: usize = foreign.map(|insight| insight.to_string().len()).sum();
+        self.room = self.room.saturating_sub(size);
+    }
+
+    fn add(&mut self, informer: &'a str, insight: &'a Insight, api_insight: Option<&'a ApiInsight>) {
+        let pool = pool_of(insight);
+        let is_new = pool.is_some_and(|pool| !self.pools.contains_key(pool));
+        let is_odd = pool.is_some_and(|pool| dns_label(pool) != pool);
+        if is_odd || is_new && self.pools.len() == POOLS_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let (part, most) = match pool {
+            Some(name) => (self.pools.entry(name).or_default(), WORKER_POOL_MAX),
+            None => (&mut self.control_plane, CONTROL_PLANE_MAX),
+        };
+        let members = part.informers.entry(informer).or_default();
+        if members.len() == most || self.room < SMALLEST {
+            self.left_out += 1;
+            return;
+        }
+        match api_insight.filter(|api_insight| api_insight.size <= self.room) {
+            Some(ApiInsight { value, size }) => {
+                self.room -= size;
+                members.push(value);
+                part.updating = part.updating.or_else(|| updating(insight, value));
+                self.refer_to(insight);
+            }
+            None => self.left_out += 1,
+        }
+    }
+
+    /// Records the objects that represent the control plane.
+    fn refer_to(&mut self, insight: &'a Insight) {
+        match &insight.detail {
+            Detail::ClusterVersion(found) => self.resource = Some(&found.resource),
+            Detail::MachineConfigPool(found) if found.name == MASTER => {
+                self.pool_resource = Some(&found.resource);
+            }
+            _ => {}
+        }
+    }
+
+    fn build(self, before: &'a Value, now: Time) -> Option<StatusDraft<'a>> {
+        let is_whole = self.is_whole;
+        let mut control_plane = self.control_plane.build(&before["controlPlane"], is_whole);
+        control_plane.insert("resource", json!(self.resource?).into());
+        if let Some(pool) = self.pool_resource {
+            control_plane.insert("poolResource", json!(pool).into());
+        }
+        keep_members(&mut control_plane, &before["controlPlane"], if is_whole { "poolResource" } else { "" });
+        let old = |name: &str| {
+            let pools = before["workerPools"].as_array();
+            pools.and_then(|pools| pools.iter().find(|pool| pool["name"] == name)).unwrap_or(&Value::Null)
+        };
+        let pools = self.pools.into_iter().map(|(name, part)| {
+            let mut pool = part.build(old(name), is_whole);
+            pool.insert("resource", json!(ResourceRef::machine_config_pool(name)).into());
+            pool.insert("name", json!(name).into());
+            StatusDraft::Map(pool)
+        });
+        let mut conditions = conditions(&before["conditions"], &["Available", "Complete"]);
+        conditions.extend(operational(self.left_out, &before["conditions"], now).map(StatusDraft::from));
+        let mut status = Members::from([
+            ("workerPools", StatusDraft::List(pools.collect())),
+            ("controlPlane", StatusDraft::Map(control_plane)),
+            ("conditions", StatusDraft::List(conditions)),
+        ]);
+        keep_members(&mut status, before, "");
+        Some(StatusDraft::Map(status))
+    }
+}
+
+impl<'a> Part<'a> {
+    fn build(self, before: &'a Value, is_whole: bool) -> Members<'a> {
+        let is_told = is_whole || self.updating.is_some();
+        let own: &[&str] = if is_told { &["Updating"] } else { &[] };
+        let mut conditions = conditions(&before["conditions"], own);
+        conditions.extend(self.updating.map(StatusDraft::from));
+        let informers = self.informers.into_iter().map(|(name, mut insights)| {
+            insights.sort_by_key(|insight| insight["uid"].as_str());
+            let insights = insights.into_iter().map(StatusDraft::from).collect();
+            StatusDraft::Map(Members::from([
+                ("name", json!(name).into()),
+                ("insights", StatusDraft::List(insights)),
+            ]))
+        });
+        let informers = StatusDraft::List(informers.collect());
+        Members::from([("conditions", StatusDraft::List(conditions)), ("informers", informers)])
+    }
+}
+
+/// Keeps the members that are not in `members`, except `but`.
+fn keep_members<'a>(members: &mut Members<'a>, before: &'a Value, but: &str) {
+    for (name, value) in before.as_object().into_iter().flatten().filter(|(name, _)| *name != but) {
+        members.entry(name).or_insert_with(|| value.into());
+    }
+}
+
+/// Returns the insights of foreign informers on a part of the cluster.
+fn foreign<'a>(part: &'a Value, own: &[&str]) -> BTreeMap<&'a str, Vec<&'a Value>> {
+    let informers = part["informers"].as_array().into_iter().flatten();
+    let foreign = informers.filter_map(|informer| {
+        let name = informer["name"].as_str().filter(|name| !own.contains(name))?;
+        Some((name, informer["insights"].as_array().into_iter().flatten().collect()))
+    });
+    foreign.collect()
+}
+
+/// Returns the conditions whose type is not in `own`: others wrote them.
+fn conditions<'a>(before: &'a Value, own: &[&str]) -> Vec<StatusDraft<'a>> {
+    let list = before.as_array().into_iter().flatten();
+    list.filter(|condition| !own.iter().any(|own| condition["type"] == *own)).map(StatusDraft::from).collect()
+}
+
+/// Returns the conditions of the controller: whether it works, and whether the status is complete.
+fn operational(left_out: usize, before: &Value, now: Time) -> [Value; 2] {
+    let condition = |kind: &str, is_so: bool, reason: &str, message: String| {
+        let status = if is_so { "True" } else { "False" };
+        let old = before.as_array().and_then(|list| list.iter().find(|one| one["type"] == kind));
+        let old = old.filter(|old| old["status"] == status).map(|old| old["lastTransitionTime"].clone());
+        let since = old.unwrap_or_else(|| json!(rfc3339(now)));
+        json!({"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message})
+    };
+    let complete = match left_out {
+        0 => condition("Complete", true, "AsExpected", String::new()),
+        _ => {
+            let message = format!(
+                "{left_out} insights do not fit into the limits of the API, which takes so many of so long names; those on \
+                 nodes that wait or are done are left out first, and pools count them"
+            );
+            condition("Complete", false, "TooManyInsights", message)
+        }
+    };
+    [condition("Available", true, "AsExpected", String::new()), complete]
+}
+
+/// Returns the worker pool that an insight belongs to; `None` for the control plane.
+fn pool_of(insight: &Insight) -> Option<&str> {
+    let name = match &insight.detail {
+        Detail::ClusterVersion(_) | Detail::ClusterOperator(_) => return None,
+        Detail::MachineConfigPool(pool) => &pool.name,
+        Detail::Node(node) => &node.pool_resource.name,
+        Detail::Health(health) => {
+            let pools = |resource: &&ResourceRef| resource.resource == "machineconfigpools";
+            &health.scope.resources.iter().find(pools)?.name
+        }
+    };
+    (name != MASTER).then_some(name)
+}
+
+/// Returns the condition `Updating` of an insight that describes a whole part of the cluster: of the
+/// ClusterVersion for the control plane, of the pool for workers.
+fn updating<'a>(insight: &Insight, api_insight: &'a Value) -> Option<&'a Value> {
+    let tells = match &insight.detail {
+        Detail::ClusterVersion(_) => true,
+        Detail::MachineConfigPool(pool) => pool.name != MASTER,
+        _ => false,
+    };
+    let conditions = api_insight[api_insight::member(insight)]["conditions"].as_array().filter(|_| tells)?;
+    conditions.iter().find(|condition| condition["type"] == "Updating")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! The ConfigMap that insights are published in: its content and the pending changes.
+
+use std::collections::BTreeMap;
+
+use kube::runtime::watcher::Event;
+use serde_json::{Map, Value, json};
+
+use super::State;
+use crate::controller::publishing::informer::Informer;
+
+/// Maximum size of all values of a ConfigMap in bytes, by the API. With one byte more, the API server rejects
+/// the whole write.
+pub(in crate::controller) const ROOM: usize = 1024 * 1024;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::controller) struct Data {
+    /// `data`.
+    pub(in crate::controller) texts: BTreeMap<String, String>,
+    /// The size of `binaryData` in bytes.
+    pub(in crate::controller) binary: usize,
+}
+
+impl State {
+    /// Applies an event of the watch of ConfigMaps: their resource versions.
+    pub(in crate::controller) fn config_map(&mut self, event: Event<(String, String)>) {
+        self.version_in_doubt |= matches!(event, Event::InitDone);
+        if self.config_map.apply_event(event) {
+            self.doubt_config_map();
+        }
+    }
+
+    /// Returns whether the ConfigMap must be read because somebody else wrote it.
+    pub(in crate::controller) fn wants_config_map(&self) -> bool {
+        self.config_map.wants_reading()
+    }
+
+    /// Stores the ConfigMap and its resource version after reading; `None` if it does not exist.
+    pub(in crate::controller) fn config_map_read(&mut self, object: Option<(String, Data)>) {
+        self.config_map.holds(object);
+        self.doubt_config_map();
+    }
+
+    /// Notes that somebody else wrote the ConfigMap.
+    pub(in crate::controller) fn lose_config_map(&mut self) {
+        self.config_map.lose();
+    }
+
+    /// Notes that the ConfigMap was written with [`State::patch`], and has this resource version.
+    pub(in crate::controller) fn config_map_written(&mut self, version: String, patch: &Value) {
+        let changes = patch["data"].as_object().into_iter().flatten();
+        if let Some(data) = self.config_map.written(version) {
+            for (key, text) in changes {
+                match text.as_str() {
+                    Some(text) => drop(data.texts.insert(key.clone(), text.to_owned())),
+                    None => drop(data.texts.remove(key)),
+                }
+            }
+        }
+        self.control_plane_informer.mark_published();
+        self.node_informer.mark_published();
+    }
+
+    fn doubt_config_map(&mut self) {
+        self.control_plane_informer.mark_unpublished();
+        self.node_informer.mark_unpublished();
+    }
+
+    /// Returns the merge patch that the ConfigMap needs, rejected if somebody else has written it meanwhile;
+    /// `None` if it is up to date, missing, or not known yet.
+    pub(in crate::controller) fn patch(&mut self) -> Option<Value> {
+        let is_as_it_should_be = self.informers().into_iter().all(Informer::is_published);
+        if is_as_it_should_be || self.is_patch_refused() {
+            return None;
+        }
+        let (version, Data { texts, binary }) = self.config_map.get()?;
+        let (control_plane, nodes) = (&mut self.control_plane_informer, &mut self.node_informer);
+        let foreign = texts.iter().filter(|(key, _)| !control_plane.owns(key) && !nodes.owns(key));
+        let foreign: usize = foreign.map(|(_, text)| text.len()).sum();
+        let room = ROOM.saturating_sub(foreign + binary);
+        // However many alerts fire, insights on nodes get half of the space if they need it.
+        let of_control_plane = room - nodes.size().min(room / 2);
+        let mut changes = Map::new();
+        control_plane.changes(texts, of_control_plane, &mut changes);
+        let left = room - control_plane.size().min(of_control_plane);
+        nodes.changes(texts, left, &mut changes);
+        let metadata = json!({"resourceVersion": version});
+        (!changes.is_empty()).then(|| json!({"metadata": metadata, "data": changes}))
+    }
+
+    /// Notes that the API server rejected the patch and would do so again: the ConfigMap is immutable or
+    /// full. It is left alone until it or the insights change.
+    pub(in crate::controller) fn patch_refused(&mut self) {
+        let seen = self.config_map.get().map(|(version, _)| version.to_owned());
+        self.refused = seen.map(|version| (version, self.revisions()));
+    }
+
+    /// Returns whether that rejection still applies.
+    pub(in crate::controller) fn is_patch_refused(&self) -> bool {
+        let seen = self.config_map.get().map(|(version, _)| version);
+        self.refused.as_ref().is_some_and(|(version, revisions)| {
+            seen == Some(version.as_str()) && *revisions == self.revisions()
+        })
+    }
+}
