@@ -60,7 +60,7 @@ fn assess(object: &Value, now: &str) -> (Value, Vec<Value>) {
     let mut findings = health::Findings::new(health::PriorInsights { now, earlier: &|_| None });
     health::assess_cluster_version(&health::Facts::new(object), &mut findings);
     // The recorded controller had no other health insight.
-    let forced = findings.found().iter().filter(|found| found.cause.name == "Forced health insight");
+    let forced = findings.found().into_iter().filter(|found| found.cause.name == "Forced health insight");
     (status, forced.map(|found| serde_json::to_value(&found.insight).unwrap()).collect())
 }
 
@@ -151,10 +151,8 @@ fn the_nodes_of_recorded_clusters_are_assessed_as_the_recorded_controller_did() 
         let releases: BTreeMap<String, String> = dumped(name, "machineconfigs")
             .iter()
             .filter_map(|config| {
-                let annotations: Option<BTreeMap<_, _>> =
-                    serde_json::from_value(config["metadata"]["annotations"].clone()).unwrap();
                 let name = config["metadata"]["name"].as_str().unwrap().to_owned();
-                node::release_of(annotations.as_ref()).map(|release| (name, release))
+                node::release_of(config).map(|release| (name, release.to_owned()))
             })
             .collect();
         let of = |config: &str| releases.get(config).map(String::as_str);

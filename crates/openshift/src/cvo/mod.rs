@@ -4,40 +4,20 @@
 //! its first work is the release of its own image. This is how the operator continues an update after the
 //! update has replaced it.
 
-mod accept;
 mod access;
 mod agentic;
-mod apply;
 mod behaviour;
 mod capabilities;
-mod counts;
-mod desired;
-mod events;
-mod failure;
-mod graph;
-mod health;
-mod history;
-mod inject;
 mod lease;
-mod limit;
-mod load;
-mod manifest;
-mod need;
-mod operators;
 mod outbox;
-mod overrides;
-mod pass;
 mod payload;
-mod preconditions;
 mod queue;
 mod retrieve;
 mod serving;
 mod status;
+mod sync;
 mod updates;
 mod upgradeable;
-mod validation;
-mod verify;
-mod version_pod;
 mod worker;
 
 use std::sync::Arc;
@@ -53,20 +33,20 @@ use windtunnel_core::resources::{
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Answer, Change, Identity, Object, View, condition};
 
-use self::apply::PassPace;
+use self::sync::apply::PassPace;
 use self::behaviour::Behaviour;
-use self::counts::OperatorCounters;
+use self::status::counts::OperatorCounters;
 use self::lease::{Candidate, Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
 use self::retrieve::OperatorContext;
 use self::serving::Serving;
 use self::upgradeable::Style;
-use self::verify::Verifier;
+use self::retrieve::verify::Verifier;
 use self::worker::Worker;
 use crate::release::Release;
 use crate::world::Environment;
-pub use inject::Surroundings;
-pub use load::installed_release;
+pub use self::sync::inject::Surroundings;
+pub use self::retrieve::load::installed_release;
 pub use payload::{InstalledPayload, installed_cluster_operator, update_status_controller_objects};
 
 /// The name of the component, its container, and its field manager.
@@ -127,7 +107,7 @@ impl ClusterVersionOperator {
                 let last = !self.out.awaits(Purpose::Lease);
                 let Some(election) = self.election.as_mut().filter(|_| !self.ending) else { return };
                 if election.answered(refusal.is_none(), last, now) {
-                    events::publish_leader_election(
+                    status::events::publish_leader_election(
                         election.holder(),
                         self.site.behaviour,
                         view,

@@ -9,7 +9,8 @@ use windtunnel_core::resources;
 use super::{ClusterOperatorTask, Place, Task, PayloadObject, TaskKind, extracted};
 use crate::cvo::behaviour::Behaviour;
 use crate::cvo::lease::NAMESPACE;
-use crate::cvo::{NAME, access, capabilities, version_pod};
+use crate::cvo::{NAME, access, capabilities};
+use crate::cvo::retrieve::version_pod;
 use crate::manifests;
 use crate::release::{Component, OperatorFacts, Release};
 

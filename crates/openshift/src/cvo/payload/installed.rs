@@ -7,9 +7,9 @@ use windtunnel_core::Resource;
 
 use super::{Payload, ApplyRule, Task, TaskKind, facts, text};
 use crate::cvo::capabilities::Capabilities;
-use crate::cvo::inject;
-use crate::cvo::inject::Surroundings;
-use crate::cvo::manifest;
+use crate::cvo::sync::inject;
+use crate::cvo::sync::inject::Surroundings;
+use crate::cvo::sync::manifest;
 use crate::payload::Selection;
 use crate::release::{OperatorFacts, Release};
 

@@ -1,6 +1,12 @@
 //! Retrieval of a release image: verifies its signature, then copies the manifests by a Job or Pod on the
 //! operator's own node. The ClusterVersion worker is blocked meanwhile.
 
+pub(super) mod accept;
+pub(super) mod desired;
+pub(super) mod load;
+pub(super) mod preconditions;
+pub(super) mod verify;
+pub(super) mod version_pod;
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +22,8 @@ use windtunnel_core::{Answer, Object, Operation, Resource, View, Write};
 use super::behaviour::{Behaviour, RetrievalMethod as By};
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
-use super::verify::{STORE_TIMEOUT, SignatureSources, Verifier};
-use super::version_pod::{self, Judgement, VersionPod};
+use self::verify::{STORE_TIMEOUT, SignatureSources, Verifier};
+use self::version_pod::{Judgement, VersionPod};
 use crate::world::Environment;
 
 /// The time limit of a retrieval, in releases that have one.

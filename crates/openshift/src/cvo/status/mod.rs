@@ -1,5 +1,10 @@
 //! The ClusterVersion status that the operator writes.
 
+pub(super) mod counts;
+pub(super) mod events;
+pub(super) mod failure;
+pub(super) mod history;
+pub(super) mod validation;
 #[cfg(test)]
 mod tests;
 
@@ -9,12 +14,12 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 
-use super::apply::{ApplyLoop, ApplyMode};
+use super::sync::apply::{ApplyLoop, ApplyMode};
 use super::behaviour::Behaviour;
 use super::capabilities::Capabilities;
-use super::failure::{self, FailingEffect, Failure};
-use super::history::{self, Applied, Pruning};
-use super::load::LoadResult;
+use self::failure::{FailingEffect, Failure};
+use self::history::{Applied, Pruning};
+use super::retrieve::load::LoadResult;
 use super::updates::Updates;
 use super::upgradeable::Upgradeable;
 use crate::release::Release;

@@ -5,7 +5,7 @@ use windtunnel_core::View;
 use windtunnel_core::rng::Streams;
 
 use super::*;
-use crate::cvo::apply::{PassPace, Work};
+use crate::cvo::sync::apply::{PassPace, Work};
 use crate::cvo::payload::Payload;
 use crate::payload::Selection;
 use crate::world::Environment;

@@ -7,7 +7,7 @@ use semver::Version;
 use windtunnel_core::Object;
 use windtunnel_core::condition::Condition;
 
-use crate::cvo::validation;
+use crate::cvo::status::validation;
 use crate::graph::{ServiceFault, Graph, Node, Risk};
 use crate::release::{Architecture, Release};
 use crate::world::Environment;

@@ -6,11 +6,11 @@ use windtunnel_core::resources::FEATURE_GATES;
 use windtunnel_core::{Object, View};
 
 use super::Worker;
-use crate::cvo::apply::{ApplyLoop, ApplyMode, Work};
+use crate::cvo::sync::apply::{ApplyLoop, ApplyMode, Work};
 use crate::cvo::capabilities::Capabilities;
-use crate::cvo::load::LoadResult;
+use crate::cvo::retrieve::load::LoadResult;
 use crate::cvo::outbox::Outbox;
-use crate::cvo::overrides::Overrides;
+use crate::cvo::sync::overrides::Overrides;
 use crate::cvo::payload::Payload;
 use crate::cvo::retrieve::OperatorContext;
 use crate::payload::Selection;

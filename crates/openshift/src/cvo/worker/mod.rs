@@ -10,13 +10,13 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
-use super::accept::accept;
+use super::retrieve::accept::accept;
 use super::agentic::AgenticRuns;
-use super::apply::{ApplyLoop, ApplyMode, PassPace};
+use super::sync::apply::{ApplyLoop, ApplyMode, PassPace};
 use super::capabilities::Capabilities;
-use super::desired;
-use super::events::{Events, Notice};
-use super::load::LoadResult;
+use super::retrieve::desired;
+use super::status::events::{Events, Notice};
+use super::retrieve::load::LoadResult;
 use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
 use super::retrieve::{Retrieval, OperatorContext};

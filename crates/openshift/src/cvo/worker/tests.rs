@@ -12,7 +12,7 @@ use windtunnel_core::{Change, ChangeKind, Refusal};
 
 use super::*;
 use crate::cvo::behaviour::Behaviour;
-use crate::cvo::verify::Verifier;
+use crate::cvo::retrieve::verify::Verifier;
 use crate::world::Environment;
 
 fn now() -> Time {

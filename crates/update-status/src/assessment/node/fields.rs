@@ -193,7 +193,7 @@ pub(crate) fn release_in(annotations: Option<&BTreeMap<String, String>>) -> Opti
 }
 
 /// Returns the release version of a MachineConfig, if it has one.
-pub(crate) fn release_of(machine_config: &Value) -> Option<&str> {
+pub fn release_of(machine_config: &Value) -> Option<&str> {
     let version = machine_config["metadata"]["annotations"][RELEASE_VERSION].as_str();
     version.filter(|version| !version.is_empty())
 }

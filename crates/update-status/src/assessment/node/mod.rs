@@ -7,8 +7,8 @@ pub mod phase;
 
 pub use availability::{UnavailableCondition, UnavailableReason};
 pub(crate) use availability::{first_start, joined, shortened, unavailable_reasons};
-pub(crate) use fields::{MASTER, WORKER, pool_object_of, release_in, release_of};
-pub use fields::{Node, Pool, pool_of};
+pub(crate) use fields::{MASTER, WORKER, pool_object_of, release_in};
+pub use fields::{Node, Pool, pool_of, release_of};
 pub use insight::{assess, upstream};
 use phase::Phase;
 

@@ -9,30 +9,30 @@ use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
 use windtunnel_core::Object;
 
-use super::behaviour::Behaviour;
-use super::lease::NAMESPACE;
+use crate::cvo::behaviour::Behaviour;
+use crate::cvo::lease::NAMESPACE;
 
 /// Value of the label `k8s-app` on version pods.
-pub(super) const LABEL: &str = "retrieve-openshift-release";
+pub(in crate::cvo) const LABEL: &str = "retrieve-openshift-release";
 /// The ServiceAccount of version pods, in releases that have one.
-pub(super) const ACCOUNT: &str = "update-payload";
+pub(in crate::cvo) const ACCOUNT: &str = "update-payload";
 const PAYLOADS: &str = "/etc/cvo/updatepayloads";
 const DEADLINE_SECONDS: i64 = 120;
 
 /// The parameters of a version pod.
 #[derive(Debug)]
-pub(super) struct VersionPod<'a> {
-    pub(super) image: &'a str,
+pub(in crate::cvo) struct VersionPod<'a> {
+    pub(in crate::cvo) image: &'a str,
     /// The operator's own node.
-    pub(super) node: &'a str,
-    pub(super) behaviour: Behaviour,
+    pub(in crate::cvo) node: &'a str,
+    pub(in crate::cvo) behaviour: Behaviour,
     /// Random suffix of the temporary directory.
-    pub(super) directory: String,
+    pub(in crate::cvo) directory: String,
 }
 
 impl VersionPod<'_> {
     /// The version pod as a Pod.
-    pub(super) fn pod(&self, name: &str) -> Value {
+    pub(in crate::cvo) fn pod(&self, name: &str) -> Value {
         json!({
             "apiVersion": "v1",
             "kind": "Pod",
@@ -47,7 +47,7 @@ impl VersionPod<'_> {
     }
 
     /// The Job with the version pod as its template.
-    pub(super) fn job(&self, name: &str) -> Value {
+    pub(in crate::cvo) fn job(&self, name: &str) -> Value {
         let mut template = json!({ "spec": self.spec(false) });
         if self.behaviour.requires_scc {
             template["metadata"] = json!({ "annotations": { "openshift.io/required-scc": "privileged" } });
@@ -121,7 +121,7 @@ impl VersionPod<'_> {
 }
 
 /// The directory of a payload on the node.
-pub(super) fn payload_path(image: &str) -> String {
+pub(in crate::cvo) fn payload_path(image: &str) -> String {
     format!("{PAYLOADS}/{}", payload_directory(image))
 }
 
@@ -132,7 +132,7 @@ fn payload_directory(image: &str) -> String {
 
 /// The result of a Pod's or Job's status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Judgement {
+pub(in crate::cvo) enum Judgement {
     /// The result is still open.
     Waiting,
     /// The payload was copied.
@@ -143,7 +143,7 @@ pub(super) enum Judgement {
 
 /// Interprets the status of a Pod. A pending Pod fails early only for an invalid image signature or an
 /// unknown manifest, or if a container terminated with a message.
-pub(super) fn judge_pod(pod: &Object) -> Judgement {
+pub(in crate::cvo) fn judge_pod(pod: &Object) -> Judgement {
     let failed = |at: &str, said: &[String]| {
         Judgement::Failed(format!(
             "pod {} failed{at} with reason {:?} and message {:?} and status {}",
@@ -200,7 +200,7 @@ fn statuses(pod: &Object, tells: fn(&str, &str) -> bool) -> Vec<String> {
 }
 
 /// Interprets a Job by its own status, because the operator does not look at its pod.
-pub(super) fn judge_job(job: &Object) -> Judgement {
+pub(in crate::cvo) fn judge_job(job: &Object) -> Judgement {
     let count = |field: &str| job.number(&format!("/status/{field}")).unwrap_or(0);
     if count("succeeded") > 0 {
         return Judgement::Done;

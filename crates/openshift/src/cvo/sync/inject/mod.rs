@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use windtunnel_core::View;
 use windtunnel_core::resources::{INFRASTRUCTURES, PROXIES};
 
-use super::NAME;
-use super::lease::NAMESPACE;
+use crate::cvo::NAME;
+use crate::cvo::lease::NAMESPACE;
 
 /// The annotation of Deployments and DaemonSets with the comma-separated containers that get proxy variables.
 const INTO: &str = "config.openshift.io/inject-proxy";
@@ -33,14 +33,14 @@ pub struct Surroundings<'a> {
 impl<'a> Surroundings<'a> {
     /// Reads the objects from a cluster. The operator does this for each manifest, so a change applies from
     /// the next pass on.
-    pub(super) fn of(view: &'a View) -> Self {
+    pub(in crate::cvo) fn of(view: &'a View) -> Self {
         let cluster = |resource| view.get(resource, "", "cluster").map_or(&Value::Null, |object| &**object);
         Self { proxy: cluster(&PROXIES), infrastructure: cluster(&INFRASTRUCTURES) }
     }
 }
 
 /// Returns whether variables can be injected into an object of the payload.
-pub(super) fn can_inject(object: &Value) -> bool {
+pub(in crate::cvo) fn can_inject(object: &Value) -> bool {
     is_workload(object) && (is_own(object) || !annotated_containers(object).is_empty())
 }
 
@@ -48,7 +48,7 @@ pub(super) fn can_inject(object: &Value) -> bool {
 ///
 /// # Errors
 /// The name of a container that is missing, or an invalid address of the API.
-pub(super) fn into<'o>(wanted: &'o Value, around: Surroundings<'_>) -> Result<Cow<'o, Value>, String> {
+pub(in crate::cvo) fn into<'o>(wanted: &'o Value, around: Surroundings<'_>) -> Result<Cow<'o, Value>, String> {
     let mut object = Cow::Borrowed(wanted);
     if !is_workload(wanted) {
         return Ok(object);

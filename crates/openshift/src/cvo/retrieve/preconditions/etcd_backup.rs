@@ -15,7 +15,7 @@ const KIND: &str = "RecentBackup";
 
 /// Checks an update to `target`. It needs a backup if its minor is later than that of the last completed
 /// release.
-pub(super) fn check(view: &View, cluster_version: &Object, target: &Version) -> Option<Failed> {
+pub(in crate::cvo) fn check(view: &View, cluster_version: &Object, target: &Version) -> Option<Failed> {
     let current = completed_version(cluster_version).parse::<Version>().ok()?;
     if (target.major, target.minor) <= (current.major, current.minor) {
         return None;

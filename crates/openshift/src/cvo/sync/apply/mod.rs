@@ -14,18 +14,19 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS};
 use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
-use super::capabilities::Capabilities;
-use super::failure::{self, FailingEffect, Failure};
+use crate::cvo::capabilities::Capabilities;
+use crate::cvo::status::failure;
+use crate::cvo::status::failure::{FailingEffect, Failure};
 use super::graph::TaskGraph;
-pub(super) use super::graph::ApplyMode;
+pub(in crate::cvo) use super::graph::ApplyMode;
 use super::limit::Limit;
 use super::manifest::{existing, write_for};
 use super::need::{self, NextAction, Settled};
 use super::operators::{self, Watches};
-use super::outbox::{Outbox, Purpose};
+use crate::cvo::outbox::{Outbox, Purpose};
 use super::overrides::Overrides;
 use super::pass::{PassAction, Pass};
-use super::payload::{Payload, ApplyRule, Task, PayloadObject, TaskKind, existing_operator};
+use crate::cvo::payload::{ApplyRule, Payload, PayloadObject, Task, TaskKind, existing_operator};
 use crate::release::Release;
 
 /// The maximum of manifests that are done in one step if they need no request, so that a pass costs few
@@ -35,48 +36,48 @@ const STRIDE: u32 = 200;
 const POLL: SignedDuration = SignedDuration::from_secs(3);
 
 #[derive(Debug, Clone)]
-pub(super) struct Work {
-    pub(super) release: Release,
+pub(in crate::cvo) struct Work {
+    pub(in crate::cvo) release: Release,
     /// Generation of the ClusterVersion that the current or last pass has seen.
-    pub(super) generation: i64,
+    pub(in crate::cvo) generation: i64,
     /// `spec.desiredUpdate.force`.
-    pub(super) force: bool,
+    pub(in crate::cvo) force: bool,
     /// Whether this process verified the release's signature.
-    pub(super) verified: bool,
+    pub(in crate::cvo) verified: bool,
     /// The risks accepted for this release. `None` for the payload in the operator's own image.
-    pub(super) accepted_risks: Option<String>,
+    pub(in crate::cvo) accepted_risks: Option<String>,
 }
 
 /// The progress that the loop reports.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Progress {
+pub(in crate::cvo) struct Progress {
     /// Manifests done in the reported pass.
-    pub(super) done: u32,
+    pub(in crate::cvo) done: u32,
     /// Manifests of the payload.
-    pub(super) total: u32,
+    pub(in crate::cvo) total: u32,
     /// Passes completed since the work began.
-    pub(super) completed: u32,
+    pub(in crate::cvo) completed: u32,
     /// Why the last pass failed, or the current one will.
-    pub(super) failure: Option<Failure>,
+    pub(in crate::cvo) failure: Option<Failure>,
 }
 
 /// The intervals and random numbers for the passes of a process.
 #[derive(Debug, Clone)]
-pub(super) struct PassPace {
-    pub(super) interval: SignedDuration,
+pub(in crate::cvo) struct PassPace {
+    pub(in crate::cvo) interval: SignedDuration,
     /// Random part of the waits after errors.
-    pub(super) jitter: Stream,
+    pub(in crate::cvo) jitter: Stream,
     /// Random numbers for the order of tasks.
-    pub(super) orders: Streams,
+    pub(in crate::cvo) orders: Streams,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct ApplyLoop {
-    pub(super) work: Work,
-    pub(super) mode: ApplyMode,
-    pub(super) progress: Progress,
-    pub(super) watches: Watches,
-    pub(super) payload: Payload,
+pub(in crate::cvo) struct ApplyLoop {
+    pub(in crate::cvo) work: Work,
+    pub(in crate::cvo) mode: ApplyMode,
+    pub(in crate::cvo) progress: Progress,
+    pub(in crate::cvo) watches: Watches,
+    pub(in crate::cvo) payload: Payload,
     overrides: Overrides,
     /// The object that was last found or written as wanted, by task. It is not compared again until it
     /// changes.
@@ -90,24 +91,24 @@ pub(super) struct ApplyLoop {
     limit: Limit,
     next_pass_at: Time,
     /// Generation of the ClusterVersion for the next pass.
-    pub(super) latest_generation: i64,
+    pub(in crate::cvo) latest_generation: i64,
     /// Failed passes since the work changed or since the last completed pass.
     errors: u32,
     /// All failed passes of this process. The waits after failures grow with this number.
-    pub(super) failed_passes: u32,
+    pub(in crate::cvo) failed_passes: u32,
     /// Whether a ClusterOperator changed during this pass in a way that may let the next one succeed.
     notified: bool,
     /// Whether the last pass completed with reports only. The next pass then reconciles.
     reconciles_next: bool,
     /// Failed attempts to apply a manifest.
-    pub(super) failed_attempts: u64,
+    pub(in crate::cvo) failed_attempts: u64,
     /// Manifests done in the current or last pass.
-    pub(super) pass_done: u32,
+    pub(in crate::cvo) pass_done: u32,
 }
 
 impl ApplyLoop {
     /// A loop whose first pass starts at once.
-    pub(super) fn new(work: Work, mode: ApplyMode, payload: Payload, pace: PassPace, now: Time) -> Self {
+    pub(in crate::cvo) fn new(work: Work, mode: ApplyMode, payload: Payload, pace: PassPace, now: Time) -> Self {
         let progress = Progress { total: payload.total, ..Progress::default() };
         Self {
             latest_generation: work.generation,
@@ -134,12 +135,12 @@ impl ApplyLoop {
     }
 
     /// The time at which the loop continues. `None` while it waits for an answer.
-    pub(super) fn wake_at(&self) -> Option<Time> {
+    pub(in crate::cvo) fn wake_at(&self) -> Option<Time> {
         self.pass.as_ref().map_or(Some(self.next_pass_at), Pass::wake_at)
     }
 
     /// Runs until the loop has to wait. Returns whether there is progress to report.
-    pub(super) fn run(
+    pub(in crate::cvo) fn run(
         &mut self,
         view: &View,
         capabilities: &Capabilities,
@@ -173,7 +174,7 @@ impl ApplyLoop {
     }
 
     /// Handles the answer to the write of a manifest.
-    pub(super) fn answered(&mut self, answer: &Answer, now: Time) {
+    pub(in crate::cvo) fn answered(&mut self, answer: &Answer, now: Time) {
         let Some(pass) = self.pass.as_mut() else { return };
         match (pass.awaits.take(), &answer.outcome) {
             // A missing ClusterOperator is reported later, when the pass waits for it.

@@ -2,19 +2,19 @@
 
 use jiff::SignedDuration;
 use serde_json::json;
-pub(super) use windtunnel_controllers::recorder::Notice;
+pub(in crate::cvo) use windtunnel_controllers::recorder::Notice;
 use windtunnel_controllers::recorder::{Recorder, Subject};
 use windtunnel_core::View;
 use windtunnel_core::clock::{Time, after};
 use windtunnel_core::resources::{CONFIG_MAPS, LEASES};
 
-use super::behaviour::Behaviour;
-use super::lease::NAMESPACE;
-use super::outbox::{Outbox, Purpose};
+use crate::cvo::behaviour::Behaviour;
+use crate::cvo::lease::NAMESPACE;
+use crate::cvo::outbox::{Outbox, Purpose};
 
 /// The recorder of Events about the ClusterVersion.
 #[derive(Debug, Clone)]
-pub(super) struct Events(Recorder);
+pub(in crate::cvo) struct Events(Recorder);
 
 impl Default for Events {
     fn default() -> Self {
@@ -29,7 +29,7 @@ impl Default for Events {
 
 impl Events {
     /// Publishes these notices as Events.
-    pub(super) fn publish(&mut self, notices: Vec<Notice>, now: Time, out: &mut Outbox) {
+    pub(in crate::cvo) fn publish(&mut self, notices: Vec<Notice>, now: Time, out: &mut Outbox) {
         for notice in notices {
             if let Some(write) = self.0.record(notice, now) {
                 out.push(Purpose::Event, write);
@@ -48,7 +48,7 @@ fn recorder(involved: serde_json::Value) -> Recorder {
 
 /// Publishes that `holder` acquired the Lease (and the ConfigMap). This happens once per process, so nothing
 /// is aggregated.
-pub(super) fn publish_leader_election(
+pub(in crate::cvo) fn publish_leader_election(
     holder: &str,
     behaviour: Behaviour,
     view: &View,

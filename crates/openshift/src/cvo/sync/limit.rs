@@ -21,18 +21,18 @@ const INITIALIZING: Rate = Rate { interval: SignedDuration::from_millis(25), bur
 
 /// The token bucket of one client.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limit {
+pub(in crate::cvo) struct Limit {
     full_at: Time,
 }
 
 impl Limit {
     /// A full bucket.
-    pub(super) fn new(now: Time) -> Self {
+    pub(in crate::cvo) fn new(now: Time) -> Self {
         Self { full_at: now }
     }
 
     /// Takes the tokens of consecutive requests. Returns when the last one is answered.
-    pub(super) fn take(&mut self, requests: u32, mode: ApplyMode, now: Time) -> Time {
+    pub(in crate::cvo) fn take(&mut self, requests: u32, mode: ApplyMode, now: Time) -> Time {
         let rate = if mode == ApplyMode::Initializing { INITIALIZING } else { USUAL };
         let count = i32::try_from(requests).unwrap_or(i32::MAX);
         self.full_at = self.full_at.max(now) + rate.interval.saturating_mul(count);

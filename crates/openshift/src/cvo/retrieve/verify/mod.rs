@@ -16,7 +16,7 @@ use windtunnel_core::View;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS};
 
-use super::retrieve::OperatorContext;
+use super::OperatorContext;
 use crate::signature;
 use crate::world::Environment;
 
@@ -26,20 +26,20 @@ const A_LOOK: SignedDuration = SignedDuration::from_millis(200);
 const ANSWER: SignedDuration = SignedDuration::from_secs(1);
 /// The time limit for signature stores, half of that of a retrieval. It applies in releases that limit
 /// retrievals, and to forced updates in all releases.
-pub(super) const STORE_TIMEOUT: SignedDuration = SignedDuration::from_mins(2);
+pub(in crate::cvo) const STORE_TIMEOUT: SignedDuration = SignedDuration::from_mins(2);
 /// The maximum of images in the cache.
 const REMEMBERED_MAX: usize = 64;
 
 /// The verifier of one process, with its cache.
 #[derive(Debug, Clone)]
-pub(super) struct Verifier {
+pub(in crate::cvo) struct Verifier {
     /// Valid signatures by digest.
     verified: BTreeMap<String, Vec<String>>,
     kept: persist::PersistSchedule,
 }
 
 /// The places with signatures.
-pub(super) struct SignatureSources<'a> {
+pub(in crate::cvo) struct SignatureSources<'a> {
     view: &'a View,
     world: &'a Environment,
     /// URLs of the stores.
@@ -55,7 +55,7 @@ impl<'a> SignatureSources<'a> {
     /// The places that this operator uses: ConfigMaps, and the payload's stores unless the spec names its
     /// own. An empty list in the spec is an error, but only Events report it, because conditions have only
     /// the outermost error.
-    pub(super) fn of(site: &'a OperatorContext, view: &'a View) -> Self {
+    pub(in crate::cvo) fn of(site: &'a OperatorContext, view: &'a View) -> Self {
         let own = view
             .get(&CLUSTER_VERSIONS, "", "version")
             .filter(|_| site.behaviour.custom_signature_stores)
@@ -116,13 +116,13 @@ impl<'a> SignatureSources<'a> {
 
 impl Verifier {
     /// A verifier with an empty cache, in a process with this reconcile interval.
-    pub(super) fn new(interval: SignedDuration, now: Time) -> Self {
+    pub(in crate::cvo) fn new(interval: SignedDuration, now: Time) -> Self {
         Self { verified: BTreeMap::new(), kept: persist::PersistSchedule::new(interval * 2, now) }
     }
 
     /// The time at which the verification of `image` is complete. `None` if a store never answers and there
     /// is no time limit.
-    pub(super) fn known_at(&self, image: &str, places: &SignatureSources<'_>, now: Time) -> Option<Time> {
+    pub(in crate::cvo) fn known_at(&self, image: &str, places: &SignatureSources<'_>, now: Time) -> Option<Time> {
         match acceptable(image, places.world) {
             Ok(digest) if !self.verified.contains_key(digest) => {
                 let unsigned =
@@ -139,7 +139,7 @@ impl Verifier {
     /// # Errors
     /// The text after `The update cannot be verified: `, if the image is not signed by all keyrings or cannot
     /// be checked.
-    pub(super) fn verify(&self, image: &str, places: &SignatureSources<'_>) -> Result<(String, Vec<String>), String> {
+    pub(in crate::cvo) fn verify(&self, image: &str, places: &SignatureSources<'_>) -> Result<(String, Vec<String>), String> {
         let digest = acceptable(image, places.world)?;
         if let Some(known) = self.verified.get(digest) {
             return Ok((digest.to_owned(), known.clone()));
@@ -160,7 +160,7 @@ impl Verifier {
     }
 
     /// Adds valid signatures to the cache.
-    pub(super) fn remember(&mut self, (digest, documents): (String, Vec<String>)) {
+    pub(in crate::cvo) fn remember(&mut self, (digest, documents): (String, Vec<String>)) {
         if self.verified.insert(digest, documents).is_none() {
             self.kept.is_stale = true;
         }

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
-use super::failure::{FailingEffect, Failure};
+use crate::cvo::status::failure::{FailingEffect, Failure};
 use super::graph::{TaskGraph, ApplyMode, TaskNode};
-use super::payload::{Payload, Task, TaskKind};
+use crate::cvo::payload::{Payload, Task, TaskKind};
 
 /// Waits before a rejected manifest is tried again.
 const RETRIES: &[SignedDuration] = &[SignedDuration::from_secs(10), SignedDuration::from_secs(13)];
@@ -20,7 +20,7 @@ const RETRIES_INITIALIZING: &[SignedDuration] =
 
 /// A pass and its progress.
 #[derive(Debug, Clone)]
-pub(super) struct Pass {
+pub(in crate::cvo) struct Pass {
     mode: ApplyMode,
     graph: TaskGraph,
     step: usize,
@@ -35,11 +35,11 @@ pub(super) struct Pass {
     /// When the pass is given up.
     deadline: Time,
     /// The action whose answer is outstanding.
-    pub(super) awaits: Option<PassAction>,
-    pub(super) done: u32,
-    pub(super) failures: Vec<Failure>,
+    pub(in crate::cvo) awaits: Option<PassAction>,
+    pub(in crate::cvo) done: u32,
+    pub(in crate::cvo) failures: Vec<Failure>,
     /// Failures that are only reported. Nothing stops for them.
-    pub(super) reports: Vec<Failure>,
+    pub(in crate::cvo) reports: Vec<Failure>,
 }
 
 /// A worker with its task node.
@@ -55,7 +55,7 @@ struct TaskWorker {
 
 /// The next action of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PassAction {
+pub(in crate::cvo) enum PassAction {
     /// Create the ClusterOperator of this task if it is missing.
     Precreate(usize),
     Task(usize),
@@ -66,7 +66,7 @@ pub(super) enum PassAction {
 
 impl Pass {
     /// A pass that starts now with this time limit.
-    pub(super) fn new(mode: ApplyMode, mut graph: TaskGraph, limit: SignedDuration, now: Time) -> Self {
+    pub(in crate::cvo) fn new(mode: ApplyMode, mut graph: TaskGraph, limit: SignedDuration, now: Time) -> Self {
         let open = graph.steps.first_mut().map(std::mem::take).unwrap_or_default().into();
         Self {
             mode,
@@ -86,7 +86,7 @@ impl Pass {
     }
 
     /// The time at which the pass continues. `None` while an answer is outstanding.
-    pub(super) fn wake_at(&self) -> Option<Time> {
+    pub(in crate::cvo) fn wake_at(&self) -> Option<Time> {
         if self.awaits.is_some() {
             return None;
         }
@@ -97,18 +97,18 @@ impl Pass {
     }
 
     /// Counts the manifests in progress as done.
-    pub(super) fn arrive(&mut self) {
+    pub(in crate::cvo) fn arrive(&mut self) {
         self.done += std::mem::take(&mut self.under_way);
     }
 
     /// Starts this many manifests, which are done at this time.
-    pub(super) fn depart(&mut self, manifests: u32, done_at: Time) {
+    pub(in crate::cvo) fn depart(&mut self, manifests: u32, done_at: Time) {
         self.under_way = manifests;
         self.ready_at = done_at;
     }
 
     /// Selects the next action. Tasks that are not `included` are skipped.
-    pub(super) fn next(&mut self, tasks: &[Task], included: impl Fn(&Task) -> bool, now: Time) -> PassAction {
+    pub(in crate::cvo) fn next(&mut self, tasks: &[Task], included: impl Fn(&Task) -> bool, now: Time) -> PassAction {
         loop {
             self.hire(tasks, &included, now);
             if self.workers.is_empty() {
@@ -152,14 +152,14 @@ impl Pass {
     }
 
     /// The current worker's ClusterOperator was created, or exists already.
-    pub(super) fn precreated(&mut self) {
+    pub(in crate::cvo) fn precreated(&mut self) {
         if let Some(worker) = self.workers.get_mut(self.turn) {
             worker.precreations.pop_front();
         }
     }
 
     /// The current worker's task is done. The next worker takes its turn.
-    pub(super) fn task_done(&mut self) {
+    pub(in crate::cvo) fn task_done(&mut self) {
         if let Some(worker) = self.workers.get_mut(self.turn) {
             worker.at += 1;
             worker.tries = 0;
@@ -168,7 +168,7 @@ impl Pass {
     }
 
     /// The current worker tries again after this time.
-    pub(super) fn retry_after(&mut self, wait: SignedDuration, now: Time) {
+    pub(in crate::cvo) fn retry_after(&mut self, wait: SignedDuration, now: Time) {
         if let Some(worker) = self.workers.get_mut(self.turn) {
             worker.ready_at = now + wait;
         }
@@ -176,7 +176,7 @@ impl Pass {
     }
 
     /// The current worker's task was rejected. It is retried a few times and then fails.
-    pub(super) fn refused(&mut self, failure: Failure, now: Time) {
+    pub(in crate::cvo) fn refused(&mut self, failure: Failure, now: Time) {
         let retries = if self.mode == ApplyMode::Initializing { RETRIES_INITIALIZING } else { RETRIES };
         let tries = self.workers.get(self.turn).map_or(usize::MAX, |worker| worker.tries);
         let Some(wait) = retries.get(tries) else { return self.failed(failure) };
@@ -187,7 +187,7 @@ impl Pass {
     }
 
     /// The current worker's task failed, which ends its node.
-    pub(super) fn failed(&mut self, failure: Failure) {
+    pub(in crate::cvo) fn failed(&mut self, failure: Failure) {
         if self.turn < self.workers.len() {
             self.workers.remove(self.turn);
         }
@@ -195,7 +195,7 @@ impl Pass {
     }
 
     /// Ends the pass with a failure if its deadline has passed.
-    pub(super) fn expire(&mut self, payload: &Payload, now: Time) {
+    pub(in crate::cvo) fn expire(&mut self, payload: &Payload, now: Time) {
         if now < self.deadline {
             return;
         }

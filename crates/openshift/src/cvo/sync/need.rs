@@ -6,16 +6,16 @@ use serde_json::Value;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
 use windtunnel_core::{Key, Object, Resource, View, Write};
 
-use super::failure::Failure;
+use crate::cvo::status::failure::Failure;
 use super::graph::ApplyMode;
 use super::health::{self, Health};
 use super::inject::{self, Surroundings};
 use super::manifest::{existing, write_for};
-use super::payload::{ApplyRule, PayloadObject};
+use crate::cvo::payload::{ApplyRule, PayloadObject};
 
 /// The object of a task that matched the manifest. It is not compared again until it changes.
 #[derive(Debug, Clone)]
-pub(super) struct Settled {
+pub(in crate::cvo) struct Settled {
     resource: Resource,
     key: Key,
     seen: Object,
@@ -26,7 +26,7 @@ pub(super) struct Settled {
 
 impl Settled {
     /// An object that matches `wanted`.
-    pub(super) fn new(resource: &Resource, object: &Object, wanted: Option<&PayloadObject>) -> Self {
+    pub(in crate::cvo) fn new(resource: &Resource, object: &Object, wanted: Option<&PayloadObject>) -> Self {
         let is_shared = wanted.is_some_and(is_shared);
         let key = resource.key(object.namespace(), object.name());
         Self { resource: resource.clone(), key, seen: object.clone(), is_shared }
@@ -63,7 +63,7 @@ fn is_shared(wanted: &PayloadObject) -> bool {
 
 /// The next action for a task.
 #[derive(Debug)]
-pub(super) enum NextAction {
+pub(in crate::cvo) enum NextAction {
     /// No request, only the time of this many manifests.
     Time(u32),
     Write(Box<Write>),
@@ -79,7 +79,7 @@ pub(super) enum NextAction {
 ///
 /// # Errors
 /// The reason for which it cannot be applied: its kind is not served, or injection fails.
-pub(super) fn object_action(
+pub(in crate::cvo) fn object_action(
     wanted: &PayloadObject,
     settled: &mut Option<Settled>,
     view: &View,
@@ -129,7 +129,7 @@ fn of_health(kind: &str, object: &Object, rule: ApplyRule, mode: ApplyMode) -> N
 }
 
 /// The write that updates the metadata of a ClusterOperator. All other fields belong to its operator.
-pub(super) fn metadata(
+pub(in crate::cvo) fn metadata(
     wanted: &Value,
     settled: &mut Option<Settled>,
     existing: &Object,

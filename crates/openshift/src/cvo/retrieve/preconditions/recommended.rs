@@ -10,7 +10,7 @@ use super::Failed;
 
 /// Checks an update from `current` to `target`. The target must be an available update, or a conditional
 /// update without a risk that applies.
-pub(super) fn check(cluster_version: &Object, current: &str, target: &Version) -> Option<Failed> {
+pub(in crate::cvo) fn check(cluster_version: &Object, current: &str, target: &Version) -> Option<Failed> {
     let version = target.to_string();
     if cluster_version.list("/status/availableUpdates").iter().any(|update| update["version"] == *version) {
         return None;

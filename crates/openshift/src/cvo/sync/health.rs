@@ -5,10 +5,10 @@ use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 use windtunnel_core::{Object, text_of};
 
-use super::failure::{FailingEffect, Failure};
-use super::payload::namespaced_name;
+use crate::cvo::status::failure::{FailingEffect, Failure};
+use crate::cvo::payload::namespaced_name;
 
-pub(super) enum Health {
+pub(in crate::cvo) enum Health {
     /// It is healthy, or its kind has no health check.
     Good,
     /// It is still in progress, and the operator waits for it.
@@ -17,7 +17,7 @@ pub(super) enum Health {
 }
 
 /// Checks an object of this kind.
-pub(super) fn check_object(kind: &str, object: &Object) -> Health {
+pub(in crate::cvo) fn check_object(kind: &str, object: &Object) -> Health {
     match kind {
         "Deployment" => deployment(object).map_or(Health::Good, Health::Bad),
         "CustomResourceDefinition" => definition(object).map_or(Health::Good, Health::Bad),

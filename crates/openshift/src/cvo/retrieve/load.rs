@@ -2,14 +2,14 @@
 
 use windtunnel_core::condition::Condition;
 
-use super::behaviour::Behaviour;
-use super::events::Notice;
-use super::retrieve::Target;
+use crate::cvo::behaviour::Behaviour;
+use crate::cvo::status::events::Notice;
+use super::Target;
 use crate::release::Release;
 
 /// The result of the last attempt to load a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum LoadResult {
+pub(in crate::cvo) enum LoadResult {
     /// This process made no attempt yet.
     Untried,
     Loaded {
@@ -33,7 +33,7 @@ pub fn installed_release(release: &Release) -> Option<Condition> {
 
 impl LoadResult {
     /// The operator of release `own` loaded the payload of `release`.
-    pub(super) fn loaded(release: &Release, own: &Release) -> Self {
+    pub(in crate::cvo) fn loaded(release: &Release, own: &Release) -> Self {
         let is_told = Behaviour::for_release(own).names_architecture;
         let architecture = if is_told { release.architecture.in_cluster_version() } else { "" };
         let (version, image) = (release.version.to_string(), release.image.clone());
@@ -41,13 +41,13 @@ impl LoadResult {
     }
 
     /// The operator returned to the payload of `release`, which is still loaded.
-    pub(super) fn returned(release: &Release) -> Self {
+    pub(in crate::cvo) fn returned(release: &Release) -> Self {
         let (version, image) = (release.version.to_string(), release.image.clone());
         Self::Loaded { version, image, architecture: "" }
     }
 
     /// The payload could not be retrieved.
-    pub(super) fn not_retrieved(target: &Target, error: &str) -> Self {
+    pub(in crate::cvo) fn not_retrieved(target: &Target, error: &str) -> Self {
         let Target { version, image, .. } = target;
         Self::Failed {
             reason: "RetrievePayload",
@@ -58,7 +58,7 @@ impl LoadResult {
     }
 
     /// The payload has another version than the requested one.
-    pub(super) fn wrong_version(target: &Target, actual: &str) -> Self {
+    pub(in crate::cvo) fn wrong_version(target: &Target, actual: &str) -> Self {
         let Target { version, image, .. } = target;
         Self::Failed {
             reason: "VerifyPayloadVersion",
@@ -69,7 +69,7 @@ impl LoadResult {
     }
 
     /// The retrieved payload cannot be loaded.
-    pub(super) fn not_loaded(target: &Target, error: &str) -> Self {
+    pub(in crate::cvo) fn not_loaded(target: &Target, error: &str) -> Self {
         let Target { version, image, .. } = target;
         Self::Failed {
             reason: "LoadPayload",
@@ -80,7 +80,7 @@ impl LoadResult {
     }
 
     /// A precondition rejected the payload.
-    pub(super) fn blocked(release: &Release, summary: &str) -> Self {
+    pub(in crate::cvo) fn blocked(release: &Release, summary: &str) -> Self {
         Self::Failed {
             reason: "PreconditionChecks",
             message: format!(
@@ -92,7 +92,7 @@ impl LoadResult {
 
     /// The Event for this result. `None` before the first attempt, and for failed retrievals, whose Event
     /// also contains the causes.
-    pub(super) fn notice(&self) -> Option<Notice> {
+    pub(in crate::cvo) fn notice(&self) -> Option<Notice> {
         let Condition { status, reason, message, .. } = self.condition()?;
         Some(match reason.as_str() {
             _ if status == "True" => Notice::normal("PayloadLoaded", message),
@@ -104,7 +104,7 @@ impl LoadResult {
     }
 
     /// The condition ReleaseAccepted. `None` before the first attempt.
-    pub(super) fn condition(&self) -> Option<Condition> {
+    pub(in crate::cvo) fn condition(&self) -> Option<Condition> {
         match self {
             Self::Untried => None,
             Self::Loaded { version, image, architecture } => {

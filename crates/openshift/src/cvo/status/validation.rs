@@ -4,7 +4,7 @@ use semver::Version;
 use windtunnel_core::Object;
 
 /// The errors of the spec in the order of its fields. Empty if it is valid.
-pub(super) fn errors(cluster_version: &Object, can_accept_risks: bool) -> Vec<String> {
+pub(in crate::cvo) fn errors(cluster_version: &Object, can_accept_risks: bool) -> Vec<String> {
     let spec = &cluster_version["spec"];
     let upstream = spec["upstream"].as_str().unwrap_or_default();
     let mut errors = Vec::new();
@@ -83,7 +83,7 @@ fn wrong_id(id: &str) -> Option<&'static str> {
 }
 
 /// The 32 digits of a UUID in any of its forms: plain, with hyphens, in braces, or as a URN.
-pub(super) fn uuid_digits(id: &str) -> Option<Vec<u32>> {
+pub(in crate::cvo) fn uuid_digits(id: &str) -> Option<Vec<u32>> {
     let plain = match id.len() {
         45 => id.get(..9).filter(|start| start.eq_ignore_ascii_case("urn:uuid:")).and(id.get(9..)),
         38 => id.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')),
@@ -97,7 +97,7 @@ pub(super) fn uuid_digits(id: &str) -> Option<Vec<u32>> {
 }
 
 /// Returns whether Go's `net/url` parses it, which accepts nearly everything.
-pub(super) fn is_url(text: &str) -> bool {
+pub(in crate::cvo) fn is_url(text: &str) -> bool {
     if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
         return false;
     }

@@ -7,20 +7,20 @@ const ENTRIES_MAX: usize = 100;
 
 /// The release of the apply loop, as it is recorded in the history.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Applied<'a> {
-    pub(super) version: &'a str,
-    pub(super) image: &'a str,
+pub(in crate::cvo) struct Applied<'a> {
+    pub(in crate::cvo) version: &'a str,
+    pub(in crate::cvo) image: &'a str,
     /// Whether it was applied completely at least once.
-    pub(super) completed: bool,
+    pub(in crate::cvo) completed: bool,
     /// Whether its signature was verified.
-    pub(super) verified: bool,
+    pub(in crate::cvo) verified: bool,
     /// The risks accepted for it. `None` (a local payload) keeps the entry's risks.
-    pub(super) accepted_risks: Option<&'a str>,
+    pub(in crate::cvo) accepted_risks: Option<&'a str>,
 }
 
 /// Which entry is removed when there are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pruning {
+pub(in crate::cvo) enum Pruning {
     /// The oldest one, except the initial release of the cluster (up to 4.11).
     ByAge,
     /// The one with the lowest rank.
@@ -29,7 +29,7 @@ pub(super) enum Pruning {
 
 /// Updates the history with the current release (`mergeOperatorHistory`). If the first entry is about another
 /// release, that entry is closed (a Partial one stays Partial) and a new entry is inserted before it.
-pub(super) fn merge(history: &mut Vec<Value>, applied: Applied<'_>, pruning: Pruning, now: Time) {
+pub(in crate::cvo) fn merge(history: &mut Vec<Value>, applied: Applied<'_>, pruning: Pruning, now: Time) {
     if applied.image.is_empty() {
         return;
     }

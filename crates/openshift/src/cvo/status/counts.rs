@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use semver::Version;
 use windtunnel_controllers::counter::Counter;
 
-use super::NAME;
-use super::apply::ApplyLoop;
+use crate::cvo::NAME;
+use crate::cvo::sync::apply::ApplyLoop;
 use crate::monitoring::{PAYLOAD, PAYLOAD_ERRORS};
 
 /// The counters of one process.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OperatorCounters {
+pub(in crate::cvo) struct OperatorCounters {
     /// Failed attempts to apply a manifest, by version.
     failed: BTreeMap<Version, u64>,
     /// The last reported version, number of done manifests, and number of all manifests.
@@ -20,7 +20,7 @@ pub(super) struct OperatorCounters {
 
 impl OperatorCounters {
     /// The counters that changed since the last call. Counters of earlier versions keep their values.
-    pub(super) fn take(&mut self, apply: &mut ApplyLoop) -> Vec<Counter> {
+    pub(in crate::cvo) fn take(&mut self, apply: &mut ApplyLoop) -> Vec<Counter> {
         let (version, done, total) = (&apply.work.release.version, apply.pass_done, apply.progress.total);
         let mut counters = Vec::new();
         if self.last_reported.as_ref().is_none_or(|(of, was, all)| (of, *was, *all) != (version, done, total)) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// The effect of an error on the Failing condition during an update. Later variants are stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum FailingEffect {
+pub(in crate::cvo) enum FailingEffect {
     /// It is reported, and nothing stops for it.
     Report,
     /// It is no error: the operator still updates.
@@ -17,23 +17,23 @@ pub(super) enum FailingEffect {
 
 /// One reason why a pass did not complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
+pub(in crate::cvo) struct Failure {
     /// `ClusterOperatorUpdating`, `UpdatePayloadResourceInvalid`, `MultipleErrors` ...
-    pub(super) reason: String,
+    pub(in crate::cvo) reason: String,
     /// The message of the Failing condition.
-    pub(super) message: String,
-    pub(super) effect: FailingEffect,
+    pub(in crate::cvo) message: String,
+    pub(in crate::cvo) effect: FailingEffect,
     /// The affected ClusterOperators, sorted. Empty for errors about other manifests.
-    pub(super) operators: Vec<String>,
+    pub(in crate::cvo) operators: Vec<String>,
     /// The affected workload, or empty.
-    pub(super) workload: String,
+    pub(in crate::cvo) workload: String,
     /// The merged failures, if this is a `MultipleErrors`.
-    pub(super) parts: Vec<Failure>,
+    pub(in crate::cvo) parts: Vec<Failure>,
 }
 
 impl Failure {
     /// A failure about one ClusterOperator.
-    pub(super) fn of_operator(reason: &str, what: &str, effect: FailingEffect, operator: &str) -> Self {
+    pub(in crate::cvo) fn of_operator(reason: &str, what: &str, effect: FailingEffect, operator: &str) -> Self {
         Self {
             reason: reason.to_owned(),
             message: format!("Cluster operator {operator} {what}"),
@@ -46,7 +46,7 @@ impl Failure {
 
     /// A failure about a Deployment, a Job or a CustomResourceDefinition. Without a reason, its message is
     /// reported unchanged.
-    pub(super) fn of_workload(reason: &str, message: String, effect: FailingEffect, workload: String) -> Self {
+    pub(in crate::cvo) fn of_workload(reason: &str, message: String, effect: FailingEffect, workload: String) -> Self {
         Self {
             reason: reason.to_owned(),
             message,
@@ -59,7 +59,7 @@ impl Failure {
 
     /// A failure because the API server rejected manifest `index` of `total`, named `kind "namespace/name"`.
     /// `refused` is a reason of `metav1.Status`, or `NoMatch` for a kind that the API server does not serve.
-    pub(super) fn of_manifest(manifest: &str, index: u32, total: u32, refused: &str) -> Self {
+    pub(in crate::cvo) fn of_manifest(manifest: &str, index: u32, total: u32, refused: &str) -> Self {
         let (reason, cause) = match refused {
             "NotFound" | "AlreadyExists" => {
                 ("UpdatePayloadResourceNotFound", "resource may have been deleted")
@@ -92,7 +92,7 @@ impl Failure {
     }
 
     /// The text after `Unable to apply <version>: `.
-    pub(super) fn summary(&self) -> String {
+    pub(in crate::cvo) fn summary(&self) -> String {
         match (self.reason.as_str(), self.operators.as_slice()) {
             ("ClusterOperatorNotAvailable", [name]) => {
                 format!("the cluster operator {name} is not available")
@@ -130,7 +130,7 @@ impl Failure {
 
 /// Merges failures into one. Failures of ClusterOperators with the same reason become one plural failure. If
 /// several remain, they become `MultipleErrors`, with errors of other manifests first.
-pub(super) fn merge(failures: Vec<Failure>) -> Option<Failure> {
+pub(in crate::cvo) fn merge(failures: Vec<Failure>) -> Option<Failure> {
     let (operators, mut merged): (Vec<Failure>, Vec<Failure>) =
         failures.into_iter().partition(|failure| !failure.operators.is_empty());
     let reasons: BTreeSet<String> = operators.iter().map(|failure| failure.reason.clone()).collect();
@@ -167,7 +167,7 @@ fn plural(same: &[&Failure]) -> Failure {
     }
 }
 
-pub(super) fn multiple(parts: Vec<Failure>) -> Failure {
+pub(in crate::cvo) fn multiple(parts: Vec<Failure>) -> Failure {
     let lines: BTreeSet<String> = parts.iter().map(|part| format!("* {}", part.message)).collect();
     let lines: Vec<String> = lines.into_iter().collect();
     Failure {

@@ -2,12 +2,12 @@
 
 use windtunnel_core::Object;
 
-use super::retrieve::Target;
-use super::validation;
+use super::Target;
+use crate::cvo::status::validation;
 use crate::release::{Architecture, Release};
 
 /// The architecture of the wanted updates: the one in the spec, or else that of the operator's `own` release.
-pub(super) fn architecture(cluster_version: &Object, own: &Release) -> Architecture {
+pub(in crate::cvo) fn architecture(cluster_version: &Object, own: &Release) -> Architecture {
     match cluster_version.text("/spec/desiredUpdate/architecture") {
         "Multi" => Architecture::Multi,
         _ => own.architecture,
@@ -16,7 +16,7 @@ pub(super) fn architecture(cluster_version: &Object, own: &Release) -> Architect
 
 /// Returns the requested target and the validation errors of the spec. An empty or invalid request means the
 /// operator's `own` release, without force.
-pub(super) fn requested_target(cluster_version: &Object, own: &Release, can_accept_risks: bool) -> (Target, Vec<String>) {
+pub(in crate::cvo) fn requested_target(cluster_version: &Object, own: &Release, can_accept_risks: bool) -> (Target, Vec<String>) {
     let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}")).to_owned();
     let (version, image) = (text("version"), text("image"));
     let generation = cluster_version.generation();

@@ -9,8 +9,8 @@ mod releases;
 use semver::Version;
 use windtunnel_core::{Object, View};
 
-use super::behaviour::Behaviour;
-use super::upgradeable::precondition;
+use crate::cvo::behaviour::Behaviour;
+use crate::cvo::upgradeable::precondition;
 use crate::release::Release;
 
 /// The names of the preconditions.
@@ -20,7 +20,7 @@ const UPGRADEABLE: &str = "ClusterVersionUpgradeable";
 
 /// The result of all checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(in crate::cvo) enum Verdict {
     Passed,
     /// Only warnings failed, or the update was forced. The text is for `acceptedRisks`.
     Noted(String),
@@ -44,7 +44,7 @@ impl Failed {
 
 /// Runs the preconditions of this operator's release for an update to `target`, all of them and in the
 /// operator's order.
-pub(super) fn check(
+pub(in crate::cvo) fn check(
     behaviour: Behaviour,
     view: &View,
     cluster_version: &Object,

@@ -5,7 +5,7 @@ use windtunnel_core::Object;
 
 /// The unmanaged objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Overrides(Vec<Named>);
+pub(in crate::cvo) struct Overrides(Vec<Named>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Named {
@@ -17,7 +17,7 @@ struct Named {
 
 impl Overrides {
     /// The unmanaged objects of this ClusterVersion.
-    pub(super) fn of(cluster_version: &Object) -> Self {
+    pub(in crate::cvo) fn of(cluster_version: &Object) -> Self {
         let unmanaged =
             cluster_version.list("/spec/overrides").iter().filter(|entry| entry["unmanaged"] == true);
         let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
@@ -34,7 +34,7 @@ impl Overrides {
     }
 
     /// Returns whether this object is unmanaged.
-    pub(super) fn contains(&self, object: &Value) -> bool {
+    pub(in crate::cvo) fn contains(&self, object: &Value) -> bool {
         let is = |value: &Value, name: &str| value.as_str().unwrap_or_default() == name;
         let is_in = |group: &str| {
             let api_version = object["apiVersion"].as_str().unwrap_or_default();

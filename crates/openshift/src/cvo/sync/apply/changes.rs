@@ -4,9 +4,9 @@ use windtunnel_core::View;
 use windtunnel_core::clock::Time;
 
 use super::{ApplyLoop, ApplyMode, found};
-use crate::cvo::failure::Failure;
-use crate::cvo::operators::Watches;
-use crate::cvo::overrides::Overrides;
+use crate::cvo::status::failure::Failure;
+use crate::cvo::sync::operators::Watches;
+use crate::cvo::sync::overrides::Overrides;
 use crate::cvo::payload::{Payload, TaskKind, namespaced_name};
 
 impl ApplyLoop {

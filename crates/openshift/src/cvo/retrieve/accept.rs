@@ -4,17 +4,17 @@
 use windtunnel_controllers::registry::Contents;
 use windtunnel_core::{Object, View};
 
-use super::apply::Work;
-use super::events::Notice;
+use crate::cvo::sync::apply::Work;
+use crate::cvo::status::events::Notice;
 use super::load::LoadResult;
 use super::preconditions::{self, Verdict};
-use super::retrieve::{Retrieved, OperatorContext, Target, RetrievalError};
-use super::updates;
+use super::{OperatorContext, RetrievalError, Retrieved, Target};
+use crate::cvo::updates;
 use super::version_pod::payload_path;
 use crate::release::Release;
 
 /// Returns the work for an accepted payload, or the reason for the rejection. Events are added to `notices`.
-pub(super) fn accept(
+pub(in crate::cvo) fn accept(
     target: &Target,
     outcome: Result<Retrieved, RetrievalError>,
     site: &OperatorContext,

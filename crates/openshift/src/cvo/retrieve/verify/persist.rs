@@ -15,16 +15,16 @@ const NAME: &str = "signatures-managed";
 
 /// The schedule of writes.
 #[derive(Debug, Clone)]
-pub(super) struct PersistSchedule {
+pub(in crate::cvo) struct PersistSchedule {
     next: Time,
     every: SignedDuration,
     /// Whether the cache has signatures that are not persisted.
-    pub(super) is_stale: bool,
+    pub(in crate::cvo) is_stale: bool,
 }
 
 impl PersistSchedule {
     /// Starts now and repeats at this interval.
-    pub(super) fn new(every: SignedDuration, now: Time) -> Self {
+    pub(in crate::cvo) fn new(every: SignedDuration, now: Time) -> Self {
         Self { next: now, every, is_stale: false }
     }
 

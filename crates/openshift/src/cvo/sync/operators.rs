@@ -7,7 +7,7 @@ use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition;
 
-use super::failure::{FailingEffect, Failure};
+use crate::cvo::status::failure::{FailingEffect, Failure};
 use super::graph::ApplyMode;
 
 /// How long a ClusterOperator may be degraded before the update fails.
@@ -18,7 +18,7 @@ const SLOW_MACHINE_CONFIG: SignedDuration = SignedDuration::from_mins(90);
 /// Returns what is wrong with one ClusterOperator: it must be available, not degraded, and report these
 /// versions. Progressing is ignored. During an installation a degraded operator is only reported, and
 /// versions are ignored.
-pub(super) fn operator_failure(object: &Object, versions: &[(String, String)], mode: ApplyMode) -> Option<Failure> {
+pub(in crate::cvo) fn operator_failure(object: &Object, versions: &[(String, String)], mode: ApplyMode) -> Option<Failure> {
     let fail = |reason, what, effect| Some(Failure::of_operator(reason, what, effect, object.name()));
     if versions.is_empty() {
         return fail("ClusterOperatorNoVersions", "does not declare expected versions", FailingEffect::Fail);
@@ -43,30 +43,30 @@ pub(super) fn operator_failure(object: &Object, versions: &[(String, String)], m
 
 /// Start of the wait for each ClusterOperator. It is lost when the work changes and when the process ends.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Watches {
+pub(in crate::cvo) struct Watches {
     since: BTreeMap<String, Time>,
 }
 
 impl Watches {
     /// Starts the wait for an operator, unless it is running already.
-    pub(super) fn start(&mut self, operator: &str, now: Time) {
+    pub(in crate::cvo) fn start(&mut self, operator: &str, now: Time) {
         self.since.entry(operator.to_owned()).or_insert(now);
     }
 
     /// Ends the wait for a healthy operator.
-    pub(super) fn stop(&mut self, operator: &str) {
+    pub(in crate::cvo) fn stop(&mut self, operator: &str) {
         self.since.remove(operator);
     }
 
     /// The operators with a wait of over 40 minutes, or without a start time.
-    pub(super) fn degraded_too_long<'a>(&self, operators: &'a [String], now: Time) -> Vec<&'a str> {
+    pub(in crate::cvo) fn degraded_too_long<'a>(&self, operators: &'a [String], now: Time) -> Vec<&'a str> {
         let exceeded = |name: &&str| self.waited(name, now).is_none_or(|waited| waited > DEGRADED_MAX);
         operators.iter().map(String::as_str).filter(exceeded).collect()
     }
 
     /// The message about operators that take over 30 minutes (machine-config: 90), if there are any. An
     /// operator without a start time is not slow.
-    pub(super) fn slow(&self, operators: &[String], now: Time) -> Option<String> {
+    pub(in crate::cvo) fn slow(&self, operators: &[String], now: Time) -> Option<String> {
         let over = |name: &str, limit| self.waited(name, now).is_some_and(|waited| waited > limit);
         let slow: Vec<&str> = operators
             .iter()

@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 use windtunnel_core::{Object, Resource, View, Write, member, text_of};
 
-use super::payload::ApplyRule;
+use crate::cvo::payload::ApplyRule;
 
 /// The cluster's object with the name of `wanted`.
-pub(super) fn existing<'a>(view: &'a View, resource: &Resource, wanted: &Value) -> Option<&'a Object> {
+pub(in crate::cvo) fn existing<'a>(view: &'a View, resource: &Resource, wanted: &Value) -> Option<&'a Object> {
     let text = |field: &str| text_of(&wanted["metadata"], field);
     let namespace = if resource.namespaced { text("namespace") } else { "" };
     view.get(resource, namespace, text("name"))
@@ -15,7 +15,7 @@ pub(super) fn existing<'a>(view: &'a View, resource: &Resource, wanted: &Value) 
 
 /// The write that makes the cluster's object match the manifest, owned by the ClusterVersion. `None` if it
 /// matches already.
-pub(super) fn write_for(
+pub(in crate::cvo) fn write_for(
     existing: Option<&Object>,
     resource: &Resource,
     wanted: &Value,
@@ -58,7 +58,7 @@ pub(super) fn write_for(
 }
 
 /// The object with this ClusterVersion as its owner, as an installed cluster has it.
-pub(super) fn owned(wanted: &Value, cluster_version: &Value, rule: ApplyRule) -> Value {
+pub(in crate::cvo) fn owned(wanted: &Value, cluster_version: &Value, rule: ApplyRule) -> Value {
     let mut object = wanted.clone();
     add_owner(&mut object, owner_reference(cluster_version, rule));
     object

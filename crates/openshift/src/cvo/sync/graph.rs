@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use windtunnel_core::rng::Streams;
 
-use super::payload::Task;
+use crate::cvo::payload::Task;
 
 /// Workers while updating.
 const WORKERS_UPDATING: usize = 16;
@@ -14,7 +14,7 @@ const WORKERS_RECONCILING: usize = 2;
 const ROTATIONS: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ApplyMode {
+pub(in crate::cvo) enum ApplyMode {
     /// The first installation: everything is applied at once.
     Initializing,
     /// An update to another release: run levels are applied in order.
@@ -24,19 +24,19 @@ pub(super) enum ApplyMode {
 }
 
 /// A task node: tasks that are applied one after the other, as indices into the payload.
-pub(super) type TaskNode = Vec<usize>;
+pub(in crate::cvo) type TaskNode = Vec<usize>;
 
 /// Steps that run one after the other. The nodes of one step run in parallel.
 #[derive(Debug, Clone, Default)]
-pub(super) struct TaskGraph {
-    pub(super) steps: Vec<Vec<TaskNode>>,
+pub(in crate::cvo) struct TaskGraph {
+    pub(in crate::cvo) steps: Vec<Vec<TaskNode>>,
     /// How many nodes are applied at a time.
-    pub(super) workers: usize,
+    pub(in crate::cvo) workers: usize,
 }
 
 impl TaskGraph {
     /// The order for a pass after `attempt` failed passes in a row.
-    pub(super) fn build(tasks: &[Task], mode: ApplyMode, attempt: u32, streams: Streams) -> Self {
+    pub(in crate::cvo) fn build(tasks: &[Task], mode: ApplyMode, attempt: u32, streams: Streams) -> Self {
         let mut steps = Vec::new();
         for part in between_jobs(tasks) {
             let levels = by_level_and_component(tasks, part);
