@@ -7,7 +7,7 @@ use std::sync::Arc;
 #[cfg(feature = "live")]
 use super::args::CleanArgs;
 use super::args::{BackendKind, PlaceArgs};
-use super::interrupt::Interrupt;
+use super::terminal::interrupt::Interrupt;
 #[cfg(feature = "live")]
 use super::{
     Exit, print_notice,

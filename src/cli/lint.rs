@@ -79,7 +79,7 @@ fn yaml(file: &str, text: &str, releases: &Releases, findings: &mut Findings) {
 
 #[cfg(feature = "gherkin")]
 fn feature(file: &str, text: &str, findings: &mut Findings) {
-    use super::snapshots;
+    use super::run::snapshots;
     use crate::steps::{FeatureFiles, Suite};
     let source = (file.to_owned(), text.to_owned());
     let beside = FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot: snapshots::kept };

@@ -5,42 +5,29 @@
 //! failed; 2 wrong usage, unreadable input, or a server that cannot start; 130 and 143 a run that SIGINT or
 //! SIGTERM ended.
 
+mod terminal;
 #[cfg(feature = "live")]
 mod adm;
 mod args;
 mod backend;
-#[cfg(feature = "serve")]
-mod controllers;
 mod dump;
-mod dumped;
 #[cfg(feature = "serve")]
 mod envtest;
 mod files;
-mod html;
 #[cfg(all(feature = "live", feature = "serve"))]
 mod insights;
-mod interrupt;
 mod lint;
 #[cfg(feature = "live")]
 mod live;
-mod look;
-mod moment;
 mod new;
-mod output;
 mod payload;
-mod progress;
 #[cfg(feature = "live")]
 mod record;
 mod report;
-mod reports;
-mod restarts;
 mod run;
 mod schema;
 #[cfg(feature = "serve")]
 mod serve;
-#[cfg(any(feature = "live", feature = "serve"))]
-mod signal;
-mod snapshots;
 mod start_from;
 mod status;
 #[cfg(feature = "gherkin")]
@@ -49,8 +36,6 @@ mod steps;
 mod test;
 #[cfg(feature = "gherkin")]
 mod twins;
-#[cfg(feature = "watch")]
-mod watch;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -9,7 +9,8 @@ use semver::Version;
 use windtunnel_openshift::payload::{File, METADATA, OWN, Payload, RELEASE, is_payload_file};
 use windtunnel_openshift::release::{Release, UnknownRelease};
 
-use super::{files, snapshots};
+use super::files;
+use super::run::snapshots;
 use crate::plan::Snapshot;
 use crate::scenario;
 

@@ -2,10 +2,12 @@
 
 use super::args::{Format, TestArgs};
 use super::backend::{self, Place};
-use super::interrupt::{INTERRUPTED, Interrupt};
-use super::progress::Progress;
+use super::terminal::interrupt::{INTERRUPTED, Interrupt};
+use super::terminal::progress::Progress;
 use super::run::FAILED_FAST;
-use super::{Exit, files, reports, print_output, snapshots};
+use super::{Exit, files, print_output};
+use super::report::outputs;
+use super::run::snapshots;
 use crate::record::Record;
 use crate::report::steps::Written;
 use crate::report::{ScenarioResult, cucumber_json, summary};
@@ -35,7 +37,7 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let kept = snapshots::write(played.iter().flat_map(|played| &played.snapshots));
     let told: Vec<(&ScenarioResult, Option<&Record>)> =
         results.iter().zip(&played).map(|(result, played)| (result, played.record.as_deref())).collect();
-    let reports = reports::write(&args.reports, "windtunnel test", "cucumber", &told, &[]);
+    let reports = outputs::write(&args.reports, "windtunnel test", "cucumber", &told, &[]);
     let cucumber = args.cucumber_json.as_deref();
     let cucumber = cucumber.map_or(Ok(()), |path| files::write(path, &cucumber_json::render(&results)));
     let mut unwritten = files::write_records(args.record.as_deref(), &told);

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::args::TwinsArgs;
 use super::payload::Releases;
 use super::{Exit, files, print_output};
-use crate::scenario::twins;
-use crate::steps::twins as of_feature;
+use crate::scenario::upgrade_split;
+use crate::steps::upgrade_split as of_feature;
 
 /// Prints the two scenarios, or writes them to files.
 pub(super) fn twins(args: &TwinsArgs) -> Result<Exit, String> {
@@ -36,7 +36,7 @@ fn made(path: &Path, stem: &str) -> Result<Vec<(String, String)>, String> {
             (format!("{stem}-check.feature"), check),
         ]);
     }
-    let rows = twins::twins(&file, &text, &Releases::default()).map_err(|problems| problems.to_string())?;
+    let rows = upgrade_split::twins(&file, &text, &Releases::default()).map_err(|problems| problems.to_string())?;
     let row = |number: usize| if rows.len() == 1 { String::new() } else { format!("-{}", number + 1) };
     let named = rows.iter().enumerate().flat_map(|(number, twins)| {
         let name = |phase: &str| format!("{stem}{}-{phase}.yaml", row(number));

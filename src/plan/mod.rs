@@ -15,6 +15,7 @@ use windtunnel_openshift::promql::Sample;
 use windtunnel_openshift::release::{Architecture, Release};
 use windtunnel_update_status::status::Details;
 
+pub mod placeholders;
 mod action;
 mod crd_fault;
 mod disturbance;
@@ -22,7 +23,6 @@ mod expected;
 mod invariants;
 mod past;
 pub mod path;
-pub mod places;
 
 pub use action::Action;
 pub use crd_fault::CrdFault;

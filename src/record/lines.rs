@@ -11,7 +11,7 @@ use windtunnel_core::patch::Patch;
 use windtunnel_core::text::hex;
 use windtunnel_core::{Key, Object};
 
-use super::{Entry, Event, Header, Record, WriteEvent};
+use super::{FORMAT, Entry, Event, Header, Record, WriteEvent};
 
 /// The last state of every object in the lines so far.
 type States<'r> = HashMap<&'r Key, &'r Object>;
@@ -19,6 +19,7 @@ type States<'r> = HashMap<&'r Key, &'r Object>;
 #[derive(Serialize)]
 struct HeaderLine<'r> {
     windtunnel: &'r str,
+    format: u32,
     scenario: &'r str,
     ids: &'r [String],
     seed: u64,
@@ -133,7 +134,14 @@ impl Record {
 /// Appends the first line of a record.
 pub(super) fn push_header(out: &mut String, header: &Header) {
     let Header { scenario, ids, seed, epoch, windtunnel } = header;
-    push_line(out, &HeaderLine { windtunnel, scenario, ids, seed: *seed, epoch: epoch.as_millisecond() });
+    push_line(out, &HeaderLine {
+            windtunnel,
+            format: FORMAT,
+            scenario,
+            ids,
+            seed: *seed,
+            epoch: epoch.as_millisecond(),
+        });
 }
 
 /// Appends the line of an entry; for a write, `known` is the object's state after the lines so far.

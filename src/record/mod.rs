@@ -77,6 +77,9 @@ impl Record {
     }
 }
 
+/// The format of record files. It changes when an older windtunnel could not read a newer file.
+pub const FORMAT: u32 = 1;
+
 /// The scenario and seed of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Header {

@@ -10,7 +10,7 @@ use windtunnel_core::alert::{Alert, AlertState};
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Key, Object, resources};
 
-use super::{Entry, Event, Header, Record, WriteEvent};
+use super::{FORMAT, Entry, Event, Header, Record, WriteEvent};
 
 /// The error of an invalid record file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,10 +26,24 @@ pub struct RecordError {
 #[serde(deny_unknown_fields)]
 struct HeaderLine {
     windtunnel: String,
+    /// Files without a format are of the first one.
+    #[serde(default = "first_format")]
+    format: u32,
     scenario: String,
     ids: Vec<String>,
     seed: u64,
     epoch: i64,
+}
+
+/// The format alone, which every version of windtunnel can read.
+#[derive(Deserialize)]
+struct FormatLine {
+    #[serde(default = "first_format")]
+    format: u32,
+}
+
+fn first_format() -> u32 {
+    1
 }
 
 #[derive(Deserialize)]
@@ -114,7 +128,14 @@ impl Record {
 }
 
 fn header(line: &str) -> Result<Header, String> {
+    let FormatLine { format } = json(line, "the header of a record")?;
+    if format > FORMAT {
+        return Err(format!(
+            "a record of format {FORMAT} or older, found format {format}: read it with the windtunnel that wrote it, or a newer one"
+        ));
+    }
     let line: HeaderLine = json(line, "the header of a record")?;
+    debug_assert_eq!(line.format, format);
     Ok(Header {
         scenario: line.scenario,
         ids: line.ids,

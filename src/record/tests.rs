@@ -228,3 +228,17 @@ fn alerts_are_known_since_they_began_to_pend() {
     assert_eq!(at(3), [(moments[0], "A", AlertState::Firing)]);
     assert_eq!(at(4), [(moments[0], "A", AlertState::Firing), (moments[4], "B", AlertState::Pending)]);
 }
+
+#[test]
+fn a_record_of_a_newer_format_is_rejected_and_one_without_a_format_is_read() {
+    let header = |format: &str| {
+        format!("{{\"windtunnel\":\"0.1.0\"{format},\"scenario\":\"s\",\"ids\":[],\"seed\":1,\"epoch\":0}}\n")
+    };
+    assert!(Record::parse(&header("")).is_ok());
+    assert!(Record::parse(&header(",\"format\":1")).is_ok());
+    let error = Record::parse(&header(",\"format\":2,\"more\":[]")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "line 1: expected a record of format 1 or older, found format 2: read it with the windtunnel that wrote it, or a newer one"
+    );
+}

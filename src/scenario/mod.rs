@@ -12,30 +12,20 @@ use windtunnel_core::yaml;
 use windtunnel_openshift::graph::UpdateService;
 use windtunnel_openshift::release::Release;
 
-mod again;
-mod cluster;
-mod command;
-mod expectation;
+mod environment;
+mod expectations;
+mod keep_and_retry;
+mod step_text;
+pub mod upgrade_split;
 mod fault;
-mod graph_data;
-mod images;
 mod include;
-mod insight;
-mod invariants;
 pub mod lint;
-mod metrics;
-mod monitoring;
 mod object;
 mod parameters;
 mod problem;
 mod reader;
-mod sentence;
 mod source;
-mod status_text;
 mod step;
-pub mod twins;
-mod update_service;
-mod vocabulary;
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +35,8 @@ pub use problem::{Problem, Problems};
 pub use source::{Folders, Releases};
 
 use crate::plan::{self, Plan};
+use environment::{cluster, graph_data, images, metrics, update_service};
+use expectations::{command, insight, invariants};
 use reader::Reader;
 
 const KEYS: &[&str] = &[

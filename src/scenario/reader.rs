@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
     pub(super) fn extracted(&mut self, node: &Node, release: &Release) -> Option<Release> {
         let folder = self.text(node, "the folder of a payload")?;
         let found = self.releases.extracted(&release.version, &folder, self.file);
-        let hint = did_you_mean(&folder, super::cluster::PAYLOADS.iter().copied());
+        let hint = did_you_mean(&folder, super::environment::cluster::PAYLOADS.iter().copied());
         let problems = match found {
             Ok(release) => return Some(release),
             Err(problems) => problems,

@@ -9,7 +9,8 @@ use windtunnel_core::yaml::{Kind, Node};
 
 use super::object::{self, Star};
 use super::reader::Reader;
-use super::{again, command, expectation, fault, include, sentence};
+use super::{fault, include, keep_and_retry, step_text};
+use super::expectations::{command, expectation};
 use crate::plan::{Action, Attempt, PlannedStep, Step, Target};
 
 pub(super) const ACTIONS: &[&str] = &[
@@ -53,7 +54,7 @@ fn is_one_thing(item: &Node) -> bool {
 
 fn planned(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<PlannedStep> {
     let step = step(reader, node, versions)?;
-    let text = sentence::describe_step(&step);
+    let text = step_text::describe_step(&step);
     Some(PlannedStep { line: node.line, column: node.column, text, step })
 }
 
@@ -98,8 +99,8 @@ fn step(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<St
         ("advance", Some(value)) => reader.duration(value).map(Step::Advance),
         ("at", Some(value)) => reader.duration(value).map(Step::At),
         ("expect", Some(value)) => expectation::read(reader, value).map(Step::Expect),
-        ("keep", Some(value)) => again::keep(reader, value).map(Step::Keep),
-        ("retry", Some(value)) => again::retry(reader, value, versions).map(Step::Retry),
+        ("keep", Some(value)) => keep_and_retry::keep(reader, value).map(Step::Keep),
+        ("retry", Some(value)) => keep_and_retry::retry(reader, value, versions).map(Step::Retry),
         (known, None) if ACTIONS.contains(&known) => {
             reader.problem(node, format!("`{known}` needs a value, as in `{known}: ...`"));
             None

@@ -1,27 +1,17 @@
 //! The Gherkin steps, by topic: Given, When and Then. A step function translates its text into one call of
 //! the engine and has no logic of its own.
 
-mod aliases;
+mod definitions;
+mod dry_run;
+pub mod upgrade_split;
+mod warnings;
 pub mod catalogue;
-mod commands;
 mod driver;
-mod faults;
 mod gherkin;
-mod given;
-mod insights;
 mod layout;
-mod odd;
-mod outside;
 mod phrase;
-mod rehearsal;
 mod results;
-mod since;
 mod suite;
-mod test_data;
-mod then;
-pub mod twins;
-mod update_service;
-mod when;
 mod world;
 
 use crate::plan::Snapshot;

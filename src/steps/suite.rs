@@ -16,7 +16,7 @@ use futures::FutureExt as _;
 
 use super::results::{Place, ScenarioResult, not_started, result};
 use super::world::ClusterWorld;
-use super::{FeatureFiles, catalogue, gherkin, odd, rehearsal};
+use super::{FeatureFiles, catalogue, dry_run, gherkin, warnings};
 use crate::backends::Backend;
 use crate::plan::PlannedStep;
 use crate::scenario::{Problem, Problems};
@@ -99,7 +99,7 @@ impl Suite {
     /// Returns warnings about the scenarios; `text` is their source.
     pub fn warnings(&self, text: &str) -> Vec<Problem> {
         let steps = ClusterWorld::collection();
-        let warnings = |feature| odd::warnings(&steps, feature, text, self.beside);
+        let warnings = |feature| warnings::warnings(&steps, feature, text, self.beside);
         self.features.iter().flat_map(warnings).collect()
     }
 
@@ -107,7 +107,7 @@ impl Suite {
     pub fn planned(&self) -> Vec<(ScenarioResult, Vec<PlannedStep>)> {
         let steps = ClusterWorld::collection();
         let planned = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
-            (not_started(feature, rule, scenario), rehearsal::planned(&steps, feature, rule, scenario, self.beside))
+            (not_started(feature, rule, scenario), dry_run::planned(&steps, feature, rule, scenario, self.beside))
         };
         self.scenarios().map(planned).collect()
     }
@@ -243,7 +243,7 @@ fn step_problems(
     let mut found: Vec<(&Step, String)> =
         all.filter_map(|step| unknown(steps, step).map(|message| (step, message))).collect();
     if found.is_empty() {
-        found = rehearsal::problems(steps, feature, beside);
+        found = dry_run::problems(steps, feature, beside);
     }
     let problem = |(step, message): (&Step, String)| {
         let place = step.position;

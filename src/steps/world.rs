@@ -13,7 +13,7 @@ use serde_json::Value;
 use windtunnel_openshift::release::Release;
 
 use super::driver::{Driver, SessionResults};
-use super::{FeatureFiles, rehearsal, suite};
+use super::{FeatureFiles, dry_run, suite};
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 use crate::engine::SessionError;
@@ -249,7 +249,7 @@ impl ClusterWorld {
         let outer = self.collected.replace(Vec::new());
         let mut why = None;
         for (index, step) in steps.iter().enumerate() {
-            let found = suite::unknown(&STEPS, step).or_else(|| rehearsal::try_step(&STEPS, self, step));
+            let found = suite::unknown(&STEPS, step).or_else(|| dry_run::try_step(&STEPS, self, step));
             why = found.map(|why| StepError::Words(format!("step {} of the doc string: {why}", index + 1)));
             if why.is_some() {
                 break;

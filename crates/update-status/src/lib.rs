@@ -1,5 +1,13 @@
-//! The update status of an OpenShift cluster, computed from its objects: the update status controller, its
-//! insights, and the text of `oc adm upgrade status`.
+//! The update status of an OpenShift cluster, computed from its objects.
+//!
+//! | module | has |
+//! |---|---|
+//! | [`assessment`] | the conclusions about the ClusterVersion, operators, nodes, pools and health: pure functions, and the only place for rules |
+//! | [`status`] | the text of `oc adm upgrade status`, byte for byte |
+//! | [`controller`] | the update status controller, which publishes insights |
+//! | [`insight`] | insights as data, in the form of the API |
+//!
+//! `status` and `controller` both use `assessment` and `insight`, and do not use each other.
 
 pub mod assessment;
 pub mod controller;

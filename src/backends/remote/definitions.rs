@@ -10,7 +10,7 @@ use windtunnel_core::resources;
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use windtunnel_core::{Object, Refusal, Resource};
 
-use super::follow::follow;
+use super::watching::follow::follow;
 use super::link::Link;
 
 /// The time limit for a definition until its kind is served, and the polling interval.

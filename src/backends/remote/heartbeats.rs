@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::{Clock, Time, after, parse_rfc3339, rfc3339_micro};
 use windtunnel_core::resources::LEASES;
 
-use super::stamp::RUN;
+use super::marks::stamp::RUN;
 use super::wire::{Wire, request};
 
 /// The namespace of the Leases of nodes.

@@ -9,9 +9,9 @@ use tokio::sync::watch;
 use windtunnel_core::clock::{ManualClock, Time};
 use windtunnel_core::{Resource, resources};
 
-use super::lag::{Lag, Topic};
-use super::owed::PendingWork;
-use super::stamp::Stamp;
+use super::watching::lag::{Lag, Topic};
+use super::pending_work::PendingWork;
+use super::marks::stamp::Stamp;
 use super::wire::Wire;
 use crate::record::Secrets;
 

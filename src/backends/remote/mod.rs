@@ -10,28 +10,22 @@
 //! The engine's time stays virtual: it stands still during requests, so the speed of the server does not
 //! change the result of the steps.
 
-mod again;
-mod bridge;
+pub(in crate::backends) mod marks;
+mod pending_work;
+mod rate_limit;
+mod retry;
+mod watching;
 mod concessions;
 mod definitions;
-mod follow;
 pub(crate) mod heartbeats;
-mod keep_marks;
-mod known;
-mod lag;
 mod link;
 mod others;
-mod owed;
 mod pace;
 mod paths;
 mod rights;
-pub(crate) mod runs;
 #[cfg(test)]
 mod scripted;
 mod server;
-mod stamp;
-mod sweep;
-mod turns;
 mod wire;
 
 use std::sync::{Arc, mpsc};
@@ -44,16 +38,15 @@ use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS};
 use windtunnel_core::{Change, Identity, Object, Operation, Refusal, Resource, View, Write};
 
-use self::bridge::Bridge;
-use self::keep_marks::Sent;
-use self::known::Known;
+use self::watching::bridge::Bridge;
+use self::marks::keep_marks::Sent;
+use self::watching::known::Known;
 pub(crate) use self::link::Link;
 use self::link::{Observation, Wrote};
 pub(crate) use self::rights::let_kubelets_work;
 use self::server::Server;
-pub(crate) use self::stamp::Stamp;
-pub use self::stamp::{RUN, SIMULATED};
-pub(crate) use self::sweep::sweep;
+pub(crate) use self::marks::stamp::Stamp;
+pub use self::marks::stamp::{RUN, SIMULATED};
 pub(crate) use self::wire::Wire;
 use super::{Capabilities, ClusterConnection, Pace};
 use crate::record::{Secrets, WriteEvent};
@@ -202,7 +195,7 @@ impl Remote {
                 Err(_) => break,
             }
         }
-        if let Some(revision) = self.known.get(&key).map(known::revision) {
+        if let Some(revision) = self.known.get(&key).map(watching::known::revision) {
             self.known.remove(&key, revision);
         }
     }

@@ -6,7 +6,7 @@ use windtunnel_core::resources::{
 };
 use windtunnel_core::{Change, ChangeKind, Object};
 
-use super::stamp::{RUN, SIMULATED};
+use super::marks::stamp::{RUN, SIMULATED};
 
 /// Returns whether to hide a change. With `controllers`, the cluster has real Kubernetes controllers, whose
 /// objects for a run lack its marks.

@@ -58,8 +58,8 @@ impl Pace for Scaled {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lag::Topic;
-    use super::super::stamp::Stamp;
+    use crate::backends::remote::watching::lag::Topic;
+    use crate::backends::remote::marks::stamp::Stamp;
     use super::super::wire::Wire;
     use super::*;
     use crate::backends::Stop;

@@ -8,7 +8,7 @@ use serde_json::json;
 use windtunnel_core::Refusal;
 use windtunnel_core::resources::CLUSTER_ROLE_BINDINGS;
 
-use super::stamp::RUN;
+use super::marks::stamp::RUN;
 use super::wire::Wire;
 use crate::backends::BackendError;
 

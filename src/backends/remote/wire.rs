@@ -15,8 +15,8 @@ use tokio::time::Instant;
 use windtunnel_core::text::error_chain;
 use windtunnel_core::{Identity, Refusal};
 
-use super::turns::Turns;
-use super::{again, concessions};
+use super::rate_limit::Turns;
+use super::{concessions, retry};
 use crate::backends::{BackendError, Stop};
 
 /// The time limit of a request other than a watch.
@@ -155,11 +155,11 @@ impl Wire {
             let reply = loop {
                 match self.attempt(&request).await {
                     Ok(reply) => break reply,
-                    Err(why) if !again::is_made_again(request.method(), &why) => return Err(why),
+                    Err(why) if !retry::is_made_again(request.method(), &why) => return Err(why),
                     Err(why) if self.stop.is_requested() => return Err(why),
                     // A retry would create an object with another name: the client must check for the first
                     // one.
-                    Err(why) if again::is_broken(&why) && again::names_itself_anew(&request) => {
+                    Err(why) if retry::is_broken(&why) && retry::names_itself_anew(&request) => {
                         return Ok(unanswered_write(&why));
                     }
                     Err(why) if began.elapsed() > LOST_AFTER => {
@@ -168,7 +168,7 @@ impl Wire {
                         return Err(why);
                     }
                     Err(why) => {
-                        unsure |= again::is_broken(&why);
+                        unsure |= retry::is_broken(&why);
                         tokio::time::sleep(AGAIN).await;
                     }
                 }
@@ -192,18 +192,18 @@ impl Wire {
     /// Sends a request once and reads its answer.
     async fn attempt(&self, request: &Request<Vec<u8>>) -> Result<Reply, String> {
         let response = self.send(request.clone().map(Body::from)).await?;
-        read(response).await.map_err(|why| format!("{}: {why}", again::CUT_OFF))
+        read(response).await.map_err(|why| format!("{}: {why}", retry::CUT_OFF))
     }
 
     /// Interprets the answer to a request that an earlier attempt may have processed.
     async fn settled(&self, request: &Request<Vec<u8>>, reply: Reply) -> Reply {
         if *request.method() == Method::DELETE && reply.code == 404 {
-            return again::deleted();
+            return retry::deleted();
         }
-        let Some(path) = again::where_to_look(request, &reply) else { return reply };
+        let Some(path) = retry::where_to_look(request, &reply) else { return reply };
         // This read may retry as well.
         let live = Box::pin(self.read(&path)).await.checked().ok();
-        live.and_then(|live| again::lost_answer(request, live)).unwrap_or(reply)
+        live.and_then(|live| retry::lost_answer(request, live)).unwrap_or(reply)
     }
 
     pub(crate) async fn read(&self, path: &str) -> Reply {

@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::backends::remote::runs::{has_ended, holder};
+use crate::backends::remote::marks::runs::{has_ended, holder};
 use crate::backends::{BackendError, Tell};
 
 /// The extension of the files.

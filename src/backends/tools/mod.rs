@@ -267,7 +267,7 @@ pub fn make(make: &Make, cleanups: &Cleanups, tell: &Tell, debug: &Tell) -> Resu
     let version = clusters.version()?;
     let ledger = Ledger::open(&make.folder)?;
     remove_remains(&ledger, tell, debug)?;
-    let name = format!("{OURS}{}", super::remote::runs::new_id());
+    let name = format!("{OURS}{}", super::remote::marks::runs::new_id());
     let entry = ledger.add(&name, clusters.tool.program())?;
     clusters.commands.hold(entry.held()?);
     tell(&format!("making cluster {name} by {version}"));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 #[cfg(feature = "serve")]
-use crate::cli::controllers::Controller;
+use crate::cli::serve::controllers::Controller;
 
 /// `windtunnel record`.
 #[cfg(feature = "live")]

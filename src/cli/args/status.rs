@@ -38,7 +38,7 @@ pub(in crate::cli) struct StatusArgs {
     /// Print insights instead, by their keys: those that a controller would publish that starts at the moment, or with
     /// --from-insights those that one published.
     #[arg(long, short, value_enum, value_name = "FORMAT")]
-    pub(in crate::cli) output: Option<crate::cli::output::Format>,
+    pub(in crate::cli) output: Option<crate::cli::terminal::output::Format>,
 }
 
 /// What a status is made from.

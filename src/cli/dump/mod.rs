@@ -1,5 +1,6 @@
 //! Reads dumps of clusters from disk: folders, archives and single files, plain or compressed.
 
+pub(super) mod cluster;
 mod archive;
 
 use std::fs;

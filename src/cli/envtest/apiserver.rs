@@ -13,7 +13,8 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 use super::flags::{self, Flags};
 use super::{CONTROLLERS, KUBERNETES, until_signal};
 use crate::cli::args::kubernetes_minor;
-use crate::cli::controllers::{self, Controller, Surroundings};
+use crate::cli::serve::controllers;
+use crate::cli::serve::controllers::{Controller, Surroundings};
 use crate::cli::{files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
 

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::EnvtestArgs;
-use super::{Exit, print_errors, controllers, print_output};
+use super::{Exit, print_errors, print_output};
+use super::serve::controllers;
 
 /// The file next to the programs with their Kubernetes version.
 const KUBERNETES: &str = "kubernetes";
@@ -120,7 +121,7 @@ fn until_signal<Running>(
         .build()
         .map_err(|error| format!("no threads can be started: {error}"))?;
     runtime.block_on(async {
-        let signal = super::signal::Signal::new()?;
+        let signal = super::terminal::signal::Signal::new()?;
         let running = start.await?;
         signal.received().await;
         stop(running).await;

@@ -8,7 +8,7 @@ use windtunnel_core::text::parse_duration;
 use windtunnel_update_status::insight::published::NAMESPACE;
 use windtunnel_update_status::controller::Terms;
 
-use crate::cli::output::Format;
+use crate::cli::terminal::output::Format;
 
 /// `windtunnel insights`.
 #[derive(Debug, clap::Args)]

@@ -20,7 +20,7 @@ use self::endpoint::Endpoint;
 use self::monitor::Monitor;
 use super::live::clock;
 use super::live::connection::Connection;
-use super::signal::Signal;
+use super::terminal::signal::Signal;
 use super::{Exit, print_errors, print_notice, print_output};
 
 /// Runs the controller.

@@ -13,7 +13,7 @@ use windtunnel_core::text::{error_chain, parse_duration};
 use super::args::RecordArgs;
 use super::live::connection::Connection;
 use super::live::{block_on, clock};
-use super::signal::Signal;
+use super::terminal::signal::Signal;
 use super::{Exit, print_notice};
 use recorder::Recorder;
 use watching::{Kind, WatchUpdate, watch};

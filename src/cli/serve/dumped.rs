@@ -20,7 +20,7 @@ use windtunnel_openshift::manifests::MajorMinor;
 use windtunnel_openshift::release::Release;
 
 use crate::cli::args::ServeArgs;
-use crate::cli::dumped::Dumped;
+use crate::cli::dump::cluster::Dumped;
 use crate::cli::print_notice;
 use crate::dump::Facts;
 use crate::plan::KUBERNETES_MINORS;

@@ -1,5 +1,6 @@
 //! `windtunnel serve`: the API server over HTTPS, until a signal.
 
+pub(super) mod controllers;
 mod dumped;
 mod kubeconfig;
 pub(super) mod replayed;
@@ -18,8 +19,8 @@ use windtunnel_apiserver::storage::{DataDir, Health};
 use windtunnel_core::clock::{Clock as _, WallClock};
 
 use super::args::{Listening, ServeArgs};
-use super::controllers::{self, Surroundings};
-use super::signal::Signal;
+use self::controllers::Surroundings;
+use super::terminal::signal::Signal;
 use super::{Exit, files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
 use dumped::Files;

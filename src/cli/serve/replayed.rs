@@ -12,8 +12,9 @@ use windtunnel_update_status::status::AlertsResponse;
 use super::dumped::{ALERTS, Files};
 use super::{Begun, served};
 use crate::cli::args::ReplayArgs;
-use crate::cli::dumped::Dumped;
-use crate::cli::{Exit, print_notice, moment, report};
+use crate::cli::dump::cluster::Dumped;
+use crate::cli::{Exit, print_notice, report};
+use crate::cli::run::moment;
 use crate::record::{Event, Record};
 
 /// Serves until a signal.

@@ -14,7 +14,7 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, INFRASTRUC
 use windtunnel_core::{Object, Resource};
 use windtunnel_openshift::release::Release;
 
-use super::dumped::Dumped;
+use super::dump::cluster::Dumped;
 use super::print_notice;
 use crate::dump::Facts;
 use crate::plan::{

@@ -10,7 +10,7 @@ use super::matching::objects;
 use crate::engine::command;
 use crate::engine::runtime::Simulation;
 use crate::plan::path;
-use crate::plan::{Check, CommandCheck, Kept, Step, TextMatch, ExpectedState, places};
+use crate::plan::{Check, CommandCheck, ExpectedState, Kept, Step, TextMatch, placeholders};
 
 /// Returns the current value to keep.
 ///
@@ -130,9 +130,9 @@ impl Filler<'_> {
     fn text(&mut self, wanted: &mut TextMatch) {
         match wanted {
             TextMatch::Equals(text) | TextMatch::Contains(text) | TextMatch::Lacks(text) => self.plain(text),
-            TextMatch::Matches(pattern) if places::has_placeholder(pattern.as_str()) => {
+            TextMatch::Matches(pattern) if placeholders::has_placeholder(pattern.as_str()) => {
                 // Kept values match literally. With literal text inserted, a pattern stays valid.
-                let filled = places::fill(pattern.as_str(), |name| regex::escape(&self.kept_value(name)));
+                let filled = placeholders::fill(pattern.as_str(), |name| regex::escape(&self.kept_value(name)));
                 if let Ok(filled) = Regex::new(&filled) {
                     *pattern = filled;
                 }
@@ -142,8 +142,8 @@ impl Filler<'_> {
     }
 
     fn plain(&mut self, text: &mut String) {
-        if places::has_placeholder(text) {
-            *text = places::fill(text, |name| self.kept_value(name));
+        if placeholders::has_placeholder(text) {
+            *text = placeholders::fill(text, |name| self.kept_value(name));
         }
     }
 

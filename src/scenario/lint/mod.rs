@@ -1,5 +1,6 @@
 //! Warnings about scenarios that are valid but probably do not mean what their author intends.
 
+pub(super) mod vocabulary;
 mod at_once;
 mod names;
 #[cfg(test)]

@@ -12,8 +12,8 @@ use crate::plan::{
     Action, Check, ClusterPlan, InsightRef, Keep, Kept, ObjectRef, Step, Subject, TextMatch, ExpectedState,
 };
 use crate::plan::{InjectedFault, FaultTarget};
-use crate::scenario::vocabulary;
-use crate::scenario::vocabulary::Types;
+use crate::scenario::lint::vocabulary;
+use crate::scenario::lint::vocabulary::Types;
 
 /// The MachineConfigPools of every cluster.
 const POOLS: [&str; 2] = ["master", "worker"];

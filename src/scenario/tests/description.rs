@@ -62,7 +62,7 @@ fn the_documentation_has_an_example_of_every_key() {
         scenario::cluster::KEYS,
         scenario::update_service::KEYS,
         scenario::step::ACTIONS,
-        scenario::expectation::KEYS,
+        scenario::expectations::expectation::KEYS,
     ] {
         for key in known {
             assert!(used.contains(*key), "no example of `{key}`");
@@ -92,7 +92,7 @@ fn the_schema_accepts_every_example_and_lists_every_key() {
         ("/$defs/cluster/properties", scenario::cluster::KEYS),
         ("/$defs/updateService/properties", scenario::update_service::KEYS),
         ("/$defs/step/anyOf/1/properties", scenario::step::ACTIONS),
-        ("/$defs/expectation/properties", scenario::expectation::KEYS),
+        ("/$defs/expectation/properties", scenario::expectations::expectation::KEYS),
     ] {
         let mut known: Vec<&str> = known.to_vec();
         known.sort_unstable();

@@ -15,17 +15,17 @@ use regex::Regex;
 pub use page::markdown;
 
 const MODULES: &[(&str, &str)] = &[
-    ("given", include_str!("../given.rs")),
-    ("update_service", include_str!("../update_service.rs")),
-    ("when", include_str!("../when.rs")),
-    ("faults", include_str!("../faults.rs")),
-    ("outside", include_str!("../outside.rs")),
-    ("then", include_str!("../then.rs")),
-    ("since", include_str!("../since.rs")),
-    ("insights", include_str!("../insights.rs")),
-    ("commands", include_str!("../commands.rs")),
-    ("aliases", include_str!("../aliases.rs")),
-    ("test_data", include_str!("../test_data.rs")),
+    ("given", include_str!("../definitions/given.rs")),
+    ("update_service", include_str!("../definitions/update_service.rs")),
+    ("when", include_str!("../definitions/when.rs")),
+    ("faults", include_str!("../definitions/faults.rs")),
+    ("registry_faults", include_str!("../definitions/registry_faults.rs")),
+    ("then", include_str!("../definitions/then.rs")),
+    ("history_steps", include_str!("../definitions/history_steps.rs")),
+    ("insights", include_str!("../definitions/insights.rs")),
+    ("commands", include_str!("../definitions/commands.rs")),
+    ("aliases", include_str!("../definitions/aliases.rs")),
+    ("test_data", include_str!("../definitions/test_data.rs")),
 ];
 
 /// The modules whose steps accept any keyword, as in the suite that they come from.

@@ -199,8 +199,8 @@ mod tests {
         let status = json!({"versions": versions, "conditions": conditions});
         let operator = Operator::read(&json!({"metadata": {"name": "etcd"}, "status": status}));
         let insight = assess(&operator, "4.14.8", image, "2024-01-01T00:00:00Z".parse().unwrap());
-        let told = insight.conditions.iter().map(|c| format!("{} {} {}", c.status, c.reason, c.message));
-        assert_eq!(told.collect::<Vec<_>>(), wanted, "{status}");
+        let texts = insight.conditions.iter().map(|c| format!("{} {} {}", c.status, c.reason, c.message));
+        assert_eq!(texts.collect::<Vec<_>>(), wanted, "{status}");
     }
 
     #[test]

@@ -271,8 +271,8 @@ mod tests {
 
     #[test]
     fn malformed_cluster_versions_are_unknown() {
-        let odd = [json!(null), json!([1]), json!("x"), json!({"history": {}, "conditions": 3})];
-        for status in odd {
+        let malformed = [json!(null), json!([1]), json!("x"), json!({"history": {}, "conditions": 3})];
+        for status in malformed {
             check(&status, &json!({"assessment": "Unknown", "startedAt": null, "completion": 0}));
         }
         let items =

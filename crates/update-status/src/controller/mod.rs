@@ -1,9 +1,17 @@
 //! The update status controller: derives insights of the update status API from a cluster's objects, and
 //! publishes them in a ConfigMap and the UpdateStatus.
 //!
-//! [`assess`] is pure: objects in, insights out. `state` and `nodes` hold what the controller has observed;
-//! an `informer` holds the insights and computes what must be written. [`run`] connects them to a
-//! `kube::Client`; it does not know whether the cluster is simulated.
+//! | module | has |
+//! |---|---|
+//! | `watch` | the watches, as one stream of events |
+//! | `state` | the observed objects, and which insights are out of date; no IO |
+//! | `publishing` | the insights of each informer, and the writes that publish them |
+//! | `control_loop` | [`run`] and [`run_once`], which connect these to a `kube::Client` |
+//! | `election` | leader election, for several replicas |
+//! | [`snapshot`] | the insights of a set of objects, without a running controller |
+//!
+//! The rules are in [`assessment`](crate::assessment). The controller does not know whether the cluster is
+//! simulated.
 
 mod control_loop;
 mod election;

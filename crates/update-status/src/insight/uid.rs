@@ -46,12 +46,12 @@ pub(crate) fn dns_label(uid: &str) -> String {
     format!("{}-{}", kind.get(..8).unwrap_or(kind), hex([uid]))
 }
 
-/// Returns the uid of a health insight: a hash of its cause, the affected object, and the text that tells it
-/// apart, so that its texts and start may change. In hex, unlike the base64 of the upstream controller, whose
+/// Returns the uid of a health insight: a hash of its cause, the affected object, and a text that
+/// distinguishes it, so that its texts and start may change. In hex, unlike the base64 of the upstream controller, whose
 /// `+` and `/` the API server rejects in keys.
-pub(crate) fn of_health(cause: &str, resource: Option<&ResourceRef>, apart: &str) -> String {
+pub(crate) fn of_health(cause: &str, resource: Option<&ResourceRef>, discriminator: &str) -> String {
     let about = resource.into_iter().flat_map(|r| [&r.group, &r.resource, &r.namespace, &r.name]);
-    hex(std::iter::once(cause).chain(about.map(String::as_str)).chain(std::iter::once(apart)))
+    hex(std::iter::once(cause).chain(about.map(String::as_str)).chain(std::iter::once(discriminator)))
 }
 
 /// Returns 128 bits of SHA-256 over the parts as lower-case hex. Each part ends with a byte that UTF-8 text
@@ -72,8 +72,8 @@ mod tests {
     #[test]
     fn keeps_object_names_that_fit_into_a_key() {
         assert_eq!(of_object("cv", "version"), "cv-version");
-        for odd in ["a/b".to_owned(), "x".repeat(253)] {
-            let uid = of_object("cv", &odd);
+        for invalid in ["a/b".to_owned(), "x".repeat(253)] {
+            let uid = of_object("cv", &invalid);
             assert_eq!(
                 (uid.len(), uid.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')),
                 (35, true),
@@ -100,7 +100,7 @@ mod tests {
             assert_eq!(dns_label(same), same);
         }
         let long = format!("node-{}", "x".repeat(200));
-        let odd = [
+        let invalid = [
             "node-ip-10-0-1-2.ec2.internal",
             "node-ip-10-0-1-2-ec2.internal",
             "HJK+jQB/RaiEBmT",
@@ -108,8 +108,8 @@ mod tests {
             "-",
             &long,
         ];
-        let labels: std::collections::BTreeSet<String> = odd.iter().map(|uid| dns_label(uid)).collect();
-        assert_eq!(labels.len(), odd.len());
+        let labels: std::collections::BTreeSet<String> = invalid.iter().map(|uid| dns_label(uid)).collect();
+        assert_eq!(labels.len(), invalid.len());
         assert!(labels.iter().all(|label| label.len() <= 63 && dns_label(label) == *label), "{labels:?}");
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, rfc3339};
 
 use super::go_time::{short, truncate};
@@ -16,7 +17,6 @@ use crate::assessment::percent::percent_of_oc;
 use crate::assessment::progress::UpdateTimes;
 use crate::assessment::rules::Rules;
 use crate::assessment::time::{MINUTE, SECOND, ZERO_TIME, round};
-use windtunnel_core::Object;
 
 /// The update of the control plane at one moment.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct ControlPlane<'a> {
 }
 
 impl<'a> ControlPlane<'a> {
-    /// `mco_image` is the image in the machine-config operator's Deployment; empty if unknown.
+    /// Assesses the update. `mco_image` is the image in the machine-config operator's Deployment; empty if unknown.
     ///
     /// # Errors
     /// `oc` crashes on the history of the ClusterVersion.

@@ -17,7 +17,8 @@ use windtunnel_update_status::status::{Inputs, published};
 
 use super::Failure;
 use crate::cli::args::StatusArgs;
-use crate::cli::{dump, moment, report, print_output};
+use crate::cli::{dump, print_output, report};
+use crate::cli::run::moment;
 use crate::record::{Event, Record};
 
 /// The kinds that contain published insights.

@@ -71,8 +71,8 @@ pub(super) fn assess(facts: &Facts<'_>, findings: &mut Findings<'_>) {
     };
     let mut parts = vec![accepted.message.as_str()];
     if cause == &UNRETRIEVABLE {
-        let told = |words: &&String| !accepted.message.contains(words.as_str());
-        parts.extend(facts.version_pods.iter().filter(told).map(String::as_str));
+        let is_new = |problem: &&String| !accepted.message.contains(problem.as_str());
+        parts.extend(facts.version_pods.iter().filter(is_new).map(String::as_str));
     }
     let advice = format!("{STAYS} {RETRIES}");
     parts.push(&advice);

@@ -132,14 +132,14 @@ fn reports_the_reason_of_a_failed_daemon() {
 
 #[test]
 fn malformed_nodes_are_pending() {
-    let odd = [
+    let malformed = [
         json!(null),
         json!([1]),
         json!("x"),
         json!({"metadata": 3}),
         json!({"status": {"conditions": [null, 7]}}),
     ];
-    for object in odd {
+    for object in malformed {
         let wanted = [
             "False Pending",
             "False Machine Config Daemon is processing the node",

@@ -96,7 +96,7 @@ impl UpdateStatusState {
     /// Stores the resource version and status after reading; `None` if the object does not exist.
     pub(in crate::controller) fn set_object(&mut self, object: Option<(String, Value)>) {
         let version = object.as_ref().map(|(version, _)| version.clone());
-        self.seen.holds(object);
+        self.seen.set_content(object);
         (self.is_guessed, self.published_revisions) = (false, None);
         // If somebody else wrote the object meanwhile, that may be why the write was rejected, rather than
         // its size.

@@ -36,7 +36,7 @@ impl State {
 
     /// Stores the ConfigMap and its resource version after reading; `None` if it does not exist.
     pub(in crate::controller) fn config_map_read(&mut self, object: Option<(String, Data)>) {
-        self.config_map.holds(object);
+        self.config_map.set_content(object);
         self.doubt_config_map();
     }
 

@@ -20,7 +20,7 @@ pub(in crate::controller) struct Mirror<T> {
 #[derive(Debug)]
 struct Content<T> {
     version: String,
-    held: T,
+    value: T,
 }
 
 impl<T> Mirror<T> {
@@ -62,20 +62,20 @@ impl<T> Mirror<T> {
     }
 
     /// Stores the object with its resource version after reading or creating it; `None` if it does not exist.
-    pub(in crate::controller) fn holds(&mut self, object: Option<(String, T)>) {
+    pub(in crate::controller) fn set_content(&mut self, object: Option<(String, T)>) {
         let name = self.name.to_owned();
         let event = match &object {
             Some((version, _)) => Event::Apply((name, version.clone())),
             None => Event::Delete((name, String::new())),
         };
         self.versions.apply(event);
-        self.content = object.map(|(version, held)| Content { version, held });
+        self.content = object.map(|(version, value)| Content { version, value });
     }
 
     /// Returns its resource version and content.
     pub(in crate::controller) fn get(&self) -> Option<(&str, &T)> {
         let content = self.content.as_ref()?;
-        Some((&content.version, &content.held))
+        Some((&content.version, &content.value))
     }
 
     /// Sets the resource version after a write, and returns the content for updating.
@@ -83,7 +83,7 @@ impl<T> Mirror<T> {
         self.versions.apply(Event::Apply((self.name.to_owned(), version.clone())));
         let content = self.content.as_mut()?;
         content.version = version;
-        Some(&mut content.held)
+        Some(&mut content.value)
     }
 
     /// Discards the content, so that it is read again.

@@ -8,8 +8,8 @@ use crate::insight::PoolNodesUpdateSummary;
 const AT: &str = "2024-01-01T00:00:00Z";
 const MOVING: &str = "Draining";
 
-fn insight(kind: &str, member: &str, told: &Value) -> Insight {
-    serde_json::from_value(json!({ "uid": "x", "acquiredAt": AT, "type": kind, member: told })).unwrap()
+fn insight(kind: &str, member: &str, content: &Value) -> Insight {
+    serde_json::from_value(json!({ "uid": "x", "acquiredAt": AT, "type": kind, member: content })).unwrap()
 }
 
 fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
@@ -17,45 +17,45 @@ fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
 }
 
 fn cluster_version(updating: &str, previous: &str, target: &str) -> Insight {
-    let told = json!({
+    let content = json!({
         "conditions": [condition("Updating", updating, "R", "m")],
         "resource": { "resource": "clusterversions", "name": "version" },
         "assessment": "Progressing", "completion": 0,
         "versions": { "previous": { "version": previous }, "target": { "version": target } },
     });
-    insight("ClusterVersion", "clusterVersion", &told)
+    insight("ClusterVersion", "clusterVersion", &content)
 }
 
 fn pool(total: usize, message: &str) -> Insight {
-    let told = json!({
+    let content = json!({
         "conditions": [condition("Updating", "True", "Progressing", message)], "name": "worker",
         "resource": { "resource": "machineconfigpools", "name": "worker" },
         "scopeType": "WorkerPool", "assessment": "Progressing", "completion": 0,
         "summaries": [{ "type": "Total", "count": total }, { "type": "Available", "count": total }],
     });
-    insight("MachineConfigPool", "machineConfigPool", &told)
+    insight("MachineConfigPool", "machineConfigPool", &content)
 }
 
 fn node(name: &str, version: &str, reason: &str) -> Insight {
-    let told = json!({
+    let content = json!({
         "conditions": [condition("Updating", "True", reason, "")], "name": name, "version": version,
         "resource": { "resource": "nodes", "name": name },
         "poolResource": { "resource": "machineconfigpools", "name": "worker" }, "scopeType": "WorkerPool",
     });
-    insight("Node", "node", &told)
+    insight("Node", "node", &content)
 }
 
 #[test]
 fn a_node_at_the_target_version_is_updated_except_in_an_architecture_migration() {
-    let told = |cluster_version| {
+    let text = |cluster_version| {
         let insights = [cluster_version, pool(1, "0 of 1 nodes are updated"), node("w0", "4.18.7", MOVING)];
         sections_on_nodes(&insights, Details::None)
     };
-    assert_eq!(told(cluster_version("False", "4.18.3", "4.18.7")), NOT_UPDATING);
-    assert_eq!(told(cluster_version("False", "4.18.7", "4.18.7")), NOT_UPDATING, "the migration is over");
-    let updated = told(cluster_version("True", "4.18.3", "4.18.7"));
+    assert_eq!(text(cluster_version("False", "4.18.3", "4.18.7")), NOT_UPDATING);
+    assert_eq!(text(cluster_version("False", "4.18.7", "4.18.7")), NOT_UPDATING, "the migration is over");
+    let updated = text(cluster_version("True", "4.18.3", "4.18.7"));
     assert!(updated.contains("\nw0     Completed    Updated   4.18.7    -"), "{updated}");
-    let migrates = told(cluster_version("True", "4.18.7", "4.18.7"));
+    let migrates = text(cluster_version("True", "4.18.7", "4.18.7"));
     assert!(migrates.contains("\nw0     Progressing   Draining   4.18.7    +10m"), "{migrates}");
 }
 
@@ -65,7 +65,7 @@ fn counts_a_pool_beyond_the_limit_of_summaries_correctly() {
     let Detail::MachineConfigPool(found) = &mut pool.detail else { panic!("{pool:?}") };
     found.summaries.push(PoolNodesUpdateSummary { kind: Sort::Excluded, count: 4096 });
     let insights = [cluster_version("True", "4.18.3", "4.18.7"), pool, node("w0", "4.18.3", MOVING)];
-    let told = sections_on_nodes(&insights, Details::None);
+    let text = sections_on_nodes(&insights, Details::None);
     let row = "\nworker        Excluded     18% (900/5000)   5000 Available, 0 Progressing, 0 Draining, 4099 Excluded\n";
-    assert!(told.contains(row), "{told}");
+    assert!(text.contains(row), "{text}");
 }

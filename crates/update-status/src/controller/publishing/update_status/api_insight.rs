@@ -5,11 +5,10 @@ use serde_json::{Value, json};
 use windtunnel_core::clock::rfc3339;
 use windtunnel_core::text::truncate;
 
+use crate::assessment::time::ZERO_TIME;
 use crate::insight::uid;
 use crate::insight::{Detail, Insight};
 
-/// Go's zero time, for required times that are unknown.
-const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 /// Placeholder for the version before an installation.
 const NO_VERSION: &str = "<none>";
 /// Placeholder for an unknown version.
@@ -141,7 +140,7 @@ fn fit_versions(content: &mut Value) {
         versions[version]["version"] = json!(fitting);
     }
     if content["startedAt"].is_null() {
-        content["startedAt"] = json!(ZERO_TIME);
+        content["startedAt"] = json!(rfc3339(ZERO_TIME));
     }
 }
 

@@ -11,6 +11,7 @@ use windtunnel_core::clock::{Time, rfc3339};
 
 pub(in crate::controller) use self::api_insight::ApiInsight;
 use super::informer::{Informer, Rank};
+use crate::assessment::node::MASTER;
 use crate::insight::uid::dns_label;
 use crate::insight::{Detail, Insight, ResourceRef, published};
 pub(in crate::controller) use api_insight::insight_from_api;
@@ -25,9 +26,6 @@ const CONTROL_PLANE_MAX: usize = 128;
 const WORKER_POOL_MAX: usize = 1024;
 /// Maximum number of worker pools, by the API.
 const POOLS_MAX: usize = 32;
-
-/// The pool of the control plane.
-const MASTER: &str = "master";
 
 /// Less than the size of any insight, in bytes.
 const SMALLEST: usize = 256;
@@ -260,12 +258,13 @@ fn pool_of(insight: &Insight) -> Option<&str> {
 /// Returns the condition `Updating` of an insight that describes a whole part of the cluster: of the
 /// ClusterVersion for the control plane, of the pool for workers.
 fn updating<'a>(insight: &Insight, api_insight: &'a Value) -> Option<&'a Value> {
-    let tells = match &insight.detail {
+    let is_on_whole = match &insight.detail {
         Detail::ClusterVersion(_) => true,
         Detail::MachineConfigPool(pool) => pool.name != MASTER,
         _ => false,
     };
-    let conditions = api_insight[api_insight::member(insight)]["conditions"].as_array().filter(|_| tells)?;
+    let conditions =
+        api_insight[api_insight::member(insight)]["conditions"].as_array().filter(|_| is_on_whole)?;
     conditions.iter().find(|condition| condition["type"] == "Updating")
 }
 

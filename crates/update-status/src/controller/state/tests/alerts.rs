@@ -41,20 +41,20 @@ fn insights_on_an_update_stay_until_the_last_worker_is_updated() {
     put_workers(&mut bench, "4.14.0");
     bench.state.alerts(vec![firing("KubePodCrashLooping", T2), firing("Earlier", "2024-01-01T00:00:00Z")]);
     bench.round(T2);
-    let told = |bench: &Bench| -> Vec<Value> {
+    let summaries = |bench: &Bench| -> Vec<Value> {
         let health = bench.health().into_iter().filter(|(_, insight)| insight["type"] == "Health");
-        let mut told: Vec<String> = health
+        let mut found: Vec<String> = health
             .map(|(_, insight)| insight["health"]["impact"]["summary"].as_str().unwrap().to_owned())
             .collect();
-        told.sort();
-        told.into_iter().map(Value::from).collect()
+        found.sort();
+        found.into_iter().map(Value::from).collect()
     };
     let failing = "Cluster Version version is failing to proceed with the update (R)";
-    assert_eq!(told(&bench), ["Alert is firing: KubePodCrashLooping", failing]);
+    assert_eq!(summaries(&bench), ["Alert is firing: KubePodCrashLooping", failing]);
     bench.state.machine_config(changed("rendered", Some("4.14.1".to_owned())));
     bench.round("2024-01-01T03:00:00Z");
     bench.round("2024-01-01T03:01:00Z");
-    assert_eq!(told(&bench), [""; 0], "the cluster is not updating");
+    assert_eq!(summaries(&bench), [""; 0], "the cluster is not updating");
 }
 
 #[test]
@@ -65,11 +65,12 @@ fn alerts_are_not_reported_for_a_rollout_within_the_same_release() {
     bench.state.node(changed("w0", worker("next")));
     bench.state.alerts(vec![firing("KubePod", T2)]);
     bench.round(T2);
-    let tells = |bench: &Bench| bench.data.as_ref().unwrap().values().any(|text| text.contains("KubePod"));
-    assert!(!tells(&bench), "it is of the cluster's release");
+    let has_alert =
+        |bench: &Bench| bench.data.as_ref().unwrap().values().any(|text| text.contains("KubePod"));
+    assert!(!has_alert(&bench), "it is of the cluster's release");
     bench.state.machine_config(changed("rendered", Some("4.14.0".to_owned())));
     bench.round("2024-01-01T03:00:00Z");
-    assert!(tells(&bench));
+    assert!(has_alert(&bench));
 }
 
 #[test]

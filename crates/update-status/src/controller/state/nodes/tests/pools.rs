@@ -166,10 +166,10 @@ fn a_node_whose_reboot_failed_is_not_missing() {
 fn an_unavailable_node_is_reported_with_all_of_its_problems() {
     let mut bench = Bench::behind();
     let mut away = node("old");
-    let lack = |kind: &str, status: &str, since: &str| json!({"type": kind, "status": status, "lastTransitionTime": since, "message": "it \u{1f}is"});
+    let condition = |kind: &str, status: &str, since: &str| json!({"type": kind, "status": status, "lastTransitionTime": since, "message": "it \u{1f}is"});
     away["status"]["conditions"] = json!([
-        lack("Ready", "False", "2024-01-01T01:59:00Z"),
-        lack("DiskPressure", "True", "2024-01-01T01:58:59Z")
+        condition("Ready", "False", "2024-01-01T01:59:00Z"),
+        condition("DiskPressure", "True", "2024-01-01T01:58:59Z")
     ]);
     away["spec"]["unschedulable"] = json!(true);
     bench.node("w0", &away);

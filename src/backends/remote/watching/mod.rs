@@ -1,0 +1,6 @@
+//! What is known of a cluster, followed by watches.
+
+pub(super) mod bridge;
+pub(super) mod follow;
+pub(super) mod known;
+pub(super) mod lag;

@@ -1,0 +1,56 @@
+//! A cluster from files: a dump or a record.
+
+use std::path::Path;
+
+use windtunnel_core::Object;
+use windtunnel_core::clock::Time;
+use windtunnel_update_status::status::AlertsResponse;
+
+use crate::cli::run::moment;
+use crate::cli::report;
+use crate::record::Record;
+
+/// The state of a cluster at one moment.
+pub(in crate::cli) struct Dumped {
+    /// Its objects, each with its file.
+    pub(in crate::cli) objects: Vec<(String, Object)>,
+    /// The body of Prometheus' answer, if there is one.
+    pub(in crate::cli) alerts: Option<String>,
+    /// Errors of unreadable files.
+    pub(in crate::cli) problems: Vec<String>,
+    /// The moment of a record's state; `None` for a dump.
+    pub(in crate::cli) moment: Option<Time>,
+}
+
+impl Dumped {
+    /// Reads a folder, an archive, a YAML or JSON file, or a record.
+    ///
+    /// # Errors
+    /// Nothing can be read.
+    pub(in crate::cli) fn read(path: &Path, at: Option<&str>) -> Result<Self, String> {
+        if report::is_record(path) {
+            return Self::of_record(path, &report::read(path)?, at);
+        }
+        if at.is_some() {
+            return Err(format!("--at: expected a record, of which {} is none", path.display()));
+        }
+        let (dump, problems) = super::read_all(path)?;
+        let objects = dump.objects().map(|(place, object)| (place.to_owned(), object.clone()));
+        Ok(Self { objects: objects.collect(), alerts: dump.alerts.clone(), problems, moment: None })
+    }
+
+    fn of_record(path: &Path, record: &Record, at: Option<&str>) -> Result<Self, String> {
+        Ok(Self::at(path, record, moment::of_record(record, at)?))
+    }
+
+    /// Returns the cluster of a record at a moment.
+    pub(in crate::cli) fn at(path: &Path, record: &Record, at: Time) -> Self {
+        let view = record.view_at(at);
+        let objects = view.objects().map(|(_, object)| (path.display().to_string(), object.clone()));
+        let AlertsResponse::Answer(alerts) = AlertsResponse::from_active(record.alerts_at(at)) else {
+            unreachable!("it is made of alerts")
+        };
+        let (objects, alerts) = (objects.collect(), Some(alerts.to_string()));
+        Self { objects, alerts, problems: Vec::new(), moment: Some(at) }
+    }
+}

@@ -1,0 +1,338 @@
+//! `windtunnel run`: runs scenarios side by side and prints their results in order.
+
+pub(super) mod moment;
+pub(super) mod restarts;
+pub(super) mod snapshots;
+pub(super) mod until;
+#[cfg(feature = "watch")]
+pub(super) mod watch;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::args::{Format, RunArgs};
+use super::backend::{self, Place};
+use super::terminal::interrupt::{INTERRUPTED, Interrupt};
+use super::payload::Releases;
+use super::terminal::progress::Progress;
+use super::report::story;
+use super::start_from::StartFrom;
+#[cfg(feature = "watch")]
+use super::{Exit, files, print_errors, print_output};
+use super::report::{html, outputs};
+use crate::engine::{self, Failure, SessionError};
+use crate::plan::{Plan, PlannedStep, Snapshot};
+use crate::record::Record;
+use crate::report::steps::Written;
+use crate::report::{ScenarioResult, summary};
+use crate::scenario;
+
+/// The amount of output for each scenario.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// A line; the reasons of failures follow at the end.
+    Line,
+    /// The result with its reason, seed and record.
+    Result,
+    /// The timeline as well.
+    Timeline,
+}
+
+impl Detail {
+    /// Returns the detail for this number of scenarios: one with its timeline, several with a line each.
+    fn of(args: &RunArgs, scenarios: usize) -> Self {
+        match scenarios {
+            _ if args.verbose => Self::Timeline,
+            1 if args.quiet => Self::Result,
+            1 => Self::Timeline,
+            _ => Self::Line,
+        }
+    }
+}
+
+struct Played {
+    result: ScenarioResult,
+    /// The record, if it is needed later: the records of a whole suite take a lot of memory.
+    record: Option<Record>,
+    /// The hash of the record, computed by the thread that ran the scenario, because it takes a while; empty
+    /// without a record.
+    hash: String,
+    /// Its timeline, if it is to be printed.
+    story: String,
+    snapshots: Vec<Snapshot>,
+    wall: Duration,
+}
+
+impl Played {
+    /// Returns the result of a scenario that did not run to completion.
+    fn without_record(result: ScenarioResult, wall: Duration) -> Self {
+        let (hash, story) = (String::new(), String::new());
+        Self { result, record: None, hash, story, snapshots: Vec::new(), wall }
+    }
+}
+
+/// Runs the scenarios that the arguments name, once or after each change.
+pub(super) fn run(args: &RunArgs) -> Result<Exit, String> {
+    #[cfg(feature = "watch")]
+    if args.look.watch {
+        let again = || {
+            if let Err(message) = once(args) {
+                print_errors(&message);
+            }
+        };
+        let written = outputs::paths(&args.reports);
+        return watch::watch(&args.paths, &written, again).map(|()| Exit::Passed);
+    }
+    if args.look.until.is_some() {
+        return until::run_until(args, &read(args)?);
+    }
+    once(args)
+}
+
+/// Reads the scenarios to run.
+///
+/// # Errors
+/// All problems of the scenarios.
+fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
+    let sources = files::read_all(&args.paths, "yaml")?;
+    let releases = Releases::read(&args.payload)?.with_snapshots_updated(args.update_snapshots);
+    let (mut plans, mut problems) = (Vec::new(), Vec::new());
+    for (file, text) in &sources {
+        match scenario::parse_all(file, text, &releases) {
+            Ok(found) => plans.extend(found),
+            Err(found) => problems.push(found.to_string()),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems.join("\n"));
+    }
+    plans.retain(|plan| args.selection.fits(&plan.tags, &plan.ids));
+    if plans.is_empty() {
+        return Err("no scenario has tags that fit `--tags`".to_owned());
+    }
+    let mut number = 0..;
+    plans.retain(|_| number.next().is_some_and(|number| args.selection.has(number)));
+    if let Some(path) = &args.start_from {
+        let start = StartFrom::read(path)?;
+        for plan in &mut plans {
+            start.apply(plan);
+        }
+        start.print_notices();
+    }
+    Ok(plans)
+}
+
+fn once(args: &RunArgs) -> Result<Exit, String> {
+    if args.check_determinism && args.place.is_far() {
+        return Err("--check-determinism is for backends in virtual time: in-process and served".to_owned());
+    }
+    if args.check_restarts && args.place.is_far() {
+        return Err("--check-restarts is for backends in virtual time: in-process and served".to_owned());
+    }
+    let plans = read(args)?;
+    let interrupt = match args.look.watches() {
+        true if args.place.is_far() => Interrupt::listen_to_end(),
+        true => Interrupt::default(),
+        false => Interrupt::listen(),
+    };
+    let failed = AtomicBool::new(false);
+    let place = backend::make(&args.place, &interrupt)?;
+    let at_a_time = place.runs_at_a_time();
+    let detail = Detail::of(args, plans.len());
+    let progress = Progress::of(plans.len());
+    let (played, wall) = timed(|| {
+        side_by_side(&plans, at_a_time, |plan| {
+            let played = play_unless(&failed, &interrupt, &place, plan, args, detail);
+            progress.done(&plan.name);
+            played
+        })
+    });
+    progress.end();
+    drop(place);
+    let for_people = args.reports.format == Format::Text;
+    if for_people {
+        plans.iter().zip(&played).for_each(|(plan, played)| print(plan, played, args, detail));
+    }
+    let kept = played.iter().flat_map(|played| &played.snapshots);
+    let told: Vec<_> = played.iter().map(|played| (&played.result, played.record.as_ref())).collect();
+    // A failure to write a file must not hide the result of the run.
+    let mut unwritten = files::write_records(args.record.as_deref(), &told);
+    unwritten.extend(snapshots::write(kept).err());
+    let options = html::payload_options(&args.payload);
+    unwritten.extend(outputs::write(&args.reports, "windtunnel run", "scenarios", &told, &options).err());
+    let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
+    if for_people {
+        if plans.len() > 1 {
+            print_output(&summary::recap(&results, "windtunnel run"));
+        }
+        print_output(&summary::run(&results, wall));
+    }
+    if !unwritten.is_empty() {
+        return Err(unwritten.join("\n"));
+    }
+    let failed = results.iter().any(ScenarioResult::failed);
+    Ok(interrupt.exit().unwrap_or(if failed { Exit::Failed } else { Exit::Passed }))
+}
+
+/// Runs a scenario, unless no further one may start; reruns a failed one with other seeds.
+fn play_unless(
+    failed: &AtomicBool,
+    interrupt: &Interrupt,
+    place: &Place,
+    plan: &Plan,
+    args: &RunArgs,
+    detail: Detail,
+) -> Played {
+    let why = match args.selection.fail_fast && failed.load(Ordering::Relaxed) {
+        _ if interrupt.is_interrupted() => Some(INTERRUPTED),
+        true => Some(FAILED_FAST),
+        false => None,
+    };
+    if let Some(why) = why {
+        let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, why);
+        let result = result.of_scenario(None, &plan.tags, &written(plan));
+        return Played::without_record(result, Duration::ZERO);
+    }
+    let mut played = play(place, plan, args, args.seed, detail);
+    if played.result.failed() {
+        let seeds = (1..=args.selection.retry).map(|more| args.seed.wrapping_add(more));
+        let mut seeds = seeds.take_while(|_| !interrupt.is_interrupted());
+        played.result.passed_with = seeds.find(|seed| play(place, plan, args, *seed, detail).result.passed());
+    }
+    failed.fetch_or(played.result.failed(), Ordering::Relaxed);
+    played
+}
+
+/// Returns the steps of a plan for reports.
+fn written(plan: &Plan) -> Vec<Written> {
+    let step = |planned: &PlannedStep| Written {
+        keyword: String::new(),
+        text: planned.text.clone(),
+        line: planned.line,
+        recorded: true,
+    };
+    plan.timeline.iter().map(step).collect()
+}
+
+/// The reason of a scenario that did not start.
+pub(super) const FAILED_FAST: &str = "another scenario failed before, and --fail-fast was given";
+
+fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -> Played {
+    let (outcome, wall) = timed(|| engine::run_plan_on(place.backend(), plan, seed));
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(SessionError::Unsupported(why)) => {
+            let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, &why);
+            return Played::without_record(result, wall);
+        }
+        Err(error) => {
+            let result = ScenarioResult::unplayed(&plan.name, &plan.file, &plan.ids, seed);
+            let mut result = result.of_scenario(None, &plan.tags, &written(plan));
+            result.failure = Some(format!("the cluster could not be installed: {error}"));
+            result.failed_at = error.place();
+            return Played::without_record(result, wall);
+        }
+    };
+    let result = ScenarioResult::from_record(&outcome.record, &plan.file);
+    let mut result = result.of_scenario(Some(&outcome.record), &plan.tags, &written(plan));
+    if let Some(Failure { step, error: SessionError::Unsupported(why), .. }) = &outcome.failure {
+        (result.skipped, result.failure) = (Some(format!("{step}: {why}")), None);
+    } else {
+        result.failed_at = outcome.failure.map(|failure| (failure.line, failure.column));
+    }
+    let mut result = result.judge_canary();
+    if args.check_determinism {
+        // The third run starts from a copy of the second one's cluster.
+        let difference =
+            ["second", "third"].iter().find_map(|time| match engine::run_plan_on(place.backend(), plan, seed) {
+                Ok(again) => first_difference(&outcome.record, &again.record),
+                Err(error) => Some(format!("the {time} time the cluster could not be installed: {error}")),
+            });
+        if let Some(difference) = difference {
+            result.failure = Some(format!("the same seed gave two different records: {difference}"));
+        }
+    }
+    if args.check_restarts && result.passed() {
+        result.failure = restarts::check(plan, seed);
+    }
+    let (record, snapshots) = (outcome.record, outcome.snapshots);
+    let (hash, is_kept) = (record.hash(), args.record.is_some() || args.reports.are_of_records());
+    let is_printed = detail == Detail::Timeline && args.reports.format == Format::Text;
+    let story = if is_printed { story(&record, args.layout.width()) } else { String::new() };
+    Played { result, record: is_kept.then_some(record), hash, story, snapshots, wall }
+}
+
+/// Returns the first line in which two records differ.
+fn first_difference(one: &Record, other: &Record) -> Option<String> {
+    let (one, other) = (one.to_lines(), other.to_lines());
+    if one == other {
+        return None;
+    }
+    let line = one.lines().zip(other.lines()).position(|(a, b)| a != b);
+    Some(match line {
+        Some(index) => format!("line {} of the record", index + 1),
+        None => "one of them goes on after the other's end".to_owned(),
+    })
+}
+
+fn print(plan: &Plan, played: &Played, args: &RunArgs, detail: Detail) {
+    if detail == Detail::Line {
+        /// This many characters of a hash distinguish records.
+        const DIGITS: usize = 12;
+        let line = summary::line(&played.result);
+        let record = played.hash.get(..DIGITS).map(|start| format!("  record {start}")).unwrap_or_default();
+        return print_output(&format!("{}{record}\n", line.trim_end()));
+    }
+    if detail == Detail::Timeline {
+        print_output(&format!("{}: {}\n\n", plan.file, plan.name));
+        print_output(&played.story);
+    }
+    print_output(&summary::scenario(&played.result));
+    if !played.hash.is_empty() {
+        let millis = played.wall.as_secs_f64() * 1000.0;
+        print_output(&format!("      seed {}, record {}, {millis:.0} ms\n", args.seed, played.hash));
+    }
+    print_output("\n");
+}
+
+/// Processes the items on all cores, at most `at_a_time` at once; the results are in the order of the items.
+pub(super) fn side_by_side<T: Sync, R: Send>(
+    items: &[T],
+    at_a_time: usize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len()).min(at_a_time);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    match catch_unwind(AssertUnwindSafe(|| work(item))) {
+                        Ok(result) => {
+                            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                        }
+                        Err(panic) => {
+                            print_errors("a run panicked; this is a bug in windtunnel");
+                            resume_unwind(panic)
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Returns the result with the wall time that it took.
+#[expect(clippy::disallowed_methods, reason = "the command line tells people how long they waited")]
+pub(super) fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {
+    let start = std::time::Instant::now();
+    let result = work();
+    (result, start.elapsed())
+}

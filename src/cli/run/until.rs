@@ -1,0 +1,59 @@
+//! `run --until TIME [--serve]`: stops a scenario at a moment to inspect the cluster.
+
+use windtunnel_update_status::status::Details;
+
+use crate::cli::args::{BackendKind, RunArgs};
+use crate::cli::report::story;
+use crate::cli::{Exit, print_output};
+use crate::backends::in_process::InProcess;
+use crate::engine::{self, Session};
+use crate::plan::Plan;
+use crate::report::{ScenarioResult, status, summary};
+use crate::scenario::{self};
+
+/// Runs one scenario up to the moment, prints the timeline and the status of the update, and serves the
+/// cluster if requested. A scenario that fails before stops at the failure.
+///
+/// # Errors
+/// There are several scenarios, the time is invalid, or the cluster cannot be installed or served.
+pub(in crate::cli) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
+    let [plan] = plans else {
+        return Err(format!("--until stops one scenario, found {}", plans.len()));
+    };
+    args.place.check()?;
+    if args.place.backend != BackendKind::InProcess {
+        return Err("--until stops a scenario in process: it cannot stand beside `--backend`".to_owned());
+    }
+    let until = args.look.until.as_deref().unwrap_or_default();
+    let span = scenario::duration(until, "`30m`").map_err(|error| format!("--until: {error}"))?;
+    let mut shared = None;
+    let session = Session::start_with_connection(&plan.cluster, args.seed, engine::EPOCH, |minor, clock| {
+        #[cfg(feature = "serve")]
+        let new = if args.look.serve { InProcess::served } else { InProcess::new };
+        #[cfg(not(feature = "serve"))]
+        let new = InProcess::new;
+        let door = new(minor, args.seed, clock);
+        shared = Some(door.shared().clone());
+        Box::new(door)
+    });
+    let mut session = session.map_err(|error| format!("the cluster could not be installed: {error}"))?;
+    session.halt_after(span);
+    let failure = engine::play_in(&mut session, plan);
+    if failure.is_none() {
+        // The timeline may end before.
+        let _ = session.advance(span);
+    }
+    let mut result = ScenarioResult::from_record(session.record(), &plan.file);
+    result.name.clone_from(&plan.name);
+    result.failed_at = failure.map(|failure| (failure.line, failure.column));
+    if !args.quiet {
+        print_output(&story(session.record(), args.layout.width()));
+    }
+    print_output(&status::render_at(session.record(), session.now(), Details::None).unwrap_or_default());
+    print_output(&format!("\n{}", summary::scenario(&result)));
+    #[cfg(feature = "serve")]
+    if let Some(shared) = shared.filter(|_| args.look.serve) {
+        crate::cli::serve::serve_stopped(&shared, session.now(), &args.look.serve_kubeconfig)?;
+    }
+    Ok(if result.failed() { Exit::Failed } else { Exit::Passed })
+}

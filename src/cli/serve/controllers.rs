@@ -1,0 +1,174 @@
+//! Kubernetes controllers that run next to a plain API server.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use windtunnel_apiserver::service::Shared;
+use windtunnel_controllers::Actor;
+use windtunnel_controllers::cleanup::garbage_collector::GarbageCollector;
+use windtunnel_controllers::cleanup::namespaces::NamespaceController;
+use windtunnel_controllers::cleanup::pod_gc::PodGarbageCollector;
+use windtunnel_controllers::endpoints::{EndpointSliceController, EndpointsController};
+use windtunnel_controllers::node_lifecycle::NodeLifecycleController;
+use windtunnel_controllers::runner;
+use windtunnel_controllers::scheduler::Scheduler;
+use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsController};
+use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
+use windtunnel_controllers::workloads::deployments::DeploymentController;
+use windtunnel_controllers::workloads::disruption::DisruptionController;
+use windtunnel_controllers::workloads::jobs::JobController;
+use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
+use windtunnel_core::rng::Streams;
+use windtunnel_core::text::did_you_mean;
+
+use crate::cli::{files, print_errors};
+
+/// The pause before controllers restart after a failure.
+const RESTART: Duration = Duration::from_secs(1);
+
+/// A controller, by its name in kube-controller-manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Controller {
+    /// Each of these.
+    All,
+    /// DaemonSets have a pod on each node.
+    #[value(name = "daemonset-controller")]
+    DaemonSets,
+    /// Deployments roll their ReplicaSets.
+    #[value(name = "deployment-controller")]
+    Deployments,
+    /// Budgets of disruptions are counted, so that evictions are allowed or refused.
+    #[value(name = "disruption-controller")]
+    Disruption,
+    /// Services have Endpoints.
+    #[value(name = "endpoints-controller")]
+    Endpoints,
+    /// Services have EndpointSlices.
+    #[value(name = "endpointslice-controller")]
+    EndpointSlices,
+    /// Dependents go with their owners, or stay as orphans.
+    #[value(name = "garbage-collector-controller")]
+    GarbageCollector,
+    /// Jobs have their pods, limits and conditions.
+    #[value(name = "job-controller")]
+    Jobs,
+    /// Pods are bound to nodes (in a real cluster by a program of its own).
+    #[value(name = "kube-scheduler")]
+    Scheduler,
+    /// Deleted namespaces are emptied.
+    #[value(name = "namespace-controller")]
+    Namespaces,
+    /// Nodes are tainted by their conditions and for silence, and lose the pods that do not tolerate it.
+    #[value(name = "node-lifecycle-controller")]
+    NodeLifecycle,
+    /// Pods of nodes that are gone are removed.
+    #[value(name = "pod-garbage-collector-controller")]
+    PodGarbageCollector,
+    /// ReplicaSets have their pods.
+    #[value(name = "replicaset-controller")]
+    ReplicaSets,
+    /// Namespaces have the ConfigMap `kube-root-ca.crt`.
+    #[value(name = "root-ca-certificate-publisher-controller")]
+    RootCertificatePublisher,
+    /// Namespaces have the ServiceAccount `default`.
+    #[value(name = "serviceaccount-controller")]
+    ServiceAccounts,
+}
+
+/// The properties of the API server that controllers need.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct Surroundings {
+    /// The minor of its Kubernetes version.
+    pub(in crate::cli) minor: u32,
+    /// The authority of its certificate, as PEM.
+    pub(in crate::cli) authority: String,
+}
+
+impl Controller {
+    /// Returns the controller; `None` for `All`.
+    fn actor(self, surroundings: &Surroundings) -> Option<Box<dyn Actor>> {
+        // Random values only affect the delays of simulated programs, and a plain API server has none.
+        let streams = Streams::new(0);
+        Some(match self {
+            Self::All => return None,
+            Self::DaemonSets => Box::new(DaemonSetController::new(&streams)),
+            Self::Deployments => Box::new(DeploymentController::new(&streams)),
+            Self::Disruption => Box::new(DisruptionController::new()),
+            Self::Endpoints => Box::new(EndpointsController::new()),
+            Self::EndpointSlices => Box::new(EndpointSliceController::new()),
+            Self::GarbageCollector => Box::new(GarbageCollector::new()),
+            Self::Jobs => Box::new(JobController::with_minor(surroundings.minor)),
+            Self::Scheduler => Box::new(Scheduler::new()),
+            Self::Namespaces => Box::new(NamespaceController::new()),
+            Self::NodeLifecycle => Box::new(NodeLifecycleController::new()),
+            Self::PodGarbageCollector => Box::new(PodGarbageCollector::new()),
+            Self::ReplicaSets => Box::new(ReplicaSetController::new()),
+            Self::RootCertificatePublisher => Box::new(RootCaPublisher::new(surroundings.authority.clone())),
+            Self::ServiceAccounts => Box::new(ServiceAccountsController::new()),
+        })
+    }
+}
+
+/// Returns the selected controllers, each once.
+fn chosen(controllers: &[Controller], surroundings: &Surroundings) -> Vec<Box<dyn Actor>> {
+    let is_chosen =
+        |controller: &&Controller| controllers.contains(&Controller::All) || controllers.contains(controller);
+    let each = Controller::value_variants().iter().filter(is_chosen);
+    each.filter_map(|controller| controller.actor(surroundings)).collect()
+}
+
+pub(in crate::cli) fn names(controllers: &[Controller]) -> Vec<String> {
+    let values = controllers.iter().filter_map(ValueEnum::to_possible_value);
+    values.map(|value| value.get_name().to_owned()).collect()
+}
+
+/// Parses a file with the name of a controller in each line.
+///
+/// # Errors
+/// The file cannot be read, or a line contains no known name.
+pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Controller>, String> {
+    let text = files::read(path)?;
+    let named = text.lines().enumerate().map(|(number, line)| {
+        Controller::from_str(line, false).map_err(|_| {
+            let known = names(Controller::value_variants());
+            let nearest = did_you_mean(line, known.iter().map(String::as_str));
+            format!("{}:{}:1: there is no controller `{line}`{nearest}", path.display(), number + 1)
+        })
+    });
+    named.collect()
+}
+
+/// Runs controllers until the task is dropped. Reports an error and restarts them, as kube-controller-manager
+/// would, if they make no progress.
+pub(in crate::cli) async fn work(shared: Shared, controllers: Vec<Controller>, surroundings: Surroundings) {
+    if controllers.is_empty() {
+        return;
+    }
+    loop {
+        let actors = chosen(&controllers, &surroundings);
+        let why = runner::run(shared.clone(), actors).await;
+        print_errors(&why.to_string());
+        tokio::time::sleep(RESTART).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_selects_the_kubernetes_controllers_and_the_root_ca_publisher() {
+        let surroundings = Surroundings { minor: 33, authority: String::new() };
+        let names = |actors: Vec<Box<dyn Actor>>| {
+            let mut names: Vec<String> = actors.iter().map(|actor| actor.name().to_owned()).collect();
+            names.sort_unstable();
+            names
+        };
+        let mut expected = windtunnel_controllers::kubernetes(&Streams::new(1));
+        expected.push(Box::new(RootCaPublisher::new("")));
+        assert_eq!(names(chosen(&[Controller::All, Controller::Jobs], &surroundings)), names(expected));
+        let two = [Controller::Jobs, Controller::Scheduler, Controller::Jobs];
+        assert_eq!(chosen(&two, &surroundings).len(), 2);
+    }
+}

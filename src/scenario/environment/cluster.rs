@@ -1,0 +1,326 @@
+//! `cluster` and `releases`: the initial cluster and the releases that exist in the run.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use semver::Version;
+use windtunnel_controllers::registry::{Contents, Image, OpenPgp, Signature, Workloads};
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_openshift::graph::UpdateService;
+use windtunnel_openshift::manifests::is_preview;
+use windtunnel_openshift::release::{Architecture, Release};
+
+use crate::scenario::reader::{Map, Reader};
+use super::images;
+use crate::scenario::object;
+use crate::plan::{
+    CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PLATFORMS,
+    PLATFORMS_WITH_REGION, Past, PlannedObject, Platform, ReleasePlan, WORKER_NODES,
+};
+
+pub(in crate::scenario) const KEYS: &[&str] = &[
+    "version",
+    "payload",
+    "installed",
+    "nodes",
+    "platform",
+    "architecture",
+    "kubernetes",
+    "feature-set",
+    "channel",
+    "baseline-capability-set",
+    "additional-enabled-capabilities",
+    "keyrings",
+    "insights",
+    "objects",
+];
+
+/// The values of `payload` that are not a folder.
+pub(in crate::scenario) const PAYLOADS: &[&str] =
+    &["complete", "corrupt", "no-image-references", "other-image-references", "unreadable-metadata", "none"];
+
+/// Returns the versions that exist in a run, the cluster's own last.
+pub(in crate::scenario) fn versions(cluster: &ClusterPlan) -> Vec<Version> {
+    let others = cluster.releases.iter().map(|plan| plan.release.version.clone());
+    others.chain([cluster.release.version.clone()]).collect()
+}
+
+pub(in crate::scenario) fn read(
+    reader: &mut Reader<'_>,
+    cluster: Option<&Node>,
+    releases: Option<&Node>,
+) -> Option<ClusterPlan> {
+    let releases = releases.map(|node| self::releases(reader, node)).unwrap_or_default();
+    let map = reader.map(cluster?, "the cluster", KEYS)?;
+    let version = map.required(reader, "version", "the release that it runs, such as `4.14.8`");
+    let mut release = version.and_then(|node| reader.release(node));
+    if let (Some(node), Some(known)) = (map.get("payload"), &release) {
+        release = reader.extracted(node, known).or(release);
+    }
+    let installed = map.get("installed").and_then(|node| reader.flag(node)).unwrap_or(true);
+    let platform = map.get("platform").and_then(|node| platform(reader, node)).unwrap_or_default();
+    let architecture = map.get("architecture").and_then(|node| reader.word(node, Architecture::NAMES));
+    let architecture = architecture.and_then(Architecture::find).unwrap_or_default();
+    reader.architecture = architecture;
+    let nodes = Nodes::read(reader, map.get("nodes"), architecture);
+    let kubernetes_minor = map.get("kubernetes").and_then(|node| kubernetes(reader, node));
+    let feature_set = map.get("feature-set").and_then(|node| reader.word(node, FEATURE_SETS));
+    let channel = map.get("channel").and_then(|node| channel(reader, node));
+    let keyrings = map.get("keyrings").map(|node| reader.texts(node, "the name of a keyring"));
+    let objects = map.get("objects").map(|node| reader.list(node, "Kubernetes objects")).unwrap_or_default();
+    let objects = objects.iter().filter_map(|node| {
+        let object = object::parse_object(reader, node)?;
+        Some(PlannedObject { place: Some((node.line, node.column)), object })
+    });
+    let objects = objects.collect();
+    let insights = map.get("insights").and_then(|node| reader.flag(node)).unwrap_or(false);
+    let release = release?;
+    let mut releases = releases;
+    add_others(reader, &mut releases, &release);
+    let (baseline, additional) = capabilities(reader, &map, &release, feature_set.unwrap_or_default());
+    let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);
+    let of_machines = |plan: ReleasePlan| ReleasePlan { release: plan.release.for_architecture(architecture), ..plan };
+    Some(ClusterPlan {
+        releases: releases.into_iter().map(of_machines).collect(),
+        workloads: Workloads::default(),
+        metrics: Vec::new(),
+        update_service: UpdateService::default(),
+        installed,
+        control_plane_nodes: nodes.control_plane,
+        worker_nodes: nodes.workers,
+        node_architectures: nodes.architectures,
+        node_leases: nodes.leases,
+        platform,
+        kubernetes_minor,
+        feature_set: feature_set.unwrap_or_default().to_owned(),
+        channel: channel.unwrap_or_else(default_channel),
+        baseline_capability_set: baseline,
+        additional_enabled_capabilities: additional,
+        keyrings,
+        insights,
+        objects,
+        past: Past::default(),
+        invariants: Invariant::all(),
+        release: release.for_architecture(architecture),
+    })
+}
+
+/// Node counts by role, architectures of single nodes, and whether kubelets renew Leases.
+struct Nodes {
+    control_plane: u32,
+    workers: u32,
+    architectures: BTreeMap<String, Architecture>,
+    leases: bool,
+}
+
+impl Nodes {
+    fn read(reader: &mut Reader<'_>, node: Option<&Node>, release: Architecture) -> Self {
+        let keys = ["control-plane", "workers", "architectures", "leases"];
+        let map = node.and_then(|node| reader.map(node, "nodes", &keys));
+        let get = |key| map.as_ref().and_then(|map| map.get(key));
+        let mut count = |key, allowed: RangeInclusive<u32>| {
+            get(key).and_then(|node| reader.number(node, *allowed.start(), *allowed.end())).unwrap_or(3)
+        };
+        let (control_plane, workers) =
+            (count("control-plane", CONTROL_PLANE_NODES), count("workers", WORKER_NODES));
+        let leases = get("leases").and_then(|node| reader.flag(node)).unwrap_or(false);
+        let mut nodes = Self { control_plane, workers, architectures: BTreeMap::new(), leases };
+        if let Some(node) = get("architectures") {
+            nodes.read_architectures(reader, node, release);
+        }
+        nodes
+    }
+
+    /// Parses architectures of single nodes, which only a multi-architecture release supports.
+    fn read_architectures(&mut self, reader: &mut Reader<'_>, node: &Node, release: Architecture) {
+        if release != Architecture::Multi {
+            let own = release.name();
+            reader.problem(
+                node,
+                format!(
+                    "a release for {own} runs on no other machines; say `architecture: multi` of the cluster"
+                ),
+            );
+        }
+        let names =
+            |role: &str, count: u32| (0..count).map(move |n| format!("{role}-{n}")).collect::<Vec<_>>();
+        let known = [names("master", self.control_plane), names("worker", self.workers)].concat();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let machines: Vec<&str> =
+            Architecture::NAMES.iter().copied().filter(|name| *name != Architecture::Multi.name()).collect();
+        for (name, architecture) in reader.entries(node, "architectures by node").unwrap_or_default() {
+            let name = reader.word(name, &known);
+            let architecture = reader.word(architecture, &machines).and_then(Architecture::find);
+            self.architectures.extend(name.map(str::to_owned).zip(architecture));
+        }
+    }
+}
+
+/// Parses a platform's name, or a map with its name and region.
+fn platform(reader: &mut Reader<'_>, node: &Node) -> Option<Platform> {
+    let map = match node.kind {
+        Kind::Map(_) => Some(reader.map(node, "a platform", &["type", "region"])?),
+        _ => None,
+    };
+    let at = match &map {
+        Some(map) => map.required(reader, "type", "such as `AWS`")?,
+        None => node,
+    };
+    let kind = reader.word(at, PLATFORMS)?.to_owned();
+    let mut region = String::new();
+    if let Some(at) = map.and_then(|map| map.get("region")) {
+        region = reader.text(at, "a region such as `us-east-1`")?;
+        if !PLATFORMS_WITH_REGION.contains(&kind.as_str()) {
+            reader.problem(at, format!("platform {kind} tells no region"));
+        }
+    }
+    Some(Platform { kind, region })
+}
+
+/// Parses a channel; the empty text means none.
+fn channel(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    if node.scalar() == Some("") {
+        return Some(String::new());
+    }
+    reader.text(node, "a channel such as `stable-4.14`, or `\"\"` for none")
+}
+
+/// Parses the minor of the kube-apiserver, such as `1.33`.
+fn kubernetes(reader: &mut Reader<'_>, node: &Node) -> Option<u32> {
+    let minor = node.scalar().and_then(|text| text.strip_prefix("1."));
+    let minor = minor.and_then(|digits| digits.parse::<u32>().ok());
+    let minor = minor.filter(|minor| KUBERNETES_MINORS.contains(minor));
+    if minor.is_none() {
+        let (oldest, newest) = (KUBERNETES_MINORS.start(), KUBERNETES_MINORS.end());
+        let found = node.describe();
+        reader.problem(
+            node,
+            format!("expected a Kubernetes minor from \"1.{oldest}\" to \"1.{newest}\", found {found}"),
+        );
+    }
+    minor
+}
+
+/// Parses `baseline-capability-set` and `additional-enabled-capabilities`; accepts those that the release has
+/// with this feature set.
+fn capabilities(
+    reader: &mut Reader<'_>,
+    map: &Map<'_>,
+    release: &Release,
+    feature_set: &str,
+) -> (String, Vec<String>) {
+    let mut known = |node: &Node, names: &[&str], what: &str| {
+        let name = reader.text(node, what)?;
+        if names.contains(&name.as_str()) {
+            return Some(name);
+        }
+        let hint = did_you_mean(&name, names.iter().copied());
+        let hint = if hint.is_empty() { format!("; it has `{}`", names.join("`, `")) } else { hint };
+        let hint = if names.is_empty() { String::new() } else { hint };
+        reader.problem(node, format!("OpenShift {} has no {what} `{name}`{hint}", release.version));
+        None
+    };
+    let sets: Vec<&str> = release.capability_sets.keys().map(String::as_str).collect();
+    let baseline = map.get("baseline-capability-set").and_then(|node| known(node, &sets, "capability set"));
+    let gated = if is_preview(feature_set) { &*release.preview_capabilities } else { &[] };
+    let all: Vec<&str> = release.known_capabilities.iter().chain(gated).map(String::as_str).collect();
+    let mut additional = Vec::new();
+    if let Some(node) = map.get("additional-enabled-capabilities") {
+        if let Kind::List(items) = &node.kind {
+            additional.extend(items.iter().filter_map(|item| known(item, &all, "capability")));
+        } else {
+            reader.list(node, "capabilities");
+        }
+    }
+    (baseline.unwrap_or_default(), additional)
+}
+
+/// Parses `releases`: those that exist in addition to the cluster's own.
+fn releases(reader: &mut Reader<'_>, node: &Node) -> Vec<ReleasePlan> {
+    let entries = reader.entries(node, "releases by version").unwrap_or_default();
+    entries.iter().filter_map(|(version, facts)| release(reader, version, facts)).collect()
+}
+
+/// Adds the releases that exist in every scenario.
+fn add_others(reader: &Reader<'_>, releases: &mut Vec<ReleasePlan>, own: &Release) {
+    for other in reader.releases_everywhere() {
+        let named = |plan: &ReleasePlan| plan.release.version == other.version;
+        if own.version != other.version && !releases.iter().any(named) {
+            releases.push(ReleasePlan::plain(other));
+        }
+    }
+}
+
+fn release(reader: &mut Reader<'_>, version: &Node, facts: &Node) -> Option<ReleasePlan> {
+    const RELEASE_KEYS: &[&str] = &[
+        "recommended",
+        "pull",
+        "payload",
+        "payload-version",
+        "containers",
+        "sigstore",
+        "openpgp",
+        "signature-stores",
+        "signature-config-map",
+    ];
+    let mut release = reader.release(version);
+    let map = match facts.kind {
+        Kind::Null => None,
+        _ => Some(reader.map(facts, "a release", RELEASE_KEYS)?),
+    };
+    let get = |key| map.as_ref().and_then(|map| map.get(key));
+    let recommended = get("recommended").and_then(|node| reader.flag(node)).unwrap_or(true);
+    let pull = images::pull(reader, get("pull"));
+    let sigstore = match get("sigstore").and_then(|node| reader.word(node, &["valid", "missing"])) {
+        Some("missing") => Signature::Missing,
+        _ => Signature::Valid,
+    };
+    let payload = get("payload").and_then(|node| {
+        let word = reader.text(node, "`complete`, `corrupt` or the folder of a payload")?;
+        Some((node, word))
+    });
+    let contents = contents(payload.as_ref().map_or("", |(_, word)| word));
+    let payload_version = get("payload-version").and_then(|node| reader.release(node));
+    if let (Some((node, word)), Some(known)) = (payload, &release)
+        && !PAYLOADS.contains(&word.as_str())
+    {
+        release = reader.extracted(node, known).or(release);
+    }
+    let openpgp = openpgp(reader, get("openpgp"));
+    let stores = get("signature-stores").map(|node| reader.texts(node, "the URL of a signature store"));
+    let in_config_map = get("signature-config-map").and_then(|node| reader.flag(node));
+    let containers = images::containers(reader, get("containers"));
+    let signature_stores = stores.unwrap_or_default();
+    let image = Image { pull, sigstore, openpgp, contents, containers, signature_stores };
+    let signature_config_map = in_config_map.unwrap_or(false);
+    let payload = payload_version.map(|other| other.version);
+    Some(ReleasePlan {
+        release: release?,
+        payload_version: payload,
+        recommended,
+        image,
+        signature_config_map,
+    })
+}
+
+fn contents(word: &str) -> Contents {
+    match word {
+        "corrupt" => Contents::UnreadableManifest,
+        "no-image-references" => Contents::NoImageReferences,
+        "other-image-references" => Contents::OtherImageReferences,
+        "unreadable-metadata" => Contents::UnreadableMetadata,
+        "none" => Contents::NoPayload,
+        _ => Contents::Payload,
+    }
+}
+
+fn openpgp(reader: &mut Reader<'_>, node: Option<&Node>) -> OpenPgp {
+    const WORDS: &[&str] = &["valid", "missing", "wrong-key", "unanswered"];
+    match node.and_then(|node| reader.word(node, WORDS)) {
+        Some("missing") => OpenPgp::Missing,
+        Some("wrong-key") => OpenPgp::WrongKey,
+        Some("unanswered") => OpenPgp::Unanswered,
+        _ => OpenPgp::Valid,
+    }
+}

@@ -1,0 +1,228 @@
+//! `graph-data`: a folder in the layout of cincinnati-graph-data, the input of an OpenShift update service.
+//!
+//! `channels/*.yaml` list the releases of a channel. `blocked-edges/*.yaml` give an update a risk or remove
+//! it.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use semver::Version;
+use windtunnel_core::yaml;
+use windtunnel_core::yaml::Node;
+use windtunnel_openshift::graph::{BlockedEdge, Channel, Risk, MatchingRule, UpdateService};
+
+use crate::scenario::reader::Reader;
+use super::update_service::promql;
+
+const CHANNEL_KEYS: &[&str] = &["name", "versions", "feeder", "tombstones"];
+const BLOCK_KEYS: &[&str] =
+    &["to", "from", "url", "name", "message", "matchingRules", "fixedIn", "autoExtend"];
+
+/// Loads the folder that `node` names into a service. `versions` are those that exist in the run; other
+/// versions in the data are dropped, since the registry lacks them.
+pub(in crate::scenario) fn read_into(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    versions: &[Version],
+    service: &mut UpdateService,
+) {
+    let Some(folder) = reader.text(node, "a folder with `channels` and `blocked-edges`") else { return };
+    let channels = files(reader, node, &format!("{folder}/channels"), true);
+    let listed = channels.iter().filter_map(|(file, text)| {
+        reader.in_file(file, |reader| {
+            let tree = parse_document(reader, text)?;
+            channel(reader, &tree, versions)
+        })
+    });
+    let listed: BTreeMap<String, Channel> = listed.collect();
+    service.channels = Some(listed);
+    let blocks = files(reader, node, &format!("{folder}/blocked-edges"), false);
+    let blocked = blocks.iter().filter_map(|(file, text)| {
+        reader.in_file(file, |reader| {
+            let tree = parse_document(reader, text)?;
+            blocked_edge(reader, &tree, versions)
+        })
+    });
+    service.blocked = blocked.collect();
+}
+
+/// Returns names and texts of the YAML files in a folder.
+fn files(reader: &mut Reader<'_>, node: &Node, folder: &str, needed: bool) -> Vec<(String, String)> {
+    match reader.folder(folder) {
+        Ok(files) if files.is_empty() && needed => {
+            reader.problem(node, format!("expected files named *.yaml in `{folder}`, found none"));
+            Vec::new()
+        }
+        Ok(files) => files,
+        Err(_) if !needed => Vec::new(),
+        Err(error) => {
+            reader.problem(node, error);
+            Vec::new()
+        }
+    }
+}
+
+/// Returns the document of a file.
+fn parse_document(reader: &mut Reader<'_>, text: &str) -> Option<Node> {
+    let (tree, error) = match yaml::parse_tree(text) {
+        Ok((tree, twice)) => (Some(tree), twice),
+        Err(error) => (None, Some(error)),
+    };
+    if let Some(error) = error {
+        reader.problem_at(error.line, error.column, error.message);
+    }
+    tree
+}
+
+fn channel(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<(String, Channel)> {
+    let map = reader.map(node, "a channel", CHANNEL_KEYS)?;
+    let name = map.required(reader, "name", "its name, such as `stable-4.14`");
+    let name = name.and_then(|node| reader.text(node, "a channel"));
+    let listed = map.required(reader, "versions", "the releases that it lists");
+    let listed = listed.map(|node| reader.list(node, "versions")).unwrap_or_default();
+    let listed = listed.iter().filter_map(|node| version(reader, node, versions)).collect();
+    Some((name?, Channel::Lists(listed)))
+}
+
+/// Parses a version and returns it if it exists in the run. It may have an architecture suffix
+/// (`4.14.1+amd64`).
+fn version(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Version> {
+    let version = reader.version(node)?;
+    versions.iter().any(|known| known.cmp_precedence(&version).is_eq()).then_some(version)
+}
+
+/// Parses the blocked updates to one release. A risk needs all four keys; without any of them the updates are
+/// removed.
+fn blocked_edge(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<BlockedEdge> {
+    let map = reader.map(node, "a blocked edge", BLOCK_KEYS)?;
+    let to = map.required(reader, "to", "the release that the updates lead to");
+    let to = to.and_then(|node| version(reader, node, versions));
+    let from = map.required(reader, "from", "a regular expression of the releases that they leave");
+    let from = from.and_then(|node| pattern(reader, node));
+    let exists = to.is_some();
+    let risk = if ["url", "name", "message", "matchingRules"].iter().any(|key| map.get(key).is_some()) {
+        let mut text = |key, meaning| {
+            let node = map.required(reader, key, meaning)?;
+            reader.text(node, meaning)
+        };
+        let name = text("name", "the risk's name, such as `KeepalivedMulticastSkew`");
+        let url = text("url", "where more is said of the risk");
+        let message = text("message", "what happens, in a sentence");
+        let rules = map.required(reader, "matchingRules", "which clusters are exposed");
+        let rules = rules.map(|node| reader.list(node, "rules")).unwrap_or_default();
+        let rules = rules.iter().filter_map(|node| rule(reader, node, exists)).collect();
+        Some(Risk { name: name?, url: url?, message: message?, rules })
+    } else {
+        None
+    };
+    Some(BlockedEdge { to: to?, from: from?, risk })
+}
+
+fn pattern(reader: &mut Reader<'_>, node: &Node) -> Option<Regex> {
+    let text = reader.text(node, "a regular expression such as `4[.]13[.].*`")?;
+    let pattern = Regex::new(&text);
+    if let Err(error) = &pattern {
+        let reason = error.to_string();
+        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        reader.problem(node, format!("`{text}` is no regular expression: {reason}"));
+    }
+    pattern.ok()
+}
+
+/// Parses `{type: Always}` or `{type: PromQL, promql: {promql: expression}}`. Rules of releases that do not
+/// exist in the run are not parsed as PromQL.
+fn rule(reader: &mut Reader<'_>, node: &Node, needed: bool) -> Option<MatchingRule> {
+    let map = reader.map(node, "a rule", &["type", "promql"])?;
+    let kind = map.required(reader, "type", "`Always` or `PromQL`")?;
+    if reader.word(kind, &["Always", "PromQL"])? == "Always" {
+        return Some(MatchingRule::Always);
+    }
+    let meaning = "an expression that is 1 for clusters that are exposed";
+    let outer = map.required(reader, "promql", meaning)?;
+    let inner = reader.map(outer, "a query", &["promql"])?;
+    let expression = inner.required(reader, "promql", meaning)?;
+    if needed { promql(reader, expression) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_openshift::graph::{Channel, MatchingRule};
+
+    use crate::plan::Plan;
+    use crate::scenario::{self, Folders, Problems};
+
+    const SCENARIO: &str = "name: n\ncluster: {version: 4.16.1}\nreleases: {4.16.5: }\n\
+                            update-service: {graph-data: data}\ntimeline: [advance: 1m]\n";
+
+    const STABLE: (&str, &str) =
+        ("data/channels/s.yaml", "name: s\nversions: [4.16.1, 4.16.5+amd64, 4.16.9]\n");
+
+    /// Parses the scenario with these files next to it.
+    fn read(files: &[(&str, &str)]) -> Result<Plan, Problems> {
+        let folder = |_: &str, folder: &str| {
+            let within = files.iter().filter(|(name, _)| name.starts_with(&format!("{folder}/")));
+            let found: Vec<_> = within.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+            if found.is_empty() { Err(format!("{folder}: no such folder")) } else { Ok(found) }
+        };
+        scenario::parse("s.yaml", SCENARIO, &Folders(folder))
+    }
+
+    fn check(files: &[(&str, &str)], expected: &str) {
+        let found = read(files).map_or_else(|problems| problems.to_string(), |_| String::new());
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn loads_channels_of_existing_releases_and_risks_of_edges() {
+        let risky = "to: 4.16.5\nfrom: 4[.]16[.]1[+]amd64\nurl: u\nname: R\nmessage: m\nmatchingRules: [{type: Always}]\n";
+        let service = read(&[STABLE, ("data/blocked-edges/a.yaml", risky)]).unwrap().cluster.update_service;
+        let versions = vec!["4.16.1".parse().unwrap(), "4.16.5+amd64".parse().unwrap()];
+        assert_eq!(service.channels.unwrap()["s"], Channel::Lists(versions));
+        let risk = service.blocked[0].risk.clone().unwrap();
+        assert_eq!((risk.name.as_str(), risk.rules), ("R", vec![MatchingRule::Always]));
+        assert!(service.blocked[0].from.is_match("4.16.1+amd64"));
+    }
+
+    #[test]
+    fn reports_problems_with_the_file_of_the_graph_data() {
+        check(&[], "s.yaml:4:30: data/channels: no such folder");
+        check(
+            &[
+                ("data/channels/s.yaml", "name: s\nversion: [4.16.1]\n"),
+                ("data/channels/t.yaml", "name: t\nversions: [4.16]\n"),
+                ("data/blocked-edges/a.yaml", "to: 4.16.5\nfrom: (\n"),
+                (
+                    "data/blocked-edges/b.yaml",
+                    "to: 4.16.5\nfrom: .*\nname: R\nmatchingRules: [{type: Alway}]\n",
+                ),
+                (
+                    "data/blocked-edges/c.yaml",
+                    "to: 4.16.5\nfrom: .*\nurl: u\nname: R\nmessage: m\nmatchingRules:\n- type: PromQL\n  promql: {promql: group(}\n",
+                ),
+                ("data/blocked-edges/d.yaml", "a: [\n"),
+            ],
+            "data/channels/s.yaml:1:1: a channel needs `versions`: the releases that it lists\n\
+             data/channels/s.yaml:2:1: a channel has no key `version`; did you mean `versions`?\n\
+             data/channels/t.yaml:2:12: expected a version such as `4.14.8`, found `4.16`\n\
+             data/blocked-edges/a.yaml:2:7: `(` is no regular expression: unclosed group\n\
+             data/blocked-edges/b.yaml:1:1: a blocked edge needs `url`: where more is said of the risk\n\
+             data/blocked-edges/b.yaml:1:1: a blocked edge needs `message`: what happens, in a sentence\n\
+             data/blocked-edges/b.yaml:4:24: expected one of `Always`, `PromQL`, found `Alway`; did you mean `Always`?\n\
+             data/blocked-edges/c.yaml:8:20: this PromQL cannot be evaluated: expected an expression, found the end\n\
+             data/blocked-edges/d.yaml:1:4: unclosed bracket '['",
+        );
+    }
+
+    #[test]
+    fn ignores_promql_of_releases_that_do_not_exist_in_the_run() {
+        let other = "to: 4.16.7\nfrom: .*\nurl: u\nname: R\nmessage: m\nmatchingRules:\n- type: PromQL\n  promql: {promql: 'rate(x[5m])'}\n";
+        assert!(
+            read(&[STABLE, ("data/blocked-edges/a.yaml", other)])
+                .unwrap()
+                .cluster
+                .update_service
+                .blocked
+                .is_empty()
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! `insight`: expectations about what the update status controller publishes.
+
+use windtunnel_core::text::did_you_mean;
+use windtunnel_core::yaml::Node;
+
+use crate::scenario::object;
+use crate::scenario::object::Star;
+use crate::scenario::reader::{Map, Reader};
+use crate::plan::{Check, InsightRef, TextMatch, ExpectedState};
+
+const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
+const LEVELS: &[&str] = &["Unknown", "Info", "Warning", "Error", "Critical"];
+const IMPACTS: &[&str] = &[
+    "None",
+    "Unknown",
+    "API Availability",
+    "Cluster Capacity",
+    "Application Availability",
+    "Application Outage",
+    "Data Loss",
+    "Update Speed",
+    "Update Stalled",
+];
+
+/// The keys for health insights, with the field that each compares.
+const IMPACT: &[(&str, &str)] = &[
+    ("level", "impact.level"),
+    ("impact", "impact.type"),
+    ("summary", "impact.summary"),
+    ("description", "impact.description"),
+];
+
+/// Parses an expectation about the insight that `node` names.
+pub(in crate::scenario) fn expected(
+    reader: &mut Reader<'_>,
+    map: &Map<'_>,
+    node: &Node,
+    mut checks: Vec<Check>,
+    (absent, never): (bool, bool),
+) -> Option<ExpectedState> {
+    let mut insight = reference(reader, node)?;
+    if insight.kind == "Health" {
+        insight.about = map.get("about").and_then(|at| object::reference(reader, at, Star::Allowed));
+        checks.extend(impact(reader, map));
+    } else {
+        let others = ["about"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
+        for (key, at) in others.filter_map(|key| Some((key, map.get(key)?))) {
+            reader.problem(at, format!("`{key}` is for insights `Health`"));
+        }
+    }
+    Some(match (absent, never) {
+        (true, _) => ExpectedState::NoInsight(insight, checks),
+        (_, true) => ExpectedState::NeverInsight(insight, checks),
+        _ => ExpectedState::Insight(insight, checks),
+    })
+}
+
+/// Rejects keys that only apply to insights.
+pub(in crate::scenario) fn refuse(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str) {
+    let keys = ["about"].into_iter().chain(IMPACT.iter().map(|(key, _)| *key));
+    for (key, at) in keys.filter_map(|key| Some((key, map.get(key)?))) {
+        reader.problem(at, format!("`{key}` cannot stand beside `{subject}`"));
+    }
+}
+
+fn impact(reader: &mut Reader<'_>, map: &Map<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (key, path) in IMPACT {
+        let Some(at) = map.get(key) else { continue };
+        let value = match *key {
+            "level" => reader.word(at, LEVELS).map(|level| TextMatch::Equals(level.to_owned())),
+            "impact" => reader.text_match(at).filter(|wanted| match wanted {
+                TextMatch::Equals(_) => reader.word(at, IMPACTS).is_some(),
+                _ => true,
+            }),
+            _ => reader.text_match(at),
+        };
+        checks.extend(value.map(|value| Check::Field { path: (*path).to_owned(), value }));
+    }
+    checks
+}
+
+/// Parses `ClusterVersion/version`, or `Health` for any health insight.
+pub(in crate::scenario) fn reference(reader: &mut Reader<'_>, node: &Node) -> Option<InsightRef> {
+    let text = reader.text(node, "an insight such as `ClusterVersion/version` or `Health`")?;
+    parse(&text).map_err(|message| reader.problem(node, message)).ok()
+}
+
+/// Parses `ClusterVersion/version`, or `Health` for any health insight.
+///
+/// # Errors
+/// The expected syntax, and the nearest kind, if the kind is unknown or the name is malformed.
+pub(in crate::scenario) fn parse(text: &str) -> Result<InsightRef, String> {
+    let (kind, name) = text.split_once('/').unwrap_or((text, ""));
+    if INSIGHTS.contains(&kind) && (!name.is_empty() || kind.len() == text.len()) && !name.contains('/') {
+        return Ok(InsightRef { kind: kind.to_owned(), name: name.to_owned(), about: None });
+    }
+    let hint =
+        if INSIGHTS.contains(&kind) { String::new() } else { did_you_mean(kind, INSIGHTS.iter().copied()) };
+    let kinds = INSIGHTS.join("`, `");
+    Err(format!("expected an insight (`{kinds}`, with `/<name>` or without), found `{text}`{hint}"))
+}

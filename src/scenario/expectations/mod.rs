@@ -1,0 +1,7 @@
+//! Expectations of a scenario.
+
+pub(super) mod command;
+pub(super) mod expectation;
+pub(super) mod insight;
+pub(super) mod invariants;
+pub(super) mod status_text;

@@ -1,0 +1,330 @@
+//! When: faults of operators, nodes, pods and the API server, and their recovery.
+
+use cucumber::gherkin::Step;
+use cucumber::when;
+use windtunnel_controllers::faults::{Fault, FaultKind};
+use windtunnel_core::requests::faults::{Hits, ProgramFault, RequestFault, RequestFilter, InjectedError};
+use windtunnel_core::resources;
+use windtunnel_core::text::did_you_mean;
+
+use crate::steps::phrase::duration;
+use crate::steps::world::{ClusterWorld, StepError};
+use crate::plan::Action;
+use crate::plan::{InjectedFault, FaultTarget};
+
+/// Starts a fault of an operator, named by its ClusterOperator, or ends its faults.
+/// `degrades` sets `Degraded=True`, `becomes unavailable` sets `Available=False`, `flaps` changes `Available`
+/// every 30 seconds, `becomes not upgradeable` sets `Upgradeable=False`. An operator that `stalls` never
+/// finishes a rollout, and one that `falls silent` has an empty status.
+///
+/// ```gherkin
+/// When operator etcd degrades with reason "EtcdMembersDegraded" and message "2 of 3 members are available"
+/// ```
+#[when(
+    regex = r#"^operator (\S+) (degrades|becomes unavailable|flaps|becomes not upgradeable|stalls|falls silent|recovers)(?: with reason "([^"]+)")?(?: (?:and|with) message "([^"]+)")?$"#
+)]
+async fn operator_fails(
+    world: &mut ClusterWorld,
+    operator: String,
+    how: String,
+    reason: String,
+    message: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let kind = match &*how {
+        "degrades" => Some(FaultKind::Degraded),
+        "becomes unavailable" => Some(FaultKind::Unavailable),
+        "flaps" => Some(FaultKind::Flapping),
+        "becomes not upgradeable" => Some(FaultKind::NotUpgradeable),
+        "stalls" => Some(FaultKind::Stalled),
+        "falls silent" => Some(FaultKind::Silent),
+        _ => None,
+    };
+    let action = match kind {
+        Some(kind) => {
+            let fault = Fault { reason, message, ..Fault::new(kind) };
+            Action::fault(InjectedFault::Operator(operator, fault))
+        }
+        None => Action::Heal(FaultTarget::Operator(operator)),
+    };
+    world.act(&step.value, action).await
+}
+
+/// Starts a fault of a node, or ends its faults.
+/// The kubelet reports `becomes not ready` and `comes under disk pressure`; it does not run on a node that
+/// `loses its kubelet`. On a node that `drifts`, a file differs from the MachineConfig; after
+/// `drifts unseen`, the machine-config daemon notices that only when it restarts. For `cannot be reconciled`,
+/// `cannot update its system`, `cannot pull its system` and `degrades`, the machine-config daemon reports the
+/// message. A node that `cannot be rebooted` stays up when it should reboot, and one that `does not return`
+/// stays away after its next reboot. A pod that cannot be evicted is the cause of `cannot be drained`.
+///
+/// ```gherkin
+/// When node worker-0 becomes not ready
+/// When node worker-0 loses its kubelet
+/// When node worker-0 drifts unseen
+/// When node worker-0 cannot be drained
+/// When node worker-0 cannot update its system
+/// When node worker-0 degrades with message "disk full"
+/// When node worker-0 cannot be rebooted
+/// When node worker-0 does not return
+/// ```
+#[when(
+    regex = r#"^node (\S+) (becomes not ready|loses its kubelet|comes under disk pressure|drifts|drifts unseen|cannot be reconciled|cannot update its system|cannot pull its system|cannot be rebooted|does not return|cannot be drained|degrades|recovers)(?: with message "(.+)")?$"#
+)]
+async fn node_fails(
+    world: &mut ClusterWorld,
+    node: String,
+    how: String,
+    message: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let kind = match &*how {
+        "becomes not ready" => Some(FaultKind::NotReady),
+        "loses its kubelet" => Some(FaultKind::KubeletStopped),
+        "comes under disk pressure" => Some(FaultKind::DiskPressure),
+        "drifts" => Some(FaultKind::OnDiskMismatch),
+        "drifts unseen" => Some(FaultKind::HiddenMismatch),
+        "cannot be reconciled" => Some(FaultKind::Unreconcilable),
+        "cannot update its system" => Some(FaultKind::OsUpdateFails),
+        "cannot pull its system" => Some(FaultKind::ImagePullFails),
+        "cannot be rebooted" => Some(FaultKind::RebootRefused),
+        "does not return" => Some(FaultKind::DoesNotReturn),
+        "cannot be drained" => Some(FaultKind::DrainBlocked),
+        "degrades" => Some(FaultKind::Degraded),
+        _ => None,
+    };
+    let action = match kind {
+        Some(kind) => Action::fault(InjectedFault::Node(node, Fault { message, ..Fault::new(kind) })),
+        None => Action::Heal(FaultTarget::Node(node)),
+    };
+    world.act(&step.value, action).await
+}
+
+/// Adds further reboots after the next reboot of a node.
+///
+/// ```gherkin
+/// When node worker-0 reboots 3 times more than it should
+/// ```
+#[when(regex = r"^node (\S+) reboots (\d+) times? more than it should$")]
+async fn reboot_loop(
+    world: &mut ClusterWorld,
+    node: String,
+    times: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let fault = Fault { times: number(&times)?, ..Fault::new(FaultKind::RebootLoop) };
+    world.act(&step.value, Action::fault(InjectedFault::Node(node, fault))).await
+}
+
+/// Sets the clock of a node's machine ahead or behind. Its kubelet and machine-config daemon use that clock.
+///
+/// ```gherkin
+/// When the clock of node worker-0 is 10 minutes ahead
+/// ```
+#[when(regex = r"^the clock of node (\S+) is (\d+ \w+) (ahead|behind)$")]
+async fn clock(
+    world: &mut ClusterWorld,
+    node: String,
+    by: String,
+    how: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let kind = if how == "ahead" { FaultKind::ClockAhead } else { FaultKind::ClockBehind };
+    let fault = Fault { by: duration(&by)?, ..Fault::new(kind) };
+    world.act(&step.value, Action::fault(InjectedFault::Node(node, fault))).await
+}
+
+/// Changes the rendered MachineConfig of a pool this many times and back: a MachineConfig is added and
+/// removed each minute.
+///
+/// ```gherkin
+/// When the configuration of pool worker flips 3 times
+/// ```
+#[when(regex = r"^the configuration of pool (\S+) flips (\d+) times?$")]
+async fn render_flips(
+    world: &mut ClusterWorld,
+    pool: String,
+    times: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    world.act(&step.value, Action::fault(InjectedFault::RenderFlips(pool, number(&times)?))).await
+}
+
+/// Makes the API server fail certain requests: `too-many-requests`, `internal-error`, `etcd-timed-out`,
+/// `unavailable`, `timeout` or `conflict`. The fault lasts for the given time or until the API server
+/// recovers.
+///
+/// ```gherkin
+/// When the API server answers conflict to the next 3 updates of ClusterVersion by cluster-version-operator
+/// When the API server answers unavailable to all requests of ClusterOperator/etcd for 5 minutes
+/// When the API server answers timeout to create number 2 of Pod
+/// ```
+#[when(
+    regex = r"^the API server answers (\S+) to (?:the next (\d+) |all |the next )?(get|list|watch|create|update|patch|delete|request)(?:e?s)?(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?(?: by (\S+))?(?: for (\d+ \w+))?$"
+)]
+#[expect(clippy::too_many_arguments, reason = "one for each part of the sentence")]
+async fn api_fails(
+    world: &mut ClusterWorld,
+    trouble: String,
+    times: String,
+    verb: String,
+    first: String,
+    kind: String,
+    name: String,
+    by: String,
+    span: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let Some(trouble) = InjectedError::named(&trouble) else {
+        let hint = did_you_mean(&trouble, InjectedError::NAMES.iter().copied());
+        return Err(StepError::Words(format!("the API server knows no trouble `{trouble}`{hint}")));
+    };
+    let requests = RequestFilter { by: said(by), ..requests(&verb, &kind, name)? };
+    let hits = match (&*first, &*times) {
+        ("", "") => Hits::new(1, if step.value.contains(" to the next ") { Some(1) } else { None }),
+        ("", times) => Hits::new(1, Some(number(times)?)),
+        (first, _) => Hits::new(number(first)?, Some(1)),
+    };
+    let fault = RequestFault { requests, trouble, hits, message: String::new(), retry_after: 1 };
+    let lasts = if span.is_empty() { None } else { Some(duration(&span)?) };
+    let fault = InjectedFault::Requests(fault);
+    let after = jiff::SignedDuration::ZERO;
+    world.act(&step.value, Action::Fault { fault, after, lasts }).await
+}
+
+/// Ends all faults of the API server.
+///
+/// ```gherkin
+/// When the API server recovers
+/// ```
+#[when(regex = r"^the API server recovers$")]
+async fn api_recovers(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    world.act(&step.value, Action::Heal(FaultTarget::Api(None))).await
+}
+
+/// Crashes a component at its next matching write, or at a later one. The component loses its memory and
+/// restarts.
+///
+/// ```gherkin
+/// When cluster-version-operator crashes before its next update of ClusterVersion
+/// When machine-config-daemon/worker-0 crashes after patch number 3 of Node/worker-0
+/// ```
+#[when(
+    regex = r"^(\S+) crashes (before|after) (?:its next )?(create|update|patch|delete|write)(?: number (\d+))?(?: of ([^\s/]+)(?:/(\S+))?)?$"
+)]
+#[expect(clippy::too_many_arguments, reason = "one for each part of the sentence")]
+async fn crash(
+    world: &mut ClusterWorld,
+    process: String,
+    moment: String,
+    verb: String,
+    first: String,
+    kind: String,
+    name: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let first = if first.is_empty() { 1 } else { number(&first)? };
+    let (writes, hits) = (requests(&verb, &kind, name)?, Hits::new(first, Some(1)));
+    let fault = ProgramFault::Crash { writes, after: moment == "after", hits };
+    world.act(&step.value, Action::fault(InjectedFault::Process(process, fault))).await
+}
+
+/// Silences the watches of a component for a time, after which it lists again.
+///
+/// ```gherkin
+/// When cluster-version-operator sees nothing new for 5 minutes
+/// ```
+#[when(regex = r"^(\S+) sees nothing new for (\d+ \w+)$")]
+async fn watch_stale(
+    world: &mut ClusterWorld,
+    process: String,
+    span: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let fault = InjectedFault::Process(process, ProgramFault::StaleWatch);
+    let (after, lasts) = (jiff::SignedDuration::ZERO, Some(duration(&span)?));
+    world.act(&step.value, Action::Fault { fault, after, lasts }).await
+}
+
+/// Drops the watches of a component, which then lists again at once.
+///
+/// ```gherkin
+/// When the watches of cluster-version-operator are dropped
+/// ```
+#[when(regex = r"^the watches of (\S+) are dropped$")]
+async fn watch_dropped(world: &mut ClusterWorld, process: String, step: &Step) -> Result<(), StepError> {
+    let fault = ProgramFault::DroppedWatch;
+    world.act(&step.value, Action::fault(InjectedFault::Process(process, fault))).await
+}
+
+/// Makes another holder take the Lease of a component for this time.
+///
+/// ```gherkin
+/// When cluster-version-operator loses its lease for 5 minutes
+/// ```
+#[when(regex = r"^(\S+) loses its lease for (\d+ \w+)$")]
+async fn lease_lost(
+    world: &mut ClusterWorld,
+    process: String,
+    span: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let fault = ProgramFault::LosesLease(duration(&span)?);
+    world.act(&step.value, Action::fault(InjectedFault::Process(process, fault))).await
+}
+
+/// Returns a pattern for requests by verb (`request` and `write` match any), kind and name. Empty texts match
+/// any.
+pub(in crate::steps) fn requests(verb: &str, kind: &str, name: String) -> Result<RequestFilter, StepError> {
+    if !kind.is_empty() && resources::by_kind(kind).is_none() {
+        let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.kind));
+        return Err(StepError::Words(format!("objects of kind `{kind}` are not known{hint}")));
+    }
+    let verb = said(verb.to_owned()).filter(|verb| !["request", "write"].contains(&verb.as_str()));
+    Ok(RequestFilter { verb, kind: said(kind.to_owned()), name: said(name), ..RequestFilter::default() })
+}
+
+fn said(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn number(text: &str) -> Result<u32, StepError> {
+    let found = text.parse().ok().filter(|number| (1..=1000).contains(number));
+    found.ok_or_else(|| StepError::Words(format!("expected a number from 1 to 1000, found {text}")))
+}
+
+/// Starts a fault of pods, or ends their faults. The fault lasts as long as the pod.
+/// A pod that `becomes unready` fails its readiness probes, one that `is not live` its liveness probes, one
+/// that `does not start` its startup probes. The containers of a pod that `crashes` exit with an error again
+/// and again. A name that ends in `*` matches any ending.
+///
+/// ```gherkin
+/// When pod default/web-* becomes unready
+/// ```
+#[when(
+    regex = r#"^pod ([^\s/]+)/(\S+) (becomes unready|is not live|does not start|crashes|recovers)(?: with message "(.+)")?$"#
+)]
+async fn pod_fails(
+    world: &mut ClusterWorld,
+    namespace: String,
+    name: String,
+    how: String,
+    message: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let kind = match &*how {
+        "becomes unready" => Some(FaultKind::Unready),
+        "is not live" => Some(FaultKind::NotLive),
+        "does not start" => Some(FaultKind::NotStarted),
+        "crashes" => Some(FaultKind::CrashLooping),
+        _ => None,
+    };
+    let action = match kind {
+        Some(kind) => {
+            let fault = Fault { message, ..Fault::new(kind) };
+            Action::fault(InjectedFault::Pods(namespace, name, fault))
+        }
+        None => Action::Heal(FaultTarget::Pods { namespace, name }),
+    };
+    world.act(&step.value, action).await
+}

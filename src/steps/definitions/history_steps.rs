@@ -1,0 +1,172 @@
+//! Then: the history since the start of the run
+
+use cucumber::gherkin::Step;
+use cucumber::then;
+use windtunnel_update_status::assessment::node::phase::Phase;
+
+use crate::steps::phrase::{Timing, condition, insight, object, text_match};
+use super::then::alert_match;
+use crate::steps::world::{ClusterWorld, StepError};
+use crate::plan::{Check, Subject, ExpectedState, WriteMatch};
+
+/// A condition of an object has never been like this since the start.
+///
+/// ```gherkin
+/// Then ClusterOperator/etcd condition Degraded was never True with reason "Broken"
+/// ```
+#[then(regex = r"^([A-Z]\w+(?:/\S+)?) condition (\w+) was never (True|False|Unknown)(?: with (.+))?$")]
+async fn condition_never(
+    world: &mut ClusterWorld,
+    of: String,
+    kind: String,
+    status: String,
+    with: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let what = ExpectedState::Never(object(&of)?, vec![condition(&kind, &status, &with)?]);
+    world.expect(&step.value, Timing::default().expectation(what)?).await
+}
+
+/// A field of an object has never had this value since the start.
+///
+/// ```gherkin
+/// Then ClusterVersion field "status.history[0].version" was never "4.14.9"
+/// ```
+#[then(regex = r#"^([A-Z]\w+(?:/\S+)?) field "([^"]+)" was never ("[^"]*"|/.+/)$"#)]
+async fn field_never(
+    world: &mut ClusterWorld,
+    of: String,
+    path: String,
+    value: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let what = ExpectedState::Never(object(&of)?, vec![Check::Field { path, value: text_match(&value)? }]);
+    world.expect(&step.value, Timing::default().expectation(what)?).await
+}
+
+/// An object has never existed since the start; its name may end in `*`.
+///
+/// ```gherkin
+/// Then Pod/openshift-cluster-version/version-* never existed
+/// ```
+#[then(regex = r"^([A-Z]\w+/\S+) never existed$")]
+async fn object_never(world: &mut ClusterWorld, of: String, step: &Step) -> Result<(), StepError> {
+    let what = ExpectedState::Never(object(&of)?, Vec::new());
+    world.expect(&step.value, Timing::default().expectation(what)?).await
+}
+
+/// An alert has never been in this state since the start.
+///
+/// ```gherkin
+/// Then alert "ClusterOperatorDown" about "etcd" was never firing
+/// ```
+#[then(regex = r#"^alert "(\w+)"(?: about "([^"]+)")? was never (pending|firing)$"#)]
+async fn alert_never(
+    world: &mut ClusterWorld,
+    name: String,
+    about: String,
+    state: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let what = ExpectedState::NeverAlert(alert_match(name, about, &state));
+    world.expect(&step.value, Timing::default().expectation(what)?).await
+}
+
+/// All phases of a node since the start, in order.
+///
+/// ```gherkin
+/// Then node worker-0 was Updated, Pending, Draining, Updating, Updated in turn
+/// ```
+#[then(regex = r"^(within \d+ \w+ )?node (\S+) was ([A-Z]\w+(?:, [A-Z]\w+)*) in turn$")]
+async fn node_phases(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    node: String,
+    phases: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let named = |name: &str| Phase::named(name).ok_or_else(|| StepError::Words(format!("no phase `{name}`")));
+    let phases = phases.split(", ").map(named).collect::<Result<_, _>>()?;
+    world.expect(&step.value, timing.expectation(ExpectedState::Phases { node, phases })?).await
+}
+
+/// The number of reboots of a node since the start.
+///
+/// ```gherkin
+/// Then node worker-0 was rebooted 2 times
+/// ```
+#[then(regex = r"^(within \d+ \w+ )?node (\S+) was rebooted (\d+) times?$")]
+async fn node_reboots(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    node: String,
+    times: u32,
+    step: &Step,
+) -> Result<(), StepError> {
+    world.expect(&step.value, timing.expectation(ExpectedState::Reboots { node, times })?).await
+}
+
+/// All statuses of a condition since the start, in order.
+///
+/// ```gherkin
+/// Then condition Updating of the insight about ClusterVersion/version was False, True, False in turn
+/// ```
+#[then(
+    regex = r"^(within \d+ \w+ )?condition (\w+) of (the insight about )?(\S+) was ((?:True|False|Unknown)(?:, (?:True|False|Unknown))*) in turn$"
+)]
+async fn statuses_in_turn(
+    world: &mut ClusterWorld,
+    timing: Timing,
+    kind: String,
+    of_insight: String,
+    of: String,
+    statuses: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let of =
+        if of_insight.is_empty() { Subject::Object(object(&of)?) } else { Subject::Insight(insight(&of)?) };
+    let statuses = statuses.split(", ").map(str::to_owned).collect();
+    let what = ExpectedState::Statuses { of, condition: kind, statuses };
+    world.expect(&step.value, timing.expectation(what)?).await
+}
+
+/// Writes since the start, in this order. The table has the columns `by`, `verb`, `object`, `part`, `code`
+/// and `message`; an empty cell matches anything. With `exactly`, no other write matches a row.
+///
+/// ```gherkin
+/// Then these writes were made in this order:
+/// Then exactly these writes were made in this order:
+/// ```
+#[then(regex = r"^(exactly )?these writes were made in this order:$")]
+async fn writes_in_order(world: &mut ClusterWorld, exactly: String, step: &Step) -> Result<(), StepError> {
+    let rows = step.table.as_ref().map(|table| table.rows.as_slice()).unwrap_or_default();
+    let Some((head, rows)) = rows.split_first() else {
+        return Err(StepError::Words("expected a table of writes below the step".to_owned()));
+    };
+    let wanted = rows.iter().map(|row| write(head, row)).collect::<Result<_, _>>()?;
+    let what = if exactly.is_empty() { ExpectedState::Writes(wanted) } else { ExpectedState::OnlyWrites(wanted) };
+    world.expect(&step.value, Timing::default().expectation(what)?).await
+}
+
+fn write(head: &[String], row: &[String]) -> Result<WriteMatch, StepError> {
+    let mut wanted = WriteMatch::default();
+    for (column, cell) in head.iter().zip(row).filter(|(_, cell)| !cell.is_empty()) {
+        match column.as_str() {
+            "by" => wanted.by = Some(text_match(cell)?),
+            "verb" => wanted.verb = Some(cell.clone()),
+            "object" => wanted.object = Some(object(cell)?),
+            "part" => wanted.subresource = Some(if cell == "itself" { String::new() } else { cell.clone() }),
+            "message" => wanted.message = Some(text_match(cell)?),
+            "code" => {
+                let code = cell.parse().map_err(|_| StepError::Words(format!("`{cell}` is no HTTP code")))?;
+                wanted.code = Some(code);
+            }
+            other => {
+                return Err(StepError::Words(format!(
+                    "unknown column `{other}`: there are by, verb, object, part, code, message"
+                )));
+            }
+        }
+    }
+    Ok(wanted)
+}

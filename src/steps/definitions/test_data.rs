@@ -1,0 +1,189 @@
+//! Given, When or Then: the steps of verification-tests about test data and pods
+
+#![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured texts over as owned strings")]
+
+use std::path::Path;
+
+use cucumber::gherkin::Step;
+use cucumber::{given, then, when};
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use windtunnel_core::resources;
+use windtunnel_core::yaml;
+
+use super::aliases::{filled, rows};
+use crate::steps::world::{ClusterWorld, StepError};
+use crate::plan;
+use crate::plan::{Action, CommandCheck, PlannedStep, Retry, Run, TextMatch};
+use crate::scenario;
+
+/// The time limit for pods.
+const PODS_WAIT: SignedDuration = SignedDuration::from_mins(15);
+
+/// The phases of pods (`PodPhase`).
+const PHASES: [&str; 5] = ["Pending", "Running", "Succeeded", "Failed", "Unknown"];
+
+/// The folders that may contain test data, relative to the feature.
+const FOLDERS: [&str; 4] = ["testdata", "../testdata", "../../testdata", "../../../testdata"];
+
+/// Loads a file from the folder `testdata` next to the feature, or next to one of the three folders above it.
+/// Later steps use the last part of its name.
+///
+/// ```gherkin
+/// Given I obtain test data file "networking/list_for_pods.json"
+/// ```
+#[given(regex = r#"^I obtain test data file "([^"]+)"$"#)]
+fn obtain(world: &mut ClusterWorld, path: String) -> Result<(), StepError> {
+    let path = filled(&path);
+    let found = FOLDERS.iter().find_map(|folder| world.text_beside(&format!("{folder}/{path}")).ok());
+    let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());
+    let (Some(text), Some(name)) = (found, name) else {
+        return Err(StepError::Words(format!(
+            "there is no file `{path}` in a folder `testdata` beside the feature or above it"
+        )));
+    };
+    world.test_data.insert(name, text);
+    Ok(())
+}
+
+/// Creates or changes the objects of a test data file that was obtained before, and requires success. In the
+/// table, `f` is the file's name, and `n` or `namespace` the default namespace of the objects.
+///
+/// ```gherkin
+/// When I run the :create client command with:
+/// When I run the :apply client command with:
+/// ```
+#[when(regex = r"^I run the :(?:create|apply) (?:admin |client )?command with:$")]
+async fn create(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
+    let (mut file, mut project) = (None, world.project.clone());
+    for row in rows(step)? {
+        let [flag, value] = row.as_slice() else {
+            return Err(StepError::Words("expected two columns: a flag and its value".to_owned()));
+        };
+        match flag.as_str() {
+            "f" | "filename" => file = Some(filled(value)),
+            "n" | "namespace" => project = filled(value),
+            other => {
+                let known = "f, filename, n, namespace";
+                return Err(StepError::Words(format!(
+                    "`{other}` is no flag that is known here: there are {known}"
+                )));
+            }
+        }
+    }
+    let file = file.ok_or_else(|| StepError::Words("expected a row with `f` and a file".to_owned()))?;
+    let text = world.test_data.get(&file);
+    let text = text.ok_or_else(|| {
+        StepError::Words(format!("`{file}` was not obtained: say `Given I obtain test data file \"{file}\"`"))
+    })?;
+    let project = if project.is_empty() { "default" } else { &project };
+    for object in objects(&file, text, project)? {
+        world.act(&step.value, Action::Apply(object)).await?;
+    }
+    world.created = true;
+    Ok(())
+}
+
+/// Returns the objects of a YAML or JSON file with any number of documents or lists; `project` is their
+/// default namespace.
+fn objects(file: &str, text: &str, project: &str) -> Result<Vec<Value>, StepError> {
+    let documents: Vec<Value> =
+        yaml::from_str_multi(text).map_err(|error| StepError::Words(format!("{file}:{error}")))?;
+    let documents = documents.into_iter().filter(|document| !document.is_null());
+    let listed = documents.flat_map(|document| match document["items"].as_array() {
+        Some(items) => items.clone(),
+        None => vec![document],
+    });
+    listed
+        .map(|mut object| {
+            let is_namespaced = resources::find_for_object(&object).is_some_and(|resource| resource.namespaced);
+            if is_namespaced && object["metadata"].is_object() && object["metadata"]["namespace"].is_null() {
+                object["metadata"]["namespace"] = json!(project);
+            }
+            scenario::object(&object.to_string()).map_err(|problems| {
+                let told: Vec<String> = problems.0.into_iter().map(|problem| problem.message).collect();
+                StepError::Words(format!("{file}: {}", told.join("; ")))
+            })
+        })
+        .collect()
+}
+
+/// At least this many pods of the project with all labels of the table reach a status within 15 minutes; with
+/// `exactly`, no more than that.
+///
+/// ```gherkin
+/// Then status becomes :running of 3 pods labeled:
+/// Then status becomes :running of exactly 1 pods labeled:
+/// ```
+#[then(
+    regex = r"^status becomes :(pending|running|succeeded|failed|unknown) of( exactly)? (\d+) pods? labeled:$"
+)]
+async fn pods_become(
+    world: &mut ClusterWorld,
+    status: String,
+    exactly: String,
+    count: u32,
+    step: &Step,
+) -> Result<(), StepError> {
+    let labels: Vec<&str> = rows(step)?.iter().flatten().map(String::as_str).collect();
+    let project = if world.project.is_empty() { "default" } else { &world.project };
+    let words = [
+        "oc",
+        "get",
+        "pods",
+        "--namespace",
+        project,
+        "--selector",
+        &labels.join(","),
+        "--output",
+        "jsonpath={.items[*].status.phase}",
+    ];
+    let line = shlex::try_join(words).map_err(|error| StepError::Words(error.to_string()))?;
+    let is_it = |phase: &&str| phase.eq_ignore_ascii_case(&status);
+    let phase = PHASES.iter().find(|phase| is_it(phase)).copied().unwrap_or_default();
+    let others: Vec<&str> = PHASES.iter().filter(|phase| !is_it(phase)).copied().collect();
+    let others = format!("(?:(?:{}) ?)*", others.join("|"));
+    let pattern = if exactly.is_empty() {
+        format!(r"/(?:\b{phase}\b.*){{{count}}}/")
+    } else {
+        format!("/^{others}(?:{phase} ?{others}){{{count}}}$/")
+    };
+    let pattern = TextMatch::parse(&pattern).map_err(StepError::Words)?;
+    let run = Run {
+        command: world.command_line(&line)?,
+        checks: vec![CommandCheck::Code(0), CommandCheck::Prints(pattern)],
+    };
+    let steps = vec![PlannedStep { line: 0, column: 0, text: "pods".to_owned(), step: plan::Step::Run(run) }];
+    world.play(&step.value, plan::Step::Retry(Retry { within: PODS_WAIT, steps })).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_without_a_namespace_go_to_the_project() {
+        let text = "kind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n\
+                    - {apiVersion: v1, kind: Namespace, metadata: {name: b}}\n---\n\
+                    {\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"c\", \"namespace\": \"d\"}}\n";
+        let found = objects("f.yaml", text, "p").unwrap();
+        let places: Vec<_> = found.iter().map(|object| object["metadata"].clone()).collect();
+        let expected = [
+            json!({ "name": "a", "namespace": "p" }),
+            json!({ "name": "b" }),
+            json!({ "name": "c", "namespace": "d" }),
+        ];
+        assert_eq!(places, expected);
+    }
+
+    #[test]
+    fn reports_invalid_objects_with_the_file_name() {
+        let told = |text: &str| objects("f.yaml", text, "p").unwrap_err().to_string();
+        assert!(told("a: [").starts_with("f.yaml:"), "{}", told("a: ["));
+        let unknown = told("{apiVersion: v1, kind: Configmap, metadata: {name: a}}");
+        assert!(
+            unknown.starts_with("f.yaml: unknown kind `Configmap`; did you mean `ConfigMap`?"),
+            "{unknown}"
+        );
+    }
+}
