@@ -1,7 +1,7 @@
 //! The cost of the parts of one run: the z-stream update with and without each part.
 
 use jiff::SignedDuration;
-use windtunnel::plan::{Action, Expectation, Plan, PlannedStep, Step, Subject, ExpectedState};
+use windtunnel::plan::{Action, Expectation, ExpectedState, Plan, PlannedStep, Step, Subject};
 
 use crate::measure::{Table, Timing};
 use crate::run::{play, z_stream};
@@ -53,7 +53,9 @@ fn is_about_insights(step: &Step) -> bool {
         }
         Step::Expect(Expectation { what, .. }) => matches!(
             what,
-            ExpectedState::Insight(..) | ExpectedState::NoInsight(..) | ExpectedState::Statuses { of: Subject::Insight(_), .. }
+            ExpectedState::Insight(..)
+                | ExpectedState::NoInsight(..)
+                | ExpectedState::Statuses { of: Subject::Insight(_), .. }
         ),
     }
 }

@@ -10,15 +10,16 @@ use super::args::{BackendKind, PlaceArgs};
 use super::terminal::interrupt::Interrupt;
 #[cfg(feature = "live")]
 use super::{
-    Exit, print_notice,
+    Exit,
     live::{self, connection::Connection},
+    print_notice,
 };
 use crate::backends::Backend;
 use crate::backends::in_process::InProcessBackend;
 #[cfg(feature = "live")]
 use crate::backends::{
     Stop, Tell,
-    kubeconfig::{self, Existing, ClusterSettings},
+    kubeconfig::{self, ClusterSettings, Existing},
     tools::{self, Make, Maker, Recipe},
 };
 
@@ -94,8 +95,11 @@ fn backend(args: &PlaceArgs, interrupt: &Interrupt) -> Result<Arc<dyn Backend>, 
         }
         #[cfg(feature = "live")]
         BackendKind::Kubeconfig => {
-            let place =
-                Existing::reach(existing(args, interrupt.stop())?, interrupt.cleanups(), Arc::new(print_notice));
+            let place = Existing::reach(
+                existing(args, interrupt.stop())?,
+                interrupt.cleanups(),
+                Arc::new(print_notice),
+            );
             Ok(Arc::new(place.map_err(|error| error.to_string())?))
         }
     }

@@ -82,7 +82,8 @@ fn feature(file: &str, text: &str, findings: &mut Findings) {
     use super::run::snapshots;
     use crate::steps::{FeatureFiles, Suite};
     let source = (file.to_owned(), text.to_owned());
-    let beside = FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot: snapshots::kept };
+    let beside =
+        FeatureFiles { folder: files::read_beside, text: files::text_beside, snapshot: snapshots::kept };
     match Suite::parse_with_files(&[source], beside) {
         Err(problems) => findings.errors.extend(problems.0),
         Ok(suite) => findings.warnings.extend(suite.warnings(text)),

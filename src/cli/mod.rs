@@ -5,7 +5,6 @@
 //! failed; 2 wrong usage, unreadable input, or a server that cannot start; 130 and 143 a run that SIGINT or
 //! SIGTERM ended.
 
-mod terminal;
 #[cfg(feature = "live")]
 mod adm;
 mod args;
@@ -32,6 +31,7 @@ mod start_from;
 mod status;
 #[cfg(feature = "gherkin")]
 mod steps;
+mod terminal;
 #[cfg(feature = "gherkin")]
 mod test;
 #[cfg(feature = "gherkin")]

@@ -2,12 +2,12 @@
 
 use super::args::{Format, TestArgs};
 use super::backend::{self, Place};
+use super::report::outputs;
+use super::run::FAILED_FAST;
+use super::run::snapshots;
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
-use super::run::FAILED_FAST;
 use super::{Exit, files, print_output};
-use super::report::outputs;
-use super::run::snapshots;
 use crate::record::Record;
 use crate::report::steps::Written;
 use crate::report::{ScenarioResult, cucumber_json, summary};

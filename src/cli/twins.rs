@@ -36,7 +36,8 @@ fn made(path: &Path, stem: &str) -> Result<Vec<(String, String)>, String> {
             (format!("{stem}-check.feature"), check),
         ]);
     }
-    let rows = upgrade_split::twins(&file, &text, &Releases::default()).map_err(|problems| problems.to_string())?;
+    let rows =
+        upgrade_split::twins(&file, &text, &Releases::default()).map_err(|problems| problems.to_string())?;
     let row = |number: usize| if rows.len() == 1 { String::new() } else { format!("-{}", number + 1) };
     let named = rows.iter().enumerate().flat_map(|(number, twins)| {
         let name = |phase: &str| format!("{stem}{}-{phase}.yaml", row(number));

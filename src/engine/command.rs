@@ -3,7 +3,7 @@
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Identity, Write};
 use windtunnel_openshift::oc;
-use windtunnel_openshift::oc::{Command, Get, CommandOutput, ClusterView, CommandStep};
+use windtunnel_openshift::oc::{ClusterView, Command, CommandOutput, CommandStep, Get};
 use windtunnel_update_status::status::Details;
 
 use super::expectations::status;
@@ -51,7 +51,9 @@ pub(super) async fn run(simulation: &mut Simulation, command: &CommandLine) -> C
 fn status(simulation: &Simulation, details: Details) -> CommandOutput {
     match status::report(simulation, details) {
         Ok(stdout) => CommandOutput { stdout, stderr: String::new(), code: 0 },
-        Err(refusal) => CommandOutput { stdout: String::new(), stderr: format!("error: {refusal}\n"), code: 1 },
+        Err(refusal) => {
+            CommandOutput { stdout: String::new(), stderr: format!("error: {refusal}\n"), code: 1 }
+        }
     }
 }
 
@@ -105,7 +107,11 @@ pub(super) fn last_output(simulation: &Simulation) -> Result<CapturedOutput, Str
         }
         // The record has a command's requests before the command itself.
         Event::Write(write) if write.by == ADMINISTRATOR && write.code >= 400 => {
-            Some(CapturedOutput::plain(CommandOutput { stdout: String::new(), stderr: write.message.clone(), code: 1 }))
+            Some(CapturedOutput::plain(CommandOutput {
+                stdout: String::new(),
+                stderr: write.message.clone(),
+                code: 1,
+            }))
         }
         _ => None,
     });
@@ -113,7 +119,10 @@ pub(super) fn last_output(simulation: &Simulation) -> Result<CapturedOutput, Str
 }
 
 /// Checks the output of a command. The error shows the actual output.
-pub(super) fn check_output(CapturedOutput { said, redacted: shown }: &CapturedOutput, checks: &[CommandCheck]) -> Result<(), String> {
+pub(super) fn check_output(
+    CapturedOutput { said, redacted: shown }: &CapturedOutput,
+    checks: &[CommandCheck],
+) -> Result<(), String> {
     let fits = |check: &&CommandCheck| match check {
         CommandCheck::Code(code) => said.code == *code,
         CommandCheck::Prints(text) => text.fits(said.stdout.trim_end()),

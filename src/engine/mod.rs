@@ -21,7 +21,7 @@ mod session;
 mod start;
 
 pub use error::SessionError;
-pub use play::{Failure, Outcome, run_plan, play_in, run_plan_on};
+pub use play::{Failure, Outcome, play_in, run_plan, run_plan_on};
 pub use runtime::Pending;
 pub use session::Session;
 pub use start::EPOCH;

@@ -11,7 +11,7 @@ use super::error::SessionError;
 use super::expectations::{captures, status};
 use super::runtime::{Pending, Simulation};
 use super::{act, command, expectations};
-use crate::plan::{Action, Attempt, Expectation, Run, Snapshot, Step, ExpectedTime};
+use crate::plan::{Action, Attempt, Expectation, ExpectedTime, Run, Snapshot, Step};
 use crate::record::{Event, Record};
 
 /// One simulated cluster and its time.
@@ -79,12 +79,15 @@ impl Session {
     /// [`Session::expect`]. [`SessionError::Broken`]: the step broke an invariant of the plan.
     pub fn run_step(&mut self, step: &Step) -> Result<(), SessionError> {
         let played = self.play_plainly(step);
-        played.map_err(|error| self.simulation.excuse_downgrade(error).redact_with(|text| self.simulation.redact(text)))
+        played.map_err(|error| {
+            self.simulation.excuse_downgrade(error).redact_with(|text| self.simulation.redact(text))
+        })
     }
 
     /// Runs a step and leaves its error as it is: a retry may still succeed.
     pub(super) fn play_plainly(&mut self, step: &Step) -> Result<(), SessionError> {
-        let filled = captures::fill_kept_values(step, &self.simulation.kept).map_err(SessionError::ExpectationFailed)?;
+        let filled = captures::fill_kept_values(step, &self.simulation.kept)
+            .map_err(SessionError::ExpectationFailed)?;
         match &*filled {
             Step::Act(action) => self.perform(action),
             Step::Try(attempt) => self.expect_rejection(attempt),
@@ -121,7 +124,9 @@ impl Session {
         let passed = self.elapsed();
         if passed > span {
             let passed = short_duration(passed);
-            return Err(SessionError::ExpectationFailed(format!("that is over: {passed} have passed since the start")));
+            return Err(SessionError::ExpectationFailed(format!(
+                "that is over: {passed} have passed since the start"
+            )));
         }
         self.advance(span - passed)
     }
@@ -168,9 +173,9 @@ impl Session {
             Err(SessionError::Refused { message, .. }) => {
                 match attempt.refused.iter().find(|text| !text.fits(&message)) {
                     None => Ok(()),
-                    Some(text) => {
-                        Err(SessionError::ExpectationFailed(format!("expected a refusal with {text}; it is: {message}")))
-                    }
+                    Some(text) => Err(SessionError::ExpectationFailed(format!(
+                        "expected a refusal with {text}; it is: {message}"
+                    ))),
                 }
             }
             Err(other) => Err(other),

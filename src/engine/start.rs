@@ -13,7 +13,7 @@ use windtunnel_openshift::world::Environment;
 use super::error::SessionError;
 use super::expectations::invariants::Invariants;
 use super::install;
-use super::install::snapshots::{StartPlan, SnapshotKey};
+use super::install::snapshots::{SnapshotKey, StartPlan};
 use super::runtime::Simulation;
 use super::session::Session;
 use crate::backends::in_process::InProcessBackend;
@@ -75,7 +75,8 @@ impl Session {
         seed: u64,
     ) -> Result<Self, SessionError> {
         let epoch = backend.epoch().or(plan.past.moment).unwrap_or(EPOCH);
-        let begin = StartOptions { scenario, ids, seed, epoch, may_use_snapshot: backend.is_always_the_same() };
+        let begin =
+            StartOptions { scenario, ids, seed, epoch, may_use_snapshot: backend.is_always_the_same() };
         Self::start_with(plan, &begin, |minor, clock| backend.open(&Order { minor, seed, clock }))
     }
 
@@ -117,7 +118,8 @@ impl Session {
         door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Simulation, SessionError> {
         let world = Arc::new(install::environment(plan));
-        let origins = if begin.may_use_snapshot { SnapshotKey::all(plan, begin.seed, begin.epoch) } else { Vec::new() };
+        let origins =
+            if begin.may_use_snapshot { SnapshotKey::all(plan, begin.seed, begin.epoch) } else { Vec::new() };
         let (mut found, mut to_keep) = (None, Vec::new());
         for origin in &origins {
             let StartPlan { copy, keep_at } = origin.look_up(begin.header(begin.epoch), &world);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use windtunnel_core::Propagation;
 
 use super::{ObjectRef, Target};
-use crate::plan::{InjectedFault, FaultTarget};
+use crate::plan::{FaultTarget, InjectedFault};
 
 /// An action of the administrator, or the start or end of a fault.
 #[derive(Debug, Clone)]

@@ -15,7 +15,6 @@ use windtunnel_openshift::promql::Sample;
 use windtunnel_openshift::release::{Architecture, Release};
 use windtunnel_update_status::status::Details;
 
-pub mod placeholders;
 mod action;
 mod crd_fault;
 mod disturbance;
@@ -23,13 +22,14 @@ mod expected;
 mod invariants;
 mod past;
 pub mod path;
+pub mod placeholders;
 
 pub use action::Action;
 pub use crd_fault::CrdFault;
-pub use disturbance::{InjectedFault, FaultTarget};
+pub use disturbance::{FaultTarget, InjectedFault};
 pub use expected::{
-    AlertMatch, Check, Expectation, InsightRef, MetricMatch, Snapshot, StatusMatch, Subject, TextMatch, ExpectedState,
-    ExpectedTime, WriteMatch,
+    AlertMatch, Check, Expectation, ExpectedState, ExpectedTime, InsightRef, MetricMatch, Snapshot,
+    StatusMatch, Subject, TextMatch, WriteMatch,
 };
 pub use invariants::Invariant;
 pub use past::{NodePlan, Past};

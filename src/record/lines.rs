@@ -11,7 +11,7 @@ use windtunnel_core::patch::Patch;
 use windtunnel_core::text::hex;
 use windtunnel_core::{Key, Object};
 
-use super::{FORMAT, Entry, Event, Header, Record, WriteEvent};
+use super::{Entry, Event, FORMAT, Header, Record, WriteEvent};
 
 /// The last state of every object in the lines so far.
 type States<'r> = HashMap<&'r Key, &'r Object>;
@@ -134,14 +134,10 @@ impl Record {
 /// Appends the first line of a record.
 pub(super) fn push_header(out: &mut String, header: &Header) {
     let Header { scenario, ids, seed, epoch, windtunnel } = header;
-    push_line(out, &HeaderLine {
-            windtunnel,
-            format: FORMAT,
-            scenario,
-            ids,
-            seed: *seed,
-            epoch: epoch.as_millisecond(),
-        });
+    push_line(
+        out,
+        &HeaderLine { windtunnel, format: FORMAT, scenario, ids, seed: *seed, epoch: epoch.as_millisecond() },
+    );
 }
 
 /// Appends the line of an entry; for a write, `known` is the object's state after the lines so far.

@@ -10,7 +10,7 @@ use windtunnel_core::alert::{Alert, AlertState};
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Key, Object, resources};
 
-use super::{FORMAT, Entry, Event, Header, Record, WriteEvent};
+use super::{Entry, Event, FORMAT, Header, Record, WriteEvent};
 
 /// The error of an invalid record file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -72,7 +72,8 @@ impl Deref for Insight<'_> {
 /// Returns the insights of the ConfigMap or of the UpdateStatus, by their data keys; empty for any other
 /// object.
 pub(super) fn published_insights(object: &Value) -> BTreeMap<Cow<'_, str>, PublishedInsight<'_>> {
-    let in_data = published::documents(object).map(|(key, text)| (Cow::Borrowed(key), PublishedInsight::Document(text)));
+    let in_data = published::documents(object)
+        .map(|(key, text)| (Cow::Borrowed(key), PublishedInsight::Document(text)));
     let in_status = published::insights_in_status(&object["status"])
         .map(|(key, insight)| (Cow::Owned(format!("{KEY_PREFIX}{key}")), PublishedInsight::Part(insight)));
     in_data.chain(in_status).collect()

@@ -2,7 +2,9 @@
 
 use jiff::SignedDuration;
 use windtunnel_controllers::faults::{Fault, FaultKind};
-use windtunnel_core::requests::faults::{Hits, ProgramFault, RequestFault, RequestFilter, InjectedError, VERBS};
+use windtunnel_core::requests::faults::{
+    Hits, InjectedError, ProgramFault, RequestFault, RequestFilter, VERBS,
+};
 use windtunnel_core::resources;
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::Node;
@@ -11,7 +13,7 @@ use windtunnel_openshift::world::ReleaseFault;
 use super::object::{self, Star};
 use super::reader::{Map, Reader};
 use crate::plan::Action;
-use crate::plan::{CrdFault, InjectedFault, FaultTarget};
+use crate::plan::{CrdFault, FaultTarget, InjectedFault};
 
 const POD: &str = "pods such as `default/web-*`";
 
@@ -92,7 +94,9 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
     let (fault, lasts) = match faulty? {
         FaultTarget::Operator(name) => (InjectedFault::Operator(name, details.injected_fault(word?)?), lasts),
         FaultTarget::Node(name) => (InjectedFault::Node(name, details.injected_fault(word?)?), lasts),
-        FaultTarget::Pods { namespace, name } => (InjectedFault::Pods(namespace, name, details.injected_fault(word?)?), lasts),
+        FaultTarget::Pods { namespace, name } => {
+            (InjectedFault::Pods(namespace, name, details.injected_fault(word?)?), lasts)
+        }
         FaultTarget::Api(requests) => (details.requests(requests.unwrap_or_default(), word?)?, lasts),
         FaultTarget::Process(name) => {
             let fault = details.program(word?)?;
@@ -100,7 +104,9 @@ pub(super) fn fault(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
             let lasts = lasts.filter(|_| !matches!(fault, ProgramFault::LosesLease(_)));
             (InjectedFault::Process(name, fault), lasts)
         }
-        FaultTarget::Release(version) => (InjectedFault::Release(version, ReleaseFault::named(word?)?), lasts),
+        FaultTarget::Release(version) => {
+            (InjectedFault::Release(version, ReleaseFault::named(word?)?), lasts)
+        }
         FaultTarget::Webhook(writes) => word.map(|_| (InjectedFault::Webhook(writes), lasts))?,
         FaultTarget::Crd(name) => (InjectedFault::Crd(name, CrdFault::named(word?)?), lasts),
         FaultTarget::Pool(name) => (InjectedFault::RenderFlips(name, details.number("times", 1)?), lasts),
@@ -117,9 +123,10 @@ pub(super) fn heal(reader: &mut Reader<'_>, node: &Node) -> Option<Action> {
 /// Returns the detail keys that a fault supports. All others are rejected, because they would have no effect.
 fn details(who: &FaultTarget, word: &str) -> &'static [&'static str] {
     match (who, word) {
-        (FaultTarget::Operator(_), "degraded" | "unavailable" | "flapping" | "not-upgradeable" | "stalled") => {
-            &["reason", "message"]
-        }
+        (
+            FaultTarget::Operator(_),
+            "degraded" | "unavailable" | "flapping" | "not-upgradeable" | "stalled",
+        ) => &["reason", "message"],
         (FaultTarget::Node(_), "reboot-loop") | (FaultTarget::Pool(_), _) => &["times"],
         (FaultTarget::Node(_), "clock-ahead" | "clock-behind") => &["by"],
         (
@@ -144,7 +151,8 @@ fn refuse_others(reader: &mut Reader<'_>, map: &Map<'_>, who: &FaultTarget, word
             [] => "there is nothing to say of it".to_owned(),
             own => format!("say `{}`", own.join("`, `")),
         };
-        reader.problem(at, format!("`{key}` does nothing to a fault `{word}` {}: {known}", target_phrase(who)));
+        reader
+            .problem(at, format!("`{key}` does nothing to a fault `{word}` {}: {known}", target_phrase(who)));
     }
     if word == "watch-dropped"
         && let Some(at) = map.get("for")

@@ -14,11 +14,9 @@ use windtunnel_openshift::release::Release;
 
 mod environment;
 mod expectations;
-mod keep_and_retry;
-mod step_text;
-pub mod upgrade_split;
 mod fault;
 mod include;
+mod keep_and_retry;
 pub mod lint;
 mod object;
 mod parameters;
@@ -26,6 +24,8 @@ mod problem;
 mod reader;
 mod source;
 mod step;
+mod step_text;
+pub mod upgrade_split;
 
 #[cfg(test)]
 mod tests;

@@ -7,10 +7,10 @@ use windtunnel_core::Propagation;
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
 
+use super::expectations::{command, expectation};
 use super::object::{self, Star};
 use super::reader::Reader;
 use super::{fault, include, keep_and_retry, step_text};
-use super::expectations::{command, expectation};
 use crate::plan::{Action, Attempt, PlannedStep, Step, Target};
 
 pub(super) const ACTIONS: &[&str] = &[

@@ -6,8 +6,8 @@ use windtunnel_core::text::short_duration;
 use windtunnel_update_status::status::Details;
 
 use crate::plan::{
-    Action, AlertMatch, Check, CommandCheck, Expectation, InsightRef, Keep, Kept, MetricMatch, ObjectRef,
-    StatusMatch, Step, Subject, Target, TextMatch, ExpectedState, ExpectedTime, WriteMatch,
+    Action, AlertMatch, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, InsightRef, Keep,
+    Kept, MetricMatch, ObjectRef, StatusMatch, Step, Subject, Target, TextMatch, WriteMatch,
 };
 
 /// Returns the step as one line.

@@ -9,7 +9,9 @@ use windtunnel_core::yaml;
 use windtunnel_core::yaml::{Kind, Node};
 
 use super::{Problem, Problems, Reader, Releases, parameters, parse_all};
-use crate::plan::{Action, Check, CommandCheck, Plan, PlannedStep, Program, Step, Target, TextMatch, ExpectedState};
+use crate::plan::{
+    Action, Check, CommandCheck, ExpectedState, Plan, PlannedStep, Program, Step, Target, TextMatch,
+};
 
 /// The scenarios of both phases.
 #[derive(Debug)]

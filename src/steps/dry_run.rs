@@ -88,7 +88,9 @@ pub(super) fn try_step(
     step: &Step,
 ) -> Option<String> {
     let Ok(Some((play, _, _, context))) = steps.find(step) else { return None };
-    let played = panics::without_panic_output(|| AssertUnwindSafe(play(world, context)).catch_unwind().now_or_never())?;
+    let played = panics::without_panic_output(|| {
+        AssertUnwindSafe(play(world, context)).catch_unwind().now_or_never()
+    })?;
     played.err().map(|panic| panics::text(&*panic))
 }
 

@@ -1,17 +1,17 @@
 //! The Gherkin steps, by topic: Given, When and Then. A step function translates its text into one call of
 //! the engine and has no logic of its own.
 
-mod definitions;
-mod dry_run;
-pub mod upgrade_split;
-mod warnings;
 pub mod catalogue;
+mod definitions;
 mod driver;
+mod dry_run;
 mod gherkin;
 mod layout;
 mod phrase;
 mod results;
 mod suite;
+pub mod upgrade_split;
+mod warnings;
 mod world;
 
 use crate::plan::Snapshot;

@@ -10,7 +10,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_update_status::status::Details;
 
 use super::world::StepError;
-use crate::plan::{Check, Expectation, InsightRef, ObjectRef, TextMatch, ExpectedState, ExpectedTime};
+use crate::plan::{Check, Expectation, ExpectedState, ExpectedTime, InsightRef, ObjectRef, TextMatch};
 use crate::scenario::{self, Star};
 
 /// Parses `40 minutes`, `1 hour` or `90s`.

@@ -107,7 +107,10 @@ impl Suite {
     pub fn planned(&self) -> Vec<(ScenarioResult, Vec<PlannedStep>)> {
         let steps = ClusterWorld::collection();
         let planned = |(feature, rule, scenario): (&Feature, Option<&Rule>, &Scenario)| {
-            (not_started(feature, rule, scenario), dry_run::planned(&steps, feature, rule, scenario, self.beside))
+            (
+                not_started(feature, rule, scenario),
+                dry_run::planned(&steps, feature, rule, scenario, self.beside),
+            )
         };
         self.scenarios().map(planned).collect()
     }

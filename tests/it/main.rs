@@ -6,6 +6,7 @@ mod cli;
 mod containers;
 mod controllers;
 mod coverage;
+mod docs;
 mod fuzz;
 mod insights;
 #[cfg(feature = "serve")]
@@ -15,6 +16,7 @@ mod live;
 mod manifests;
 mod oc;
 mod real;
+mod recordings;
 mod scenarios;
 mod skipped;
 mod status;

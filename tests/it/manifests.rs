@@ -1,7 +1,6 @@
-//! Compares the merged CRDs with the real ones, if those are beside the checkout.
+//! Compares the merged CRDs with the real ones in `../shared`.
 
 use std::fs;
-use std::path::PathBuf;
 
 use serde_json::Value;
 use windtunnel_core::yaml;
@@ -67,17 +66,9 @@ const NOT_AT_HAND: &[&str] = &[
     "servicemonitors",
 ];
 
-fn real_schemas() -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/crds");
-    folder.is_dir().then_some(folder)
-}
-
 #[test]
 fn every_crd_equals_the_real_one_in_every_minor() {
-    let Some(folder) = real_schemas() else {
-        crate::skipped::skipped("no ../shared/crds beside the checkout");
-        return;
-    };
+    let Some(folder) = crate::recordings::shared_or_skip("crds") else { return };
     let (mut found, mut compared) = (Vec::new(), 0);
     for (major, minor) in lines() {
         for ours in manifests::crds((major, minor)) {

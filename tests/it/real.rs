@@ -32,7 +32,7 @@ pub(crate) fn programs<const N: usize>(names: [&str; N]) -> Option<[PathBuf; N]>
     let missing: Vec<&str> =
         names.iter().zip(&found).filter(|(_, path)| path.is_none()).map(|(name, _)| *name).collect();
     if !missing.is_empty() {
-        skipped(&format!("no {} in the folder {FOLDER} or on the PATH", missing.join(", ")));
+        skipped(&format!("{} in the folder {FOLDER} or on the PATH", missing.join(", ")));
         return None;
     }
     let found = found.map(Option::unwrap);

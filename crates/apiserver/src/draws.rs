@@ -53,8 +53,7 @@ impl Draws {
     /// The suffix of a generated name. The stream depends on kind, namespace and prefix, so that one more generated name
     /// changes no other name.
     pub(crate) fn name_suffix(&mut self, kind: &Resource, namespace: &str, prefix: &str) -> String {
-        let name =
-            format!("apiserver/generate-name/{}/{}/{namespace}/{prefix}", kind.group, kind.plural);
+        let name = format!("apiserver/generate-name/{}/{}/{namespace}/{prefix}", kind.group, kind.plural);
         let count = self.generated.entry(fnv1a(name.as_bytes())).or_insert(0);
         *count += 1;
         stream(self.streams, &format!("{name}/{count}"), self.starts).suffix(SUFFIX_LENGTH)
@@ -79,7 +78,9 @@ mod tests {
         let draw = |others: bool| {
             let mut draws = Draws::new(7, 0);
             if others {
-                for (kind, namespace, prefix) in [(&JOBS, "a", "web-"), (&PODS, "b", "web-"), (&PODS, "a", "db-")] {
+                for (kind, namespace, prefix) in
+                    [(&JOBS, "a", "web-"), (&PODS, "b", "web-"), (&PODS, "a", "db-")]
+                {
                     draws.name_suffix(kind, namespace, prefix);
                 }
             }

@@ -1,7 +1,7 @@
 //! Faults on request: chosen requests are answered with trouble, before anything else is looked at but who asks.
 
 use windtunnel_core::Resource;
-use windtunnel_core::requests::faults::{RequestAttributes, RequestFault, RequestFilter, InjectedError};
+use windtunnel_core::requests::faults::{InjectedError, RequestAttributes, RequestFault, RequestFilter};
 
 use super::kinds::Kind;
 use super::request::{Body, Method, Request, ResourcePath};
@@ -45,8 +45,8 @@ impl Faults {
             user: &request.user.user,
         };
         let fault = self.0.iter_mut().find(|fault| {
-            let creates =
-                fault.trouble == InjectedError::Conflict && !["update", "patch", "delete"].contains(&asked.verb);
+            let creates = fault.trouble == InjectedError::Conflict
+                && !["update", "patch", "delete"].contains(&asked.verb);
             !creates && fault.requests.matches(&asked)
         })?;
         let refused = fault.hits.count_match().then(|| answer(fault, &kind.resource, name));

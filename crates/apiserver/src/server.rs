@@ -206,7 +206,9 @@ impl ApiServer {
 
     /// Whether an object was last written when every fault in it was refused, also one that was there before.
     pub(super) fn tolerated_nothing(&self, entry: &Entry) -> bool {
-        entry.is_since(self.rollout.since()) && !self.profile.ratchets_objects && !self.profile.ratchets_status
+        entry.is_since(self.rollout.since())
+            && !self.profile.ratchets_objects
+            && !self.profile.ratchets_status
     }
 
     /// Serves as Kubernetes 1.`minor` from now on; what is stored stays as it is.

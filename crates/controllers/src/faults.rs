@@ -208,7 +208,10 @@ mod tests {
             assert_eq!(Fault::from_annotations(&object), Some(told));
         }
         assert_eq!(Fault::from_annotations(&json!({})), None);
-        assert_eq!(Fault::from_annotations(&json!({ "metadata": { "annotations": { ANNOTATION: "sad" } } })), None);
+        assert_eq!(
+            Fault::from_annotations(&json!({ "metadata": { "annotations": { ANNOTATION: "sad" } } })),
+            None
+        );
         let words = FaultKind::OF_OPERATORS.iter().chain(&FaultKind::OF_NODES).chain(&FaultKind::OF_PODS);
         assert!({ words }.all(|name| FaultKind::named(name).unwrap().name() == *name));
     }

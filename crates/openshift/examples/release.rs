@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use windtunnel_core::Object;
-use windtunnel_openshift::oc::{Command, Gates, ClusterView, CommandStep};
+use windtunnel_openshift::oc::{ClusterView, Command, CommandStep, Gates};
 use windtunnel_openshift::release::Release;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

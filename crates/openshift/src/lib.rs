@@ -118,7 +118,10 @@ mod tests {
             crds: Vec::new(),
             previews: Vec::new(),
             objects: Vec::new(),
-            operator: Some(OperatorFacts { cluster_operator: (*name).to_owned(), ..OperatorFacts::default() }),
+            operator: Some(OperatorFacts {
+                cluster_operator: (*name).to_owned(),
+                ..OperatorFacts::default()
+            }),
         };
         Release {
             version: Version::parse(version).unwrap(),

@@ -110,9 +110,12 @@ mod tests {
             let path = "/api/v1/namespaces/ns/pods/p/eviction";
             request(Method::POST, path, Some(("application/json", &eviction)), None).unwrap()
         };
-        let conceded = replacement_request(&eviction("policy/v1"), &Reply { code: 400, body: refusal.clone() }).unwrap();
+        let conceded =
+            replacement_request(&eviction("policy/v1"), &Reply { code: 400, body: refusal.clone() }).unwrap();
         assert_eq!(conceded.body(), eviction("policy/v1beta1").body());
-        assert!(replacement_request(&eviction("policy/v1beta1"), &Reply { code: 400, body: refusal }).is_none());
+        assert!(
+            replacement_request(&eviction("policy/v1beta1"), &Reply { code: 400, body: refusal }).is_none()
+        );
         assert_eq!(wire.call(eviction("policy/v1")).code, 201);
     }
 }

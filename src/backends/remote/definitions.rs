@@ -10,8 +10,8 @@ use windtunnel_core::resources;
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use windtunnel_core::{Object, Refusal, Resource};
 
-use super::watching::follow::follow;
 use super::link::Link;
+use super::watching::follow::follow;
 
 /// The time limit for a definition until its kind is served, and the polling interval.
 const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);

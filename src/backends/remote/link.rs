@@ -9,9 +9,9 @@ use tokio::sync::watch;
 use windtunnel_core::clock::{ManualClock, Time};
 use windtunnel_core::{Resource, resources};
 
-use super::watching::lag::{Lag, Topic};
-use super::pending_work::PendingWork;
 use super::marks::stamp::Stamp;
+use super::pending_work::PendingWork;
+use super::watching::lag::{Lag, Topic};
 use super::wire::Wire;
 use crate::record::Secrets;
 
@@ -118,7 +118,9 @@ impl Link {
         let is_secret =
             |resource: &Resource| resource.group.is_empty() && resource.plural == resources::SECRETS.plural;
         match seen {
-            Observation::Object(resource, object) | Observation::Gone(resource, object) if is_secret(resource) => {
+            Observation::Object(resource, object) | Observation::Gone(resource, object)
+                if is_secret(resource) =>
+            {
                 self.secrets.learn_secret(object);
             }
             Observation::All(resource, items, _) if is_secret(resource) => {

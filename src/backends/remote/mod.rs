@@ -10,22 +10,22 @@
 //! The engine's time stays virtual: it stands still during requests, so the speed of the server does not
 //! change the result of the steps.
 
-pub(in crate::backends) mod marks;
-mod pending_work;
-mod rate_limit;
-mod retry;
-mod watching;
 mod concessions;
 mod definitions;
 pub(crate) mod heartbeats;
 mod link;
+pub(in crate::backends) mod marks;
 mod others;
 mod pace;
 mod paths;
+mod pending_work;
+mod rate_limit;
+mod retry;
 mod rights;
 #[cfg(test)]
 mod scripted;
 mod server;
+mod watching;
 mod wire;
 
 use std::sync::{Arc, mpsc};
@@ -38,15 +38,15 @@ use windtunnel_core::requests::faults::{RequestFault, RequestFilter};
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, SERVICE_ACCOUNTS};
 use windtunnel_core::{Change, Identity, Object, Operation, Refusal, Resource, View, Write};
 
-use self::watching::bridge::Bridge;
-use self::marks::keep_marks::Sent;
-use self::watching::known::Known;
 pub(crate) use self::link::Link;
 use self::link::{Observation, Wrote};
-pub(crate) use self::rights::let_kubelets_work;
-use self::server::Server;
+use self::marks::keep_marks::Sent;
 pub(crate) use self::marks::stamp::Stamp;
 pub use self::marks::stamp::{RUN, SIMULATED};
+pub(crate) use self::rights::let_kubelets_work;
+use self::server::Server;
+use self::watching::bridge::Bridge;
+use self::watching::known::Known;
 pub(crate) use self::wire::Wire;
 use super::{Capabilities, ClusterConnection, Pace};
 use crate::record::{Secrets, WriteEvent};
@@ -96,7 +96,11 @@ impl Remote {
     ///
     /// # Errors
     /// Discovery or a list fails.
-    pub(crate) fn open(link: Arc<Link>, inbox: mpsc::Receiver<Observation>, terms: Terms) -> Result<Self, Refusal> {
+    pub(crate) fn open(
+        link: Arc<Link>,
+        inbox: mpsc::Receiver<Observation>,
+        terms: Terms,
+    ) -> Result<Self, Refusal> {
         let Terms { clock, speed, capabilities, beneath, end } = terms;
         link.set_time(clock.now());
         let followed = Arc::clone(&link);

@@ -42,7 +42,11 @@ fn is_worked_on(change: &Change) -> bool {
     let is_owned = !object.list("/metadata/ownerReferences").is_empty();
     // The deletion of an object that was visible stays visible.
     let is_going = object.is_terminating() && change.kind != ChangeKind::Deleted;
-    is_node_lease || has_pods || is_owned || is_going || kinds.into_iter().any(|kind| change.key.is_kind(kind))
+    is_node_lease
+        || has_pods
+        || is_owned
+        || is_going
+        || kinds.into_iter().any(|kind| change.key.is_kind(kind))
 }
 
 fn has_selector(service: &Object) -> bool {

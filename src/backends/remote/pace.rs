@@ -58,11 +58,11 @@ impl Pace for Scaled {
 
 #[cfg(test)]
 mod tests {
-    use crate::backends::remote::watching::lag::Topic;
-    use crate::backends::remote::marks::stamp::Stamp;
     use super::super::wire::Wire;
     use super::*;
     use crate::backends::Stop;
+    use crate::backends::remote::marks::stamp::Stamp;
+    use crate::backends::remote::watching::lag::Topic;
 
     fn link() -> Arc<Link> {
         let config = kube::Config::new("http://127.0.0.1:9".parse().unwrap());

@@ -135,8 +135,8 @@ fn has(status: &Value, kind: &str, wanted: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use crate::backends::remote::marks::stamp::{RUN, SIMULATED};
     use super::*;
+    use crate::backends::remote::marks::stamp::{RUN, SIMULATED};
 
     fn stamp() -> Stamp {
         Stamp { run: Some("r1".to_owned()), beside_others: true }

@@ -20,7 +20,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use self::commands::Commands;
 use self::ledger::Ledger;
-use super::kubeconfig::{Existing, ClusterSettings};
+use super::kubeconfig::{ClusterSettings, Existing};
 use super::{BackendError, Cleanups, Stop, Tell};
 
 pub use self::docker::Recipe;

@@ -8,7 +8,7 @@ use kube::Client;
 use serde_json::Value;
 use windtunnel_core::Object;
 use windtunnel_core::text::error_chain;
-use windtunnel_openshift::oc::{Alert, Command, Gates, Patch, CommandOutput, ClusterView, CommandStep};
+use windtunnel_openshift::oc::{Alert, ClusterView, Command, CommandOutput, CommandStep, Gates, Patch};
 
 use super::args::AdmCommand;
 use super::live::connection::{self, Connection};

@@ -6,8 +6,8 @@ use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_update_status::status::AlertsResponse;
 
-use crate::cli::run::moment;
 use crate::cli::report;
+use crate::cli::run::moment;
 use crate::record::Record;
 
 /// The state of a cluster at one moment.

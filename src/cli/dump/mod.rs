@@ -1,7 +1,7 @@
 //! Reads dumps of clusters from disk: folders, archives and single files, plain or compressed.
 
-pub(super) mod cluster;
 mod archive;
+pub(super) mod cluster;
 
 use std::fs;
 use std::path::Path;

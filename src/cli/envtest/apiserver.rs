@@ -135,7 +135,8 @@ fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
     if let Some(text) = flags.get("service-cluster-ip-range") {
         // Of two families the first one counts: there is one family here.
         let first = text.split(',').next().unwrap_or_default();
-        builder = builder.service_network(first.parse().map_err(|why| format!("--service-cluster-ip-range: {why}"))?);
+        builder = builder
+            .service_network(first.parse().map_err(|why| format!("--service-cluster-ip-range: {why}"))?);
     }
     let server = builder
         .kubernetes(minor)

@@ -64,7 +64,10 @@ pub(super) fn main(words: &[String]) -> Result<(), String> {
     let known = [&OBEYED[..], &IGNORED].concat();
     let unknown: Vec<&str> = flags.others(&known).collect();
     if !unknown.is_empty() {
-        print_notice(&format!("windtunnel's etcd ignores flags that it does not know: --{}", unknown.join(", --")));
+        print_notice(&format!(
+            "windtunnel's etcd ignores flags that it does not know: --{}",
+            unknown.join(", --")
+        ));
     }
     let urls = flags.get("listen-client-urls").unwrap_or("http://127.0.0.1:2379").to_owned();
     let start = async {

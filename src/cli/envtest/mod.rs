@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::EnvtestArgs;
-use super::{Exit, print_errors, print_output};
 use super::serve::controllers;
+use super::{Exit, print_errors, print_output};
 
 /// The file next to the programs with their Kubernetes version.
 const KUBERNETES: &str = "kubernetes";

@@ -16,8 +16,8 @@ use windtunnel_update_status::controller::AlertStream;
 
 use super::args::InsightsArgs;
 use super::monitor::Monitor;
-use crate::cli::print_notice;
 use crate::cli::live::thanos;
+use crate::cli::print_notice;
 
 /// The polling interval, which equals the interval of rule evaluations in Prometheus.
 const PERIOD: Duration = Duration::from_secs(30);

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use windtunnel_core::text::parse_duration;
-use windtunnel_update_status::insight::published::NAMESPACE;
 use windtunnel_update_status::controller::Terms;
+use windtunnel_update_status::insight::published::NAMESPACE;
 
 use crate::cli::terminal::output::Format;
 

@@ -106,7 +106,9 @@ impl Connection {
         .map_err(|error| plain(&error_chain(&error)))?;
         self.change(&mut kubeconfig);
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| plain(&error_chain(&error)))
+        Config::from_custom_kubeconfig(kubeconfig, &options)
+            .await
+            .map_err(|error| plain(&error_chain(&error)))
     }
 
     /// Applies the flags to the kubeconfig.

@@ -43,8 +43,9 @@ pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
         let connection = Connection::from_kubeconfig(&args.kubeconfig, args.context.as_deref());
         let config = connection.config().await.map_err(|said| plain(&said.stderr))?;
         let (client, clock) = clock::client(config).map_err(|error| error_chain(&error))?;
-        let kinds =
-            kinds(&client, args.all).await.map_err(|error| format!("the cluster: {}", error_chain(&error)))?;
+        let kinds = kinds(&client, args.all)
+            .await
+            .map_err(|error| format!("the cluster: {}", error_chain(&error)))?;
         if kinds.is_empty() {
             return Err("the cluster has none of the kinds that would be recorded; --all records every kind"
                 .to_owned());
@@ -99,7 +100,9 @@ async fn discovered(client: &Client) -> Result<Vec<Discovery>, kube::Error> {
     for group in [ApiGroup::CORE_GROUP.to_owned()].into_iter().chain(groups) {
         match Discovery::new(client.clone()).filter(&[&group]).run().await {
             Ok(discovery) => found.push(discovery),
-            Err(error) => print_notice(&format!("not recorded: the kinds of {group}: {}", error_chain(&error))),
+            Err(error) => {
+                print_notice(&format!("not recorded: the kinds of {group}: {}", error_chain(&error)))
+            }
         }
     }
     Ok(found)

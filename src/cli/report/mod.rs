@@ -1,7 +1,7 @@
 //! `windtunnel report`: prints the timeline of a record file.
 
-pub(super) mod outputs;
 pub(super) mod html;
+pub(super) mod outputs;
 use std::path::Path;
 
 use super::args::ReportArgs;

@@ -1,8 +1,8 @@
 //! Writes the reports about the results of `run` and `test`, which are the same for both.
 
+use super::html;
 use crate::cli::args::{Format, JunitPer, Reports};
 use crate::cli::{files, print_output};
-use super::html;
 use crate::record::Record;
 use crate::report::{ScenarioResult, blame, json, junit, test_results};
 

@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use super::args::{Format, RunArgs};
 use super::backend::{self, Place};
-use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::payload::Releases;
-use super::terminal::progress::Progress;
 use super::report::story;
+use super::report::{html, outputs};
 use super::start_from::StartFrom;
+use super::terminal::interrupt::{INTERRUPTED, Interrupt};
+use super::terminal::progress::Progress;
 #[cfg(feature = "watch")]
 use super::{Exit, files, print_errors, print_output};
-use super::report::{html, outputs};
 use crate::engine::{self, Failure, SessionError};
 use crate::plan::{Plan, PlannedStep, Snapshot};
 use crate::record::Record;
@@ -244,11 +244,12 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -
     let mut result = result.judge_canary();
     if args.check_determinism {
         // The third run starts from a copy of the second one's cluster.
-        let difference =
-            ["second", "third"].iter().find_map(|time| match engine::run_plan_on(place.backend(), plan, seed) {
+        let difference = ["second", "third"].iter().find_map(|time| {
+            match engine::run_plan_on(place.backend(), plan, seed) {
                 Ok(again) => first_difference(&outcome.record, &again.record),
                 Err(error) => Some(format!("the {time} time the cluster could not be installed: {error}")),
-            });
+            }
+        });
         if let Some(difference) = difference {
             result.failure = Some(format!("the same seed gave two different records: {difference}"));
         }

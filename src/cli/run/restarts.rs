@@ -1,7 +1,7 @@
 //! `run --check-restarts`: reruns a scenario with a crash of a component after each of its writes.
 
-use crate::cli::print_notice;
 use super::side_by_side;
+use crate::cli::print_notice;
 use crate::engine::restarts::{self, Restart};
 use crate::plan::Plan;
 
@@ -21,7 +21,12 @@ pub(in crate::cli) fn check(plan: &Plan, seed: u64) -> Option<String> {
         found.map(|difference| format!("{restart}: {difference}"))
     });
     let differences: Vec<String> = differences.into_iter().flatten().collect();
-    print_notice(&format!("{}: {} restarts, {} of them with another end", plan.file, tried.len(), differences.len()));
+    print_notice(&format!(
+        "{}: {} restarts, {} of them with another end",
+        plan.file,
+        tried.len(),
+        differences.len()
+    ));
     let more = differences.len().saturating_sub(MOST);
     let mut told: Vec<String> = differences.into_iter().take(MOST).collect();
     told.extend((more > 0).then(|| format!("and {more} more")));

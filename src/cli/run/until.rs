@@ -2,10 +2,10 @@
 
 use windtunnel_update_status::status::Details;
 
+use crate::backends::in_process::InProcess;
 use crate::cli::args::{BackendKind, RunArgs};
 use crate::cli::report::story;
 use crate::cli::{Exit, print_output};
-use crate::backends::in_process::InProcess;
 use crate::engine::{self, Session};
 use crate::plan::Plan;
 use crate::report::{ScenarioResult, status, summary};

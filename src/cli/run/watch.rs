@@ -17,7 +17,11 @@ const SETTLES_AFTER: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// The paths cannot be watched.
-pub(in crate::cli) fn watch(paths: &[PathBuf], written: &[PathBuf], mut work: impl FnMut()) -> Result<(), String> {
+pub(in crate::cli) fn watch(
+    paths: &[PathBuf],
+    written: &[PathBuf],
+    mut work: impl FnMut(),
+) -> Result<(), String> {
     let written: Vec<_> = written.iter().filter_map(|path| path.file_name()).map(ToOwned::to_owned).collect();
     let (tell, told) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {

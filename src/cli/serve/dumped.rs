@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_apiserver::https::{Serving, Webhooks};
 use windtunnel_apiserver::service::Shared;
-use windtunnel_apiserver::storage::{Imported, ImportProblem};
+use windtunnel_apiserver::storage::{ImportProblem, Imported};
 use windtunnel_apiserver::{ApiServer, Builder};
 use windtunnel_core::clock::{Clock, ManualClock, Time, WallClock};
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
@@ -57,7 +57,8 @@ impl Files {
         // Events of a dump must not expire.
         let stay = SignedDuration::MAX;
         let network = SERVICE_NETWORK.parse().unwrap_or_default();
-        let builder = ApiServer::builder().kubernetes(minor).hooks(Webhooks).event_ttl(stay).service_network(network);
+        let builder =
+            ApiServer::builder().kubernetes(minor).hooks(Webhooks).event_ttl(stay).service_network(network);
         match &self.0.alerts {
             Some(body) => builder.document(ALERTS, body.clone()),
             None => builder,

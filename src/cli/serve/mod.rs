@@ -18,8 +18,8 @@ use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::storage::{DataDir, Health};
 use windtunnel_core::clock::{Clock as _, WallClock};
 
-use super::args::{Listening, ServeArgs};
 use self::controllers::Surroundings;
+use super::args::{Listening, ServeArgs};
 use super::terminal::signal::Signal;
 use super::{Exit, files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
@@ -145,7 +145,9 @@ fn announce(args: &Listening, serving: &Serving) -> Result<(), String> {
             files::write_private(path, &kubeconfig::merged(path, &serving.kubeconfig())?)?;
         }
         Some(path) => files::write_private(path, &serving.kubeconfig())?,
-        None if args.token.is_none() => print_notice(&format!("the administrator's token is {}", serving.token())),
+        None if args.token.is_none() => {
+            print_notice(&format!("the administrator's token is {}", serving.token()))
+        }
         None => {}
     }
     print_output(&format!("serving {}\n", serving.url()));

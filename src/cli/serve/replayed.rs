@@ -13,8 +13,8 @@ use super::dumped::{ALERTS, Files};
 use super::{Begun, served};
 use crate::cli::args::ReplayArgs;
 use crate::cli::dump::cluster::Dumped;
-use crate::cli::{Exit, print_notice, report};
 use crate::cli::run::moment;
+use crate::cli::{Exit, print_notice, report};
 use crate::record::{Event, Record};
 
 /// Serves until a signal.
@@ -83,7 +83,9 @@ async fn play(path: &Path, record: &Record, until: Time, clock: &ScaledClock, sh
             }
             Event::Kubernetes { minor } => shared.with(|server| server.set_kubernetes_minor(*minor)),
             Event::Alert(_) => {
-                if let AlertsResponse::Answer(answer) = AlertsResponse::from_active(record.alerts_at(entry.at)) {
+                if let AlertsResponse::Answer(answer) =
+                    AlertsResponse::from_active(record.alerts_at(entry.at))
+                {
                     shared.with(|server| server.set_document(ALERTS, answer.to_string()));
                 }
             }

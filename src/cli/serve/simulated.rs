@@ -21,7 +21,7 @@ use windtunnel_openshift::release::Release;
 use crate::backends::in_process::InProcess;
 use crate::cli::args::ServeArgs;
 use crate::cli::payload::Releases;
-use crate::cli::{print_errors, files};
+use crate::cli::{files, print_errors};
 use crate::engine::{self, Session, SessionError};
 use crate::plan::{ClusterPlan, ReleasePlan};
 use crate::scenario::{self, Releases as _};

@@ -27,7 +27,11 @@ pub(in crate::cli) fn serve_stopped(shared: &Shared, now: Time, kubeconfig: &Pat
         let shared = shared.with_clock(ManualClock::at(now));
         let serving = https::serve(shared, settings).await.map_err(|error| error.to_string())?;
         files::write_private(kubeconfig, &serving.kubeconfig())?;
-        print_output(&format!("serving {} as it was; kubectl --kubeconfig {}\n", serving.url(), kubeconfig.display()));
+        print_output(&format!(
+            "serving {} as it was; kubectl --kubeconfig {}\n",
+            serving.url(),
+            kubeconfig.display()
+        ));
         signal.received().await;
         serving.stop().await;
         Ok(())

@@ -14,8 +14,8 @@ use windtunnel_core::text::clock_time;
 use windtunnel_update_status::status;
 use windtunnel_update_status::status::{AlertsResponse, Inputs, KINDS, Moment, Refusal, Report};
 
-use super::{Exit, dump, print_errors, print_notice, print_output, report};
 use super::run::moment;
+use super::{Exit, dump, print_errors, print_notice, print_output, report};
 use crate::report::status as recorded;
 
 /// The reason why no status is printed.

@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 #[cfg(any(feature = "live", feature = "serve"))]
 use std::time::Duration;
 
+use super::signal::Signal;
+use crate::backends::{Cleanups, Stop};
 use crate::cli::Exit;
 #[cfg(any(feature = "live", feature = "serve"))]
 use crate::cli::print_notice;
-use super::signal::Signal;
-use crate::backends::{Cleanups, Stop};
 
 /// The reason of a scenario that did not start.
 pub(in crate::cli) const INTERRUPTED: &str = "the run was interrupted before";
@@ -150,7 +150,9 @@ fn listen(ready: &std::sync::mpsc::Sender<()>) {
                 while tokio::time::timeout(SOON, signal.next()).await.is_err() && is_at_it() {}
             }
             _ => {
-                print_notice("interrupted: what is being played is played to its end; Ctrl-C again ends at once");
+                print_notice(
+                    "interrupted: what is being played is played to its end; Ctrl-C again ends at once",
+                );
                 signal.next().await;
             }
         }

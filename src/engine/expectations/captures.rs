@@ -75,7 +75,9 @@ impl Filler<'_> {
             | ExpectedState::NoInsight(_, checks)
             | ExpectedState::NeverInsight(_, checks) => self.checks(checks),
             ExpectedState::Command(checks) => self.commands(checks),
-            ExpectedState::Alert(alert) | ExpectedState::NoAlert(alert) | ExpectedState::NeverAlert(alert) => {
+            ExpectedState::Alert(alert)
+            | ExpectedState::NoAlert(alert)
+            | ExpectedState::NeverAlert(alert) => {
                 let texts = alert.labels.iter_mut().chain(&mut alert.annotations);
                 texts.for_each(|(_, wanted)| self.text(wanted));
             }
@@ -132,7 +134,8 @@ impl Filler<'_> {
             TextMatch::Equals(text) | TextMatch::Contains(text) | TextMatch::Lacks(text) => self.plain(text),
             TextMatch::Matches(pattern) if placeholders::has_placeholder(pattern.as_str()) => {
                 // Kept values match literally. With literal text inserted, a pattern stays valid.
-                let filled = placeholders::fill(pattern.as_str(), |name| regex::escape(&self.kept_value(name)));
+                let filled =
+                    placeholders::fill(pattern.as_str(), |name| regex::escape(&self.kept_value(name)));
                 if let Ok(filled) = Regex::new(&filled) {
                     *pattern = filled;
                 }
@@ -161,7 +164,8 @@ impl Filler<'_> {
 mod tests {
     use super::*;
     use crate::plan::{
-        Action, AlertMatch, Attempt, CommandLine, Expectation, InsightRef, Program, Run, ExpectedTime, WriteMatch,
+        Action, AlertMatch, Attempt, CommandLine, Expectation, ExpectedTime, InsightRef, Program, Run,
+        WriteMatch,
     };
 
     /// Checks the texts of a step in which `$(kept x)` and /$(kept x)/ are replaced by `a.b`.

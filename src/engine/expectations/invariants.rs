@@ -149,7 +149,8 @@ fn history(object: &Object) -> impl Iterator<Item = Entry<'_>> {
 
 /// Status and message of a condition.
 fn status_and_message<'o>(object: &'o Object, kind: &str) -> (&'o str, &'o str) {
-    condition::find_in_status(object, kind).map_or(("", ""), |found| (text(&found["status"]), text(&found["message"])))
+    condition::find_in_status(object, kind)
+        .map_or(("", ""), |found| (text(&found["status"]), text(&found["message"])))
 }
 
 fn text(value: &Value) -> &str {

@@ -17,7 +17,7 @@ use super::command;
 use super::error::SessionError;
 use super::expectations::matching::{all, insights, objects};
 use super::runtime::Simulation;
-use crate::plan::{ObjectRef, TextMatch, ExpectedState, WriteMatch};
+use crate::plan::{ExpectedState, ObjectRef, TextMatch, WriteMatch};
 
 /// Checks one expectation now. `baseline` is the cluster at the start of a check over time.
 ///
@@ -51,7 +51,9 @@ pub(in crate::engine) fn check(
             }
         }
         ExpectedState::Never(object, checks) => writes::never_object(&simulation.record, object, checks),
-        ExpectedState::NeverInsight(insight, checks) => writes::expect_never_insight(&simulation.record, insight, checks),
+        ExpectedState::NeverInsight(insight, checks) => {
+            writes::expect_never_insight(&simulation.record, insight, checks)
+        }
         ExpectedState::Command(checks) => command::check_last(simulation, checks),
         ExpectedState::Alert(wanted) => monitoring::alert(simulation, wanted),
         ExpectedState::NoAlert(wanted) => monitoring::no_alert(simulation, wanted),
@@ -87,7 +89,10 @@ fn recorded<'w>(simulation: &Simulation, wanted: &'w [WriteMatch]) -> Vec<&'w Wr
 ///
 /// # Errors
 /// [`SessionError::Unable`]
-pub(in crate::engine) fn can_be_known(simulation: &Simulation, what: &ExpectedState) -> Result<(), SessionError> {
+pub(in crate::engine) fn can_be_known(
+    simulation: &Simulation,
+    what: &ExpectedState,
+) -> Result<(), SessionError> {
     let is_of_all = match what {
         ExpectedState::Never(..) | ExpectedState::OnlyWrites(_) => true,
         ExpectedState::Writes(wanted) => recorded(simulation, wanted).is_empty(),

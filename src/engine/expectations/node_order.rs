@@ -45,7 +45,12 @@ impl Phases {
     }
 
     /// Takes in a change that `view` contains already. Returns a node's change to a phase that cannot follow.
-    pub(in crate::engine) fn track_change(&mut self, change: &Change, view: &View, now: Time) -> Option<PhaseJump> {
+    pub(in crate::engine) fn track_change(
+        &mut self,
+        change: &Change,
+        view: &View,
+        now: Time,
+    ) -> Option<PhaseJump> {
         let new = (change.kind != ChangeKind::Deleted).then_some(&change.object);
         if change.key.is_kind(&NODES) {
             let Some(node) = new else {
@@ -58,7 +63,8 @@ impl Phases {
             let leap = self.record_phase(node, view, now)?;
             change.old.as_ref().is_some_and(|old| !leap.is_allowed(old, node)).then_some(leap)
         } else if nodes::can_change_all_nodes(&change.key, change.old.as_ref(), new) {
-            let leaps: Vec<PhaseJump> = view.list(&NODES).filter_map(|node| self.record_phase(node, view, now)).collect();
+            let leaps: Vec<PhaseJump> =
+                view.list(&NODES).filter_map(|node| self.record_phase(node, view, now)).collect();
             // The nodes are unchanged; another object changed how their phases are computed.
             leaps.into_iter().find(|leap| leap.phase == Phase::Rebooting)
         } else {

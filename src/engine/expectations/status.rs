@@ -4,7 +4,7 @@ use similar::TextDiff;
 use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment, Refusal, render};
 
 use crate::engine::runtime::Simulation;
-use crate::plan::{Snapshot, StatusMatch, ExpectedState};
+use crate::plan::{ExpectedState, Snapshot, StatusMatch};
 
 /// Context lines around a difference.
 const CONTEXT: usize = 2;
@@ -20,7 +20,8 @@ pub(in crate::engine) fn report(simulation: &Simulation, details: Details) -> Re
     let inputs = Inputs::gather(|resource| simulation.view.list(resource).cloned().collect());
     let status = inputs.and_then(|mut inputs| {
         let told = simulation.alerts.borrow();
-        inputs.alerts = AlertsResponse::from_active(told.iter().map(|told| (told.active_at.unwrap_or(now), &told.alert)));
+        inputs.alerts =
+            AlertsResponse::from_active(told.iter().map(|told| (told.active_at.unwrap_or(now), &told.alert)));
         render(&inputs, Moment::at(now), details)
     });
     status.map(|report| report.text)
@@ -50,7 +51,8 @@ pub(in crate::engine) fn check(simulation: &Simulation, wanted: &StatusMatch) ->
 
 /// Keeps the text for an expectation that asks for it.
 pub(in crate::engine) fn keep_snapshot(simulation: &mut Simulation, what: &ExpectedState) {
-    let ExpectedState::Status(StatusMatch { details, snapshot: Some(Snapshot { path, text: None }), .. }) = what
+    let ExpectedState::Status(StatusMatch { details, snapshot: Some(Snapshot { path, text: None }), .. }) =
+        what
     else {
         return;
     };

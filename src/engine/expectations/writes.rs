@@ -32,7 +32,8 @@ pub(in crate::engine) fn in_order(record: &Record, wanted: &[&WriteMatch]) -> Re
 /// Whether matching writes were made in this order after the set-up, and no other write matches any of them.
 pub(in crate::engine) fn expect_exact_writes(record: &Record, wanted: &[WriteMatch]) -> Result<(), String> {
     let made = writes(record).filter(|(entry, _)| !record.is_set_up(entry)).map(|(_, write)| write);
-    let alike: Vec<_> = made.filter(|write| wanted.iter().any(|wanted| write_matches(write, wanted))).collect();
+    let alike: Vec<_> =
+        made.filter(|write| wanted.iter().any(|wanted| write_matches(write, wanted))).collect();
     for (index, write) in alike.iter().enumerate() {
         let number = index + 1;
         let by = format!("{} of {}/{} by {}", write.verb, write.kind, write.key.name, write.by);
@@ -79,7 +80,8 @@ enum InsightLocation {
 
 impl InsightLocation {
     fn of(write: &WriteEvent) -> Self {
-        if write.key.is_kind(&CONFIG_MAPS) && write.key.namespace == NAMESPACE && write.key.name == CONFIG_MAP {
+        if write.key.is_kind(&CONFIG_MAPS) && write.key.namespace == NAMESPACE && write.key.name == CONFIG_MAP
+        {
             Self::ConfigMap
         } else if write.key.is_kind(&UPDATE_STATUSES) {
             Self::UpdateStatus
@@ -92,7 +94,9 @@ impl InsightLocation {
 /// The statuses of a condition in one home. Insights are published in two of them, one after the other.
 fn condition_statuses(record: &Record, of: &Subject, condition: &str, home: InsightLocation) -> Vec<String> {
     let mut seen: Vec<String> = Vec::new();
-    for (entry, write) in writes(record).filter(|(_, write)| home == InsightLocation::Any || InsightLocation::of(write) == home) {
+    for (entry, write) in
+        writes(record).filter(|(_, write)| home == InsightLocation::Any || InsightLocation::of(write) == home)
+    {
         for status in statuses_after(write, of, condition) {
             if record.is_set_up(entry) {
                 seen = vec![status];

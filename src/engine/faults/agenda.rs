@@ -9,7 +9,7 @@ use super::render_flips;
 use super::render_flips::Flips;
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
-use crate::plan::{InjectedFault, FaultTarget};
+use crate::plan::{FaultTarget, InjectedFault};
 use crate::record::Event;
 
 /// The pause before a fault retries a request that failed because of API server trouble.

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use windtunnel_controllers::schedule::ActorId;
 use windtunnel_core::Write;
 use windtunnel_core::clock::after;
-use windtunnel_core::requests::faults::{RequestAttributes, Hits, RequestFilter};
+use windtunnel_core::requests::faults::{Hits, RequestAttributes, RequestFilter};
 
 use crate::engine::runtime::Simulation;
 use crate::record::Event;

@@ -24,7 +24,7 @@ use super::error::SessionError;
 use super::expectations::matching::name_fits;
 use super::faults::crashes::{Crash, CrashMoment};
 use super::runtime::Simulation;
-use crate::plan::{InjectedFault, FaultTarget};
+use crate::plan::{FaultTarget, InjectedFault};
 use crate::record::ADMINISTRATOR;
 
 /// The new holder of a Lease that a process loses.
@@ -84,7 +84,12 @@ impl Simulation {
         Ok(found)
     }
 
-    fn annotate_pods(&mut self, namespace: &str, name: &str, fault: Option<&Fault>) -> Result<(), SessionError> {
+    fn annotate_pods(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        fault: Option<&Fault>,
+    ) -> Result<(), SessionError> {
         for pod in self.pods(namespace, name)? {
             self.administer(&Write::merge_patch(&PODS, namespace, &pod, Fault::annotation_patch(fault)))?;
         }
@@ -95,9 +100,12 @@ impl Simulation {
     pub(in crate::engine) fn begin_fault_now(&mut self, fault: &InjectedFault) -> Result<(), SessionError> {
         self.check_faulty(&fault.faulty())?;
         match fault {
-            InjectedFault::Operator(name, fault) => {
-                self.administer(&Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::annotation_patch(Some(fault))))
-            }
+            InjectedFault::Operator(name, fault) => self.administer(&Write::merge_patch(
+                &CLUSTER_OPERATORS,
+                "",
+                name,
+                Fault::annotation_patch(Some(fault)),
+            )),
             InjectedFault::Node(name, fault) => {
                 if fault.kind == FaultKind::DrainBlocked {
                     self.block_drain(name)?;
@@ -148,7 +156,12 @@ impl Simulation {
         match faulty {
             FaultTarget::Operator(name) => {
                 self.check_faulty(faulty)?;
-                self.administer(&Write::merge_patch(&CLUSTER_OPERATORS, "", name, Fault::annotation_patch(None)))
+                self.administer(&Write::merge_patch(
+                    &CLUSTER_OPERATORS,
+                    "",
+                    name,
+                    Fault::annotation_patch(None),
+                ))
             }
             FaultTarget::Node(name) => {
                 self.check_faulty(faulty)?;

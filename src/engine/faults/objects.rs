@@ -31,7 +31,11 @@ impl Simulation {
     }
 
     /// Adds a stored version that is not served to a CRD, or creates another CRD that takes its names.
-    pub(in crate::engine) fn begin_crd_fault(&mut self, name: &str, fault: CrdFault) -> Result<(), SessionError> {
+    pub(in crate::engine) fn begin_crd_fault(
+        &mut self,
+        name: &str,
+        fault: CrdFault,
+    ) -> Result<(), SessionError> {
         match fault {
             CrdFault::StoredVersion => {
                 self.check_object(&CUSTOM_RESOURCE_DEFINITIONS, name)?;

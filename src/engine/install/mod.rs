@@ -37,7 +37,8 @@ const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
 pub(super) fn environment(plan: &ClusterPlan) -> Environment {
     let workloads = plan.workloads.clone();
     let metrics = plan.metrics.clone();
-    let mut world = Environment { node_leases: plan.node_leases, workloads, metrics, ..Environment::default() };
+    let mut world =
+        Environment { node_leases: plan.node_leases, workloads, metrics, ..Environment::default() };
     if let Some(keyrings) = &plan.keyrings {
         world.keyrings.clone_from(keyrings);
     }
@@ -344,7 +345,12 @@ fn history(plan: &ClusterPlan, now: Time) -> Vec<Value> {
     })]
 }
 
-fn cluster_operator(plan: &ClusterPlan, operator: &OperatorFacts, cluster_version: &Value, now: Time) -> Value {
+fn cluster_operator(
+    plan: &ClusterPlan,
+    operator: &OperatorFacts,
+    cluster_version: &Value,
+    now: Time,
+) -> Value {
     let (release, platform) = (&plan.release, &plan.platform.kind);
     let version = release.version.to_string();
     let versions = release.versions_of(operator).into_iter();

@@ -164,7 +164,8 @@ fn entry(known: &mut VecDeque<Known>, origin: SnapshotKey) -> &mut Known {
 
 /// Whether a release is equal to the published one of its version, for any architecture.
 fn is_as_published(release: &Release) -> bool {
-    Release::find(&release.version).is_ok_and(|known| known.for_architecture(release.architecture) == *release)
+    Release::find(&release.version)
+        .is_ok_and(|known| known.for_architecture(release.architecture) == *release)
 }
 
 impl Simulation {

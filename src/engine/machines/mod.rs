@@ -156,7 +156,9 @@ impl Simulation {
 
     /// The programs of a machine right after its boot.
     fn programs_of(&self, node: &str) -> Vec<Box<dyn Actor>> {
-        let Some(Machine { disk, static_pods, boot, clock_ahead: ahead, .. }) = self.machines.by_node.get(node) else {
+        let Some(Machine { disk, static_pods, boot, clock_ahead: ahead, .. }) =
+            self.machines.by_node.get(node)
+        else {
             return Vec::new();
         };
         let now = after(self.now(), *ahead);
@@ -275,8 +277,11 @@ impl Simulation {
             self.run_machine(&node);
         }
         while let Some((_, node)) = pop_due(&mut self.machines.next_crashes, now) {
-            let silence =
-                self.machines.by_node.get(&node).map_or(SignedDuration::ZERO, |machine| machine.reboot_duration);
+            let silence = self
+                .machines
+                .by_node
+                .get(&node)
+                .map_or(SignedDuration::ZERO, |machine| machine.reboot_duration);
             self.record_event(Event::Fault { text: format!("node {node} reboots again") });
             self.take_down(&node);
             self.machines.boots.insert((after(now, silence), node));
@@ -286,7 +291,8 @@ impl Simulation {
     /// Sets the clocks of machines by the faults of their Nodes.
     pub(in crate::engine) fn notice_node(&mut self, change: &Change) {
         if !change.key.is_kind(&NODES)
-            || Fault::from_annotations(&change.object) == change.old.as_ref().and_then(|old| Fault::from_annotations(old))
+            || Fault::from_annotations(&change.object)
+                == change.old.as_ref().and_then(|old| Fault::from_annotations(old))
         {
             return;
         }

@@ -68,7 +68,11 @@ impl Simulation {
         let program = (!matches!(running, Running::Idle)).then(|| container.clone());
         if let Some(program) = &program {
             self.first_program.get_or_insert(now);
-            self.record_event(Event::Process { program: program.clone(), pod: pod.name.clone(), started: true });
+            self.record_event(Event::Process {
+                program: program.clone(),
+                pod: pod.name.clone(),
+                started: true,
+            });
         }
         self.processes.insert(pod, container, Process { kubelet, program, running });
     }

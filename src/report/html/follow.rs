@@ -223,7 +223,8 @@ impl Follower<'_> {
         event: &dyn Fn(&str) -> Option<usize>,
     ) -> bool {
         let own = event("");
-        if insights::is_insights_config_map(key) || insights::is_update_status(key) && !self.has_config_map() {
+        if insights::is_insights_config_map(key) || insights::is_update_status(key) && !self.has_config_map()
+        {
             let null = Value::Null;
             let (old, new) = (before.map_or(&null, |object| object), after.map_or(&null, |object| object));
             for (key, (group, name), state) in states::of_insights(old, new) {

@@ -5,8 +5,8 @@ use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 use windtunnel_core::text::truncate;
 use windtunnel_core::{Object, View};
-use windtunnel_update_status::insight::published;
 use windtunnel_update_status::assessment::node::phase::Phase;
+use windtunnel_update_status::insight::published;
 use windtunnel_update_status::status::nodes;
 use windtunnel_update_status::status::nodes::NodeAssessment;
 
@@ -52,11 +52,15 @@ fn tone(kind: &str, status: &str) -> Tone {
 
 /// Returns the state of an operator, from its three conditions and whether it reports the desired version.
 pub(super) fn of_operator(object: &Object, desired: &str) -> State {
-    let is = |kind: &str, status: &str| condition::find_in_status(object, kind).is_some_and(|c| c["status"] == status);
+    let is = |kind: &str, status: &str| {
+        condition::find_in_status(object, kind).is_some_and(|c| c["status"] == status)
+    };
     let own = object.list("/status/versions").iter().find(|entry| entry["name"] == "operator");
     let version = own.and_then(|entry| entry["version"].as_str()).unwrap_or_default();
     let told = |&(kind, _, wrong): &(&str, Tone, &str)| {
-        let found = condition::find_in_status(object, kind).map(Condition::from_value).filter(|c| c.status == wrong)?;
+        let found = condition::find_in_status(object, kind)
+            .map(Condition::from_value)
+            .filter(|c| c.status == wrong)?;
         Some(format!("{kind}={wrong} {}: {}", found.reason, found.message.trim_end()))
     };
     let kinds = [

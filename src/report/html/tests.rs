@@ -189,7 +189,8 @@ fn a_failure_lists_pending_waits_and_merged_rejections() {
             },
         ),
     ]);
-    let result = ScenarioResult { failed_at: Some((12, 3)), ..ScenarioResult::from_record(&record, "a.yaml") };
+    let result =
+        ScenarioResult { failed_at: Some((12, 3)), ..ScenarioResult::from_record(&record, "a.yaml") };
     let found = failure::explain(&result, Some(&record), &[]).unwrap();
     assert_eq!(
         serde_json::to_value(&found).unwrap(),

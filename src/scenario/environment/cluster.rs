@@ -11,13 +11,13 @@ use windtunnel_openshift::graph::UpdateService;
 use windtunnel_openshift::manifests::is_preview;
 use windtunnel_openshift::release::{Architecture, Release};
 
-use crate::scenario::reader::{Map, Reader};
 use super::images;
-use crate::scenario::object;
 use crate::plan::{
     CONTROL_PLANE_NODES, ClusterPlan, FEATURE_SETS, Invariant, KUBERNETES_MINORS, PLATFORMS,
     PLATFORMS_WITH_REGION, Past, PlannedObject, Platform, ReleasePlan, WORKER_NODES,
 };
+use crate::scenario::object;
+use crate::scenario::reader::{Map, Reader};
 
 pub(in crate::scenario) const KEYS: &[&str] = &[
     "version",
@@ -80,7 +80,8 @@ pub(in crate::scenario) fn read(
     add_others(reader, &mut releases, &release);
     let (baseline, additional) = capabilities(reader, &map, &release, feature_set.unwrap_or_default());
     let default_channel = || format!("stable-{}.{}", release.version.major, release.version.minor);
-    let of_machines = |plan: ReleasePlan| ReleasePlan { release: plan.release.for_architecture(architecture), ..plan };
+    let of_machines =
+        |plan: ReleasePlan| ReleasePlan { release: plan.release.for_architecture(architecture), ..plan };
     Some(ClusterPlan {
         releases: releases.into_iter().map(of_machines).collect(),
         workloads: Workloads::default(),

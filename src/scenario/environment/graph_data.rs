@@ -9,10 +9,10 @@ use regex::Regex;
 use semver::Version;
 use windtunnel_core::yaml;
 use windtunnel_core::yaml::Node;
-use windtunnel_openshift::graph::{BlockedEdge, Channel, Risk, MatchingRule, UpdateService};
+use windtunnel_openshift::graph::{BlockedEdge, Channel, MatchingRule, Risk, UpdateService};
 
-use crate::scenario::reader::Reader;
 use super::update_service::promql;
+use crate::scenario::reader::Reader;
 
 const CHANNEL_KEYS: &[&str] = &["name", "versions", "feeder", "tombstones"];
 const BLOCK_KEYS: &[&str] =

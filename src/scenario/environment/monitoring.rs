@@ -4,8 +4,8 @@ use windtunnel_core::alert::AlertState;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_openshift::promql;
 
-use crate::scenario::reader::Reader;
 use crate::plan::{AlertMatch, MetricMatch};
+use crate::scenario::reader::Reader;
 
 /// Parses `alert: {name: ClusterOperatorDown, state: firing, labels: {name: etcd}}`.
 pub(in crate::scenario) fn alert(reader: &mut Reader<'_>, node: &Node) -> Option<AlertMatch> {

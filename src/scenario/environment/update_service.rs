@@ -3,19 +3,25 @@
 use semver::{BuildMetadata, Version};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
-use windtunnel_openshift::graph::{Channel, ConditionalEdges, Edge, ServiceFault, Risk, MatchingRule, UpdateService};
+use windtunnel_openshift::graph::{
+    Channel, ConditionalEdges, Edge, MatchingRule, Risk, ServiceFault, UpdateService,
+};
 use windtunnel_openshift::promql;
 use windtunnel_openshift::release::Architecture;
 
 use super::graph_data;
+use crate::plan::ClusterPlan;
 use crate::scenario::reader::Reader;
 use crate::scenario::step::{existing, exists};
-use crate::plan::ClusterPlan;
 
 pub(in crate::scenario) const KEYS: &[&str] = &["graph-data", "channels", "edges", "conditional-edges"];
 
 /// Parses an update service; `versions` are those that exist in the run.
-pub(in crate::scenario) fn read(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<UpdateService> {
+pub(in crate::scenario) fn read(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    versions: &[Version],
+) -> Option<UpdateService> {
     let map = reader.map(node, "the update service", KEYS)?;
     let mut service = UpdateService::default();
     if let Some(node) = map.get("graph-data") {

@@ -9,8 +9,8 @@ use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_openshift::oc::{Command, Gates, Get};
 use windtunnel_update_status::status::Details;
 
-use crate::scenario::reader::Reader;
 use crate::plan::{CommandCheck, CommandLine, Program, Run, placeholders};
+use crate::scenario::reader::Reader;
 
 /// Environment variables that a command line may start with.
 const VARIABLES: [&str; 2] = ["OC_ENABLE_CMD_UPGRADE_ACCEPT_RISKS", "OC_ENABLE_CMD_UPGRADE_ROLLBACK"];

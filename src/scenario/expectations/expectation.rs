@@ -6,13 +6,13 @@ use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_update_status::assessment::node::phase::Phase;
 
 use super::insight;
+use super::status_text;
+use crate::plan::path;
+use crate::plan::{Check, Expectation, ExpectedState, ExpectedTime, Subject, TextMatch, WriteMatch};
 use crate::scenario::environment::monitoring;
 use crate::scenario::object;
 use crate::scenario::object::Star;
 use crate::scenario::reader::{Map, Reader};
-use super::status_text;
-use crate::plan::path;
-use crate::plan::{Check, Expectation, Subject, TextMatch, ExpectedState, ExpectedTime, WriteMatch};
 
 pub(in crate::scenario) const KEYS: &[&str] = &[
     "object",
@@ -52,7 +52,9 @@ pub(in crate::scenario) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<
     let map = reader.map(node, "an expectation", KEYS)?;
     let when = when(reader, &map);
     let checks = checks(reader, &map);
-    if let (Some(at), false) = (map.get("unchanged"), matches!(when, Some(ExpectedTime::Throughout(_)) | None)) {
+    if let (Some(at), false) =
+        (map.get("unchanged"), matches!(when, Some(ExpectedTime::Throughout(_)) | None))
+    {
         reader.problem(at, "`unchanged` needs `throughout`: for how long must it not change?");
     }
     let subjects: Vec<&str> = SUBJECTS.iter().copied().filter(|key| map.get(key).is_some()).collect();
@@ -93,7 +95,9 @@ fn of_node(reader: &mut Reader<'_>, map: &Map<'_>, node: &Node) -> Option<Expect
     let mut phase = |at: &Node| reader.word(at, PHASES).and_then(Phase::named);
     match ["phase", "phases", "reboots"].map(|key| map.get(key)) {
         [Some(at), None, None] => Some(ExpectedState::Phase { phase: phase(at)?, node: name? }),
-        [None, None, Some(at)] => Some(ExpectedState::Reboots { times: reader.number(at, 0, 1000)?, node: name? }),
+        [None, None, Some(at)] => {
+            Some(ExpectedState::Reboots { times: reader.number(at, 0, 1000)?, node: name? })
+        }
         [None, Some(list), None] => {
             let items = reader.list(list, "phases");
             let phases = items.iter().map(|at| reader.word(at, PHASES).and_then(Phase::named));
@@ -135,7 +139,11 @@ fn what(reader: &mut Reader<'_>, map: &Map<'_>, subject: &str, checks: Vec<Check
                 no_checks(reader, map, "absent", &[]);
                 return Some(ExpectedState::Absent(object));
             }
-            Some(if never { ExpectedState::Never(object, checks) } else { ExpectedState::Object(object, checks) })
+            Some(if never {
+                ExpectedState::Never(object, checks)
+            } else {
+                ExpectedState::Object(object, checks)
+            })
         }
         "node" => of_node(reader, map, node),
         "status" => status_text::read(reader, map, node).map(ExpectedState::Status),

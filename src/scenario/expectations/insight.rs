@@ -3,10 +3,10 @@
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::Node;
 
+use crate::plan::{Check, ExpectedState, InsightRef, TextMatch};
 use crate::scenario::object;
 use crate::scenario::object::Star;
 use crate::scenario::reader::{Map, Reader};
-use crate::plan::{Check, InsightRef, TextMatch, ExpectedState};
 
 const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];
 const LEVELS: &[&str] = &["Unknown", "Info", "Warning", "Error", "Critical"];

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use windtunnel_core::yaml::{Kind, Node};
 
-use crate::scenario::reader::Reader;
 use crate::plan::Invariant;
+use crate::scenario::reader::Reader;
 
 pub(in crate::scenario) const KEYS: &[&str] = &["except"];
 

@@ -3,13 +3,17 @@
 use windtunnel_core::yaml::Node;
 use windtunnel_update_status::status::Details;
 
-use crate::scenario::reader::{Map, Reader};
 use crate::plan::{StatusMatch, TextMatch};
+use crate::scenario::reader::{Map, Reader};
 
 const KEYS: &[&str] = &["contains", "matches", "details"];
 
 /// Parses `node`, the value of `status` in the expectation `around`.
-pub(in crate::scenario) fn read(reader: &mut Reader<'_>, around: &Map<'_>, node: &Node) -> Option<StatusMatch> {
+pub(in crate::scenario) fn read(
+    reader: &mut Reader<'_>,
+    around: &Map<'_>,
+    node: &Node,
+) -> Option<StatusMatch> {
     let map = reader.map(node, "`status`", KEYS)?;
     let details = match map.get("details") {
         None => Some(Details::None),

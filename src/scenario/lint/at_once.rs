@@ -2,7 +2,7 @@
 
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 
-use crate::plan::{Action, Check, ClusterPlan, Expectation, Step, TextMatch, ExpectedState, ExpectedTime};
+use crate::plan::{Action, Check, ClusterPlan, Expectation, ExpectedState, ExpectedTime, Step, TextMatch};
 
 /// The progress of the cluster's current update, as far as the steps show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,9 @@ impl Progress {
 /// Returns whether a step only waits for the end of an update.
 fn is_done(expected: &Expectation) -> bool {
     let (condition, checks) = match &expected.what {
-        ExpectedState::Object(object, checks) if object.resource == CLUSTER_VERSIONS => ("Progressing", checks),
+        ExpectedState::Object(object, checks) if object.resource == CLUSTER_VERSIONS => {
+            ("Progressing", checks)
+        }
         ExpectedState::Insight(insight, checks) if insight.kind == "ClusterVersion" => ("Updating", checks),
         _ => return false,
     };

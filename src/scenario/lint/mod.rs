@@ -1,10 +1,10 @@
 //! Warnings about scenarios that are valid but probably do not mean what their author intends.
 
-pub(super) mod vocabulary;
 mod at_once;
 mod names;
 #[cfg(test)]
 mod tests;
+pub(super) mod vocabulary;
 
 use at_once::Progress;
 use names::Names;

@@ -9,9 +9,9 @@ use windtunnel_openshift::release::Release;
 use windtunnel_update_status::assessment::node::phase::Phase;
 
 use crate::plan::{
-    Action, Check, ClusterPlan, InsightRef, Keep, Kept, ObjectRef, Step, Subject, TextMatch, ExpectedState,
+    Action, Check, ClusterPlan, ExpectedState, InsightRef, Keep, Kept, ObjectRef, Step, Subject, TextMatch,
 };
-use crate::plan::{InjectedFault, FaultTarget};
+use crate::plan::{FaultTarget, InjectedFault};
 use crate::scenario::lint::vocabulary;
 use crate::scenario::lint::vocabulary::Types;
 
@@ -58,9 +58,8 @@ impl Names {
 
     fn of_action(&mut self, action: &Action) -> Vec<String> {
         let found = match action {
-            Action::Fault { fault: InjectedFault::Node(name, _), .. } | Action::Heal(FaultTarget::Node(name)) => {
-                self.node(name)
-            }
+            Action::Fault { fault: InjectedFault::Node(name, _), .. }
+            | Action::Heal(FaultTarget::Node(name)) => self.node(name),
             Action::Fault { fault: InjectedFault::Operator(name, _), .. }
             | Action::Heal(FaultTarget::Operator(name)) => self.operator(name),
             Action::Fault { fault: InjectedFault::RenderFlips(name, _), .. }
@@ -122,7 +121,11 @@ impl Names {
             }
             ExpectedState::Statuses { of: Subject::Insight(insight), condition, .. } => {
                 found.extend(self.insight(insight));
-                found.extend(unknown_type(vocabulary::insight_condition_types(&insight.kind), &insight_name(insight), condition));
+                found.extend(unknown_type(
+                    vocabulary::insight_condition_types(&insight.kind),
+                    &insight_name(insight),
+                    condition,
+                ));
             }
             ExpectedState::Writes(writes) | ExpectedState::OnlyWrites(writes) => {
                 for write in writes {

@@ -127,9 +127,15 @@ mod tests {
     #[test]
     fn lists_no_type_and_no_reason_twice() {
         let kinds = ["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node"];
-        let lists = kinds.iter().flat_map(|kind| [object_condition_types(kind), insight_condition_types(kind)]).flatten();
-        let reasons =
-            object_condition_types("ClusterVersion").unwrap().known.iter().map(|kind| reasons_of_cluster_version(kind));
+        let lists = kinds
+            .iter()
+            .flat_map(|kind| [object_condition_types(kind), insight_condition_types(kind)])
+            .flatten();
+        let reasons = object_condition_types("ClusterVersion")
+            .unwrap()
+            .known
+            .iter()
+            .map(|kind| reasons_of_cluster_version(kind));
         for list in lists.map(|types| types.known).chain(reasons) {
             let mut once: Vec<&str> = list.to_vec();
             once.sort_unstable();

@@ -13,7 +13,7 @@ use windtunnel_openshift::graph::MatchingRule;
 use windtunnel_openshift::release::{Architecture, Release, UnknownRelease};
 
 use super::{Problems, Releases};
-use crate::plan::{Plan, Snapshot, Step, Target, ExpectedState, ExpectedTime};
+use crate::plan::{ExpectedState, ExpectedTime, Plan, Snapshot, Step, Target};
 
 /// Returns facts for 4.14 to 4.16, enough to parse scenarios.
 fn find(version: &Version) -> Result<Release, UnknownRelease> {
@@ -274,7 +274,10 @@ fn parses_every_key_of_an_update_service() {
     assert!(plain.channels.is_none() && plain.edges.is_some_and(|edges| edges.len() == 1));
     let risk = "  conditional-edges:\n  - edges: [{from: 4.14.1, to: 4.14.8}]\n    risks: [{name: R, url: u, message: m, rules: ";
     let risky = service(&format!("{risk}[Always, {{PromQL: group(a)}}]}}]\n"));
-    assert_eq!(risky.conditional[0].risks[0].rules, [MatchingRule::Always, MatchingRule::PromQl("group(a)".to_owned())]);
+    assert_eq!(
+        risky.conditional[0].risks[0].rules,
+        [MatchingRule::Always, MatchingRule::PromQl("group(a)".to_owned())]
+    );
     let wrong = |text: &str, problems: &str| check(&format!("{head}{text}"), problems);
     wrong(
         "  channels: {a: [4.14.7], b: gone}\n",

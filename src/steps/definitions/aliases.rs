@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS};
 use windtunnel_openshift::oc;
 
+use crate::plan;
+use crate::plan::{
+    Action, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, Kept, ObjectRef,
+    PlannedStep, Retry, Run, TextMatch,
+};
 use crate::steps::gherkin;
 use crate::steps::phrase::{Timing, condition, docstring};
 use crate::steps::world::{ClusterWorld, StepError};
-use crate::plan;
-use crate::plan::{
-    Action, Check, CommandCheck, Expectation, Keep, Kept, ObjectRef, PlannedStep, Retry, Run, TextMatch,
-    ExpectedState, ExpectedTime,
-};
 
 /// The time limit for a pod to become ready, if the step names none.
 const PODS_READY: SignedDuration = SignedDuration::from_mins(15);
@@ -276,7 +276,8 @@ async fn pod_ready(world: &mut ClusterWorld, step: &Step) -> Result<(), StepErro
     }
     let namespace = if world.project.is_empty() { "default".to_owned() } else { world.project.clone() };
     let pods = ObjectRef { resource: PODS, namespace, name: "*".to_owned() };
-    let expectation = Expectation { what: ExpectedState::Object(pods, checks), when: ExpectedTime::Within(PODS_READY) };
+    let expectation =
+        Expectation { what: ExpectedState::Object(pods, checks), when: ExpectedTime::Within(PODS_READY) };
     world.expect(&step.value, expectation).await
 }
 

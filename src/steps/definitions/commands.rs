@@ -3,9 +3,9 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 
+use crate::plan::{CommandCheck, ExpectedState, TextMatch};
 use crate::steps::phrase::{Timing, docstring, printed};
 use crate::steps::world::{ClusterWorld, StepError};
-use crate::plan::{CommandCheck, TextMatch, ExpectedState};
 
 /// The output of the last command: the whole text, a pattern, or a part.
 ///

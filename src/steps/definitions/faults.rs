@@ -3,14 +3,14 @@
 use cucumber::gherkin::Step;
 use cucumber::when;
 use windtunnel_controllers::faults::{Fault, FaultKind};
-use windtunnel_core::requests::faults::{Hits, ProgramFault, RequestFault, RequestFilter, InjectedError};
+use windtunnel_core::requests::faults::{Hits, InjectedError, ProgramFault, RequestFault, RequestFilter};
 use windtunnel_core::resources;
 use windtunnel_core::text::did_you_mean;
 
+use crate::plan::Action;
+use crate::plan::{FaultTarget, InjectedFault};
 use crate::steps::phrase::duration;
 use crate::steps::world::{ClusterWorld, StepError};
-use crate::plan::Action;
-use crate::plan::{InjectedFault, FaultTarget};
 
 /// Starts a fault of an operator, named by its ClusterOperator, or ends its faults.
 /// `degrades` sets `Degraded=True`, `becomes unavailable` sets `Available=False`, `flaps` changes `Available`

@@ -10,9 +10,9 @@ use windtunnel_controllers::registry::{Containers, Contents, OpenPgp, Signature}
 use windtunnel_core::text::did_you_mean;
 use windtunnel_openshift::release::Architecture;
 
+use crate::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, WORKER_NODES};
 use crate::steps::phrase::{docstring_object, pulled};
 use crate::steps::world::{ClusterWorld, StepError};
-use crate::plan::{CONTROL_PLANE_NODES, FEATURE_SETS, Invariant, KUBERNETES_MINORS, WORKER_NODES};
 
 /// An installed cluster with three control-plane nodes and three workers.
 ///

@@ -4,10 +4,10 @@ use cucumber::gherkin::Step;
 use cucumber::then;
 use windtunnel_update_status::assessment::node::phase::Phase;
 
-use crate::steps::phrase::{Timing, condition, insight, object, text_match};
 use super::then::alert_match;
+use crate::plan::{Check, ExpectedState, Subject, WriteMatch};
+use crate::steps::phrase::{Timing, condition, insight, object, text_match};
 use crate::steps::world::{ClusterWorld, StepError};
-use crate::plan::{Check, Subject, ExpectedState, WriteMatch};
 
 /// A condition of an object has never been like this since the start.
 ///
@@ -144,7 +144,8 @@ async fn writes_in_order(world: &mut ClusterWorld, exactly: String, step: &Step)
         return Err(StepError::Words("expected a table of writes below the step".to_owned()));
     };
     let wanted = rows.iter().map(|row| write(head, row)).collect::<Result<_, _>>()?;
-    let what = if exactly.is_empty() { ExpectedState::Writes(wanted) } else { ExpectedState::OnlyWrites(wanted) };
+    let what =
+        if exactly.is_empty() { ExpectedState::Writes(wanted) } else { ExpectedState::OnlyWrites(wanted) };
     world.expect(&step.value, Timing::default().expectation(what)?).await
 }
 

@@ -3,9 +3,9 @@
 use cucumber::gherkin::Step;
 use cucumber::then;
 
+use crate::plan::{Check, ExpectedState, InsightRef, StatusMatch, TextMatch};
 use crate::steps::phrase::{Timing, condition, impact, insight, object, printed, status_details, text_match};
 use crate::steps::world::{ClusterWorld, StepError};
-use crate::plan::{Check, InsightRef, StatusMatch, TextMatch, ExpectedState};
 
 /// A condition of a published insight.
 ///

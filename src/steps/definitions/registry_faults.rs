@@ -7,10 +7,10 @@ use windtunnel_core::requests::faults::RequestFilter;
 use windtunnel_openshift::world::ReleaseFault;
 
 use super::faults::requests;
+use crate::plan::Action;
+use crate::plan::{CrdFault, FaultTarget, InjectedFault};
 use crate::steps::phrase::{duration, pulled};
 use crate::steps::world::{ClusterWorld, StepError, find};
-use crate::plan::Action;
-use crate::plan::{CrdFault, InjectedFault, FaultTarget};
 
 /// Changes the result of new pulls of a release, for a time or until `is as before`.
 ///

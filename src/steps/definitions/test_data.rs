@@ -12,10 +12,10 @@ use windtunnel_core::resources;
 use windtunnel_core::yaml;
 
 use super::aliases::{filled, rows};
-use crate::steps::world::{ClusterWorld, StepError};
 use crate::plan;
 use crate::plan::{Action, CommandCheck, PlannedStep, Retry, Run, TextMatch};
 use crate::scenario;
+use crate::steps::world::{ClusterWorld, StepError};
 
 /// The time limit for pods.
 const PODS_WAIT: SignedDuration = SignedDuration::from_mins(15);
@@ -96,7 +96,8 @@ fn objects(file: &str, text: &str, project: &str) -> Result<Vec<Value>, StepErro
     });
     listed
         .map(|mut object| {
-            let is_namespaced = resources::find_for_object(&object).is_some_and(|resource| resource.namespaced);
+            let is_namespaced =
+                resources::find_for_object(&object).is_some_and(|resource| resource.namespaced);
             if is_namespaced && object["metadata"].is_object() && object["metadata"]["namespace"].is_null() {
                 object["metadata"]["namespace"] = json!(project);
             }

@@ -5,9 +5,9 @@ use cucumber::then;
 use windtunnel_core::alert::AlertState;
 use windtunnel_update_status::assessment::node::phase::Phase;
 
+use crate::plan::{AlertMatch, Check, ExpectedState, TextMatch};
 use crate::steps::phrase::{Timing, condition, object, text_match};
 use crate::steps::world::{ClusterWorld, StepError};
-use crate::plan::{AlertMatch, Check, TextMatch, ExpectedState};
 
 /// A condition of an object.
 ///
@@ -108,7 +108,8 @@ async fn object_exists(
     step: &Step,
 ) -> Result<(), StepError> {
     let of = object(&of)?;
-    let what = if exists == "exists" { ExpectedState::Object(of, Vec::new()) } else { ExpectedState::Absent(of) };
+    let what =
+        if exists == "exists" { ExpectedState::Object(of, Vec::new()) } else { ExpectedState::Absent(of) };
     world.expect(&step.value, timing.expectation(what)?).await
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use cucumber::gherkin::Step;
 use cucumber::given;
 use semver::{BuildMetadata, Version};
-use windtunnel_openshift::graph::{Channel, ConditionalEdges, Edge, ServiceFault, Risk, MatchingRule};
+use windtunnel_openshift::graph::{Channel, ConditionalEdges, Edge, MatchingRule, Risk, ServiceFault};
 use windtunnel_openshift::promql;
 use windtunnel_openshift::release::Architecture;
 

@@ -12,7 +12,7 @@ use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::https;
 use windtunnel_apiserver::https::Settings;
 use windtunnel_apiserver::service::Shared;
-use windtunnel_core::clock::{Clock as _, ScaledClock, ManualClock, Time, WallClock};
+use windtunnel_core::clock::{Clock as _, ManualClock, ScaledClock, Time, WallClock};
 
 use super::https::{admin, ask, client, config_map, run};
 

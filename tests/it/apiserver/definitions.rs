@@ -106,12 +106,9 @@ fn kubernetes_minor(release: &str) -> u32 {
 
 #[test]
 fn openshift_crds_are_accepted_by_their_own_minor_and_by_the_newest() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/crds");
-    let Ok(releases) = std::fs::read_dir(folder) else {
-        crate::skipped::skipped("no shipped definitions beside this crate");
-        return;
-    };
-    for release in releases.map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir()) {
+    let Some(folder) = crate::recordings::shared_or_skip("crds") else { return };
+    let releases = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    for release in releases.filter(|entry| entry.path().is_dir()) {
         let minor = kubernetes_minor(&release.file_name().to_string_lossy());
         for file in std::fs::read_dir(release.path()).unwrap().map(|entry| entry.unwrap().path()) {
             let text = std::fs::read_to_string(&file).unwrap();
@@ -146,13 +143,10 @@ fn shipped(folder: &std::path::Path) -> Vec<(String, Value)> {
 
 #[test]
 fn every_openshift_api_crd_is_accepted_by_the_minor_of_its_release() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/openshift-api-crds");
-    let Ok(releases) = std::fs::read_dir(folder) else {
-        crate::skipped::skipped("no ../shared/openshift-api-crds beside the checkout");
-        return;
-    };
+    let Some(folder) = crate::recordings::shared_or_skip("openshift-api-crds") else { return };
+    let releases = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let mut refused = Vec::new();
-    for release in releases.map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir()) {
+    for release in releases.filter(|entry| entry.path().is_dir()) {
         let minor = kubernetes_minor(&release.file_name().to_string_lossy());
         let previews = release.file_name() == "previews";
         let mut one_server = server(minor);

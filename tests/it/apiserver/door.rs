@@ -245,7 +245,8 @@ fn updated(open: fn(u32, u64, Arc<dyn Clock>) -> InProcess) -> String {
     let text = "name: n\ncluster: {version: 4.18.3, insights: true}\nreleases: {4.18.4: {}}\n\
                 timeline: [{update: {to: 4.18.4}}, {advance: 40m}]\n";
     let plan = scenario::parse("s.yaml", text, &Releases::default()).unwrap();
-    let door = |minor, clock: Arc<VirtualClock>| Box::new(open(minor, 1, clock)) as Box<dyn ClusterConnection>;
+    let door =
+        |minor, clock: Arc<VirtualClock>| Box::new(open(minor, 1, clock)) as Box<dyn ClusterConnection>;
     let mut session = Session::start_with_connection(&plan.cluster, 1, EPOCH, door).unwrap();
     assert!(engine::play_in(&mut session, &plan).is_none());
     session.into_record().hash()

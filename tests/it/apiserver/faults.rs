@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_apiserver::{ApiServer, Method, Reply, ReplyBody, Request};
-use windtunnel_core::requests::faults::{Hits, RequestFault, RequestFilter, InjectedError};
+use windtunnel_core::requests::faults::{Hits, InjectedError, RequestFault, RequestFilter};
 use windtunnel_core::{Identity, Write, resources};
 
 use super::requests::{now, server};

@@ -220,7 +220,7 @@ async fn over_https() {
 async fn against_the_cluster_of_a_kubeconfig() {
     #[expect(clippy::disallowed_methods, reason = "whoever has a cluster names it")]
     let Ok(path) = std::env::var("WINDTUNNEL_KUBECONFIG") else {
-        crate::skipped::skipped("WINDTUNNEL_KUBECONFIG names no kubeconfig");
+        crate::skipped::skipped("kubeconfig in WINDTUNNEL_KUBECONFIG");
         return;
     };
     run(client(Path::new(&path)).await).await;

@@ -87,7 +87,8 @@ fn changes(before: &Object, after: &Object) -> Vec<String> {
             said.push(format!("{kind}={status} {reason} {message:?}"));
         }
     }
-    let gone = list(before).into_iter().filter(|old| condition::find_in_status(after, text(old, "type")).is_none());
+    let gone =
+        list(before).into_iter().filter(|old| condition::find_in_status(after, text(old, "type")).is_none());
     said.extend(gone.map(|old| format!("no {}", text(&old, "type"))));
     said
 }

@@ -38,11 +38,11 @@ fn docker(arguments: &[&str]) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// Whether an engine with this image exists. Reports what is missing.
+/// Whether an engine with this image exists. Reports the test as skipped if not.
 fn is_there(image: &str) -> bool {
     let engine = docker(&["version", "--format", "{{.Server.Version}}"]);
-    let found = engine.map_err(|why| format!("no Docker engine ({why})")).and_then(|_| {
-        docker(&["image", "inspect", image]).map_err(|_| format!("the engine has no image {image}"))
+    let found = engine.map_err(|why| format!("Docker engine ({why})")).and_then(|_| {
+        docker(&["image", "inspect", image]).map_err(|_| format!("image {image} in the Docker engine"))
     });
     if let Err(why) = &found {
         skipped(why);

@@ -7,9 +7,9 @@ use windtunnel::dump::{Dump, Source};
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Object, Resource};
-use windtunnel_update_status::insight::{Detail, PoolNodesUpdateSummary};
 use windtunnel_update_status::controller::snapshot;
 use windtunnel_update_status::controller::snapshot::Insights;
+use windtunnel_update_status::insight::{Detail, PoolNodesUpdateSummary};
 use windtunnel_update_status::status::published::sections_on_nodes;
 use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, KINDS, Moment, Report, render};
 

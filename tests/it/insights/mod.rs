@@ -11,24 +11,20 @@ use serde_json::{Value, json};
 use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_core::yaml;
-use windtunnel_update_status::insight::{Detail, Insight};
 use windtunnel_update_status::assessment::progress::Progress;
 use windtunnel_update_status::assessment::{cluster_operator, cluster_version, health, node};
+use windtunnel_update_status::insight::{Detail, Insight};
 
-fn golden(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/golden").join(path)
-}
+use crate::recordings::{entries, ours, shared, shared_or_skip};
 
-fn skipped(path: &Path) {
-    crate::skipped::skipped(&format!("no {}", path.display()));
-}
-
-/// Passes each recorded vector of a file to a check, with its line. There must be some.
+/// Passes each recorded vector of a file in `tests/insights` to a check, with its line, then those of the larger
+/// file in `../shared`.
 fn each_vector(file: &str, check: impl Fn(&Value, &str)) {
-    let path = golden(&format!("status-insights/{file}.jsonl"));
-    let Ok(text) = fs::read_to_string(&path) else { return skipped(&path) };
-    assert!(!text.trim().is_empty(), "no vectors in {}", path.display());
-    for line in text.lines() {
+    let text = fs::read_to_string(ours(&format!("insights/{file}.jsonl"))).unwrap();
+    let more = shared(&format!("golden/status-insights/{file}.jsonl"));
+    let more = more.map(|path| fs::read_to_string(path).unwrap()).unwrap_or_default();
+    assert!(!text.trim().is_empty(), "no vectors in {file}");
+    for line in text.lines().chain(more.lines()) {
         check(&serde_json::from_str(line).unwrap(), line);
     }
 }
@@ -36,11 +32,8 @@ fn each_vector(file: &str, check: impl Fn(&Value, &str)) {
 /// Passes the name of each recorded cluster, and the real controller's output, to a check. There must be
 /// some.
 fn each_cluster(check: impl Fn(&str, &Value)) {
-    let folder = golden("status-insights/clusters");
-    let Ok(entries) = fs::read_dir(&folder) else { return skipped(&folder) };
-    let files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    assert!(!files.is_empty(), "no clusters in {}", folder.display());
-    for path in files {
+    let Some(folder) = shared_or_skip("golden/status-insights/clusters") else { return };
+    for path in entries(&folder) {
         let recorded = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         check(path.file_stem().unwrap().to_str().unwrap(), &recorded);
     }
@@ -48,7 +41,7 @@ fn each_cluster(check: impl Fn(&str, &Value)) {
 
 /// The ClusterVersion of a recorded cluster, whose file has a list or the object itself.
 fn dumped_cluster_version(cluster: &str) -> Value {
-    let dump = golden(&format!("upgrade-status/{cluster}/clusterversion.yaml"));
+    let dump = shared(&format!("golden/upgrade-status/{cluster}/clusterversion.yaml")).unwrap();
     let object: Value = yaml::from_str(&fs::read_to_string(dump).unwrap()).unwrap();
     if object["items"].is_array() { object["items"][0].clone() } else { object }
 }
@@ -138,7 +131,7 @@ fn the_cluster_versions_of_recorded_clusters_are_assessed_as_the_recorded_contro
 
 /// The objects of a recorded cluster in this file.
 fn dumped(cluster: &str, file: &str) -> Vec<Value> {
-    let dump = golden(&format!("upgrade-status/{cluster}/{file}.yaml"));
+    let dump = shared(&format!("golden/upgrade-status/{cluster}/{file}.yaml")).unwrap();
     let list: Value = yaml::from_str(&fs::read_to_string(&dump).unwrap()).unwrap();
     list["items"].as_array().unwrap().clone()
 }
@@ -185,13 +178,10 @@ fn texts_are_unchanged_after_a_round_trip_through_the_config_map() {
 
 #[test]
 fn the_crd_of_4_13_freezes_a_status_with_the_capabilities_of_4_14() {
-    let folder = golden("../crds");
-    let Ok(text) = fs::read_to_string(folder.join("4.13/clusterversions.yaml")) else {
-        return skipped(&folder);
-    };
-    let old: Value = yaml::from_str(&text).unwrap();
-    let new: Value =
-        yaml::from_str(&fs::read_to_string(folder.join("4.14/clusterversions.yaml")).unwrap()).unwrap();
+    let [old, new] = [(4, 13), (4, 14)].map(|minor| {
+        let is_it = |crd: &&Value| crd["metadata"]["name"] == "clusterversions.config.openshift.io";
+        windtunnel_openshift::manifests::crds(minor).find(is_it).unwrap()
+    });
     let list = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/capabilities/properties\
                 /enabledCapabilities/items/enum";
     let capabilities = json!({"enabledCapabilities": new.pointer(list).unwrap()});
@@ -206,9 +196,9 @@ fn the_crd_of_4_13_freezes_a_status_with_the_capabilities_of_4_14() {
     };
     let wanted = "ClusterVersion version can no longer be written: its CRD does not know capabilities Build, \
                   DeploymentConfig, ImageRegistry, MachineAPI";
-    assert_eq!(summaries(&old, 26), [wanted]);
-    assert!(summaries(&old, 31).is_empty());
-    assert!(summaries(&new, 27).is_empty());
+    assert_eq!(summaries(old, 26), [wanted]);
+    assert!(summaries(old, 31).is_empty());
+    assert!(summaries(new, 27).is_empty());
 }
 
 /// All documents of the controller's manifests.
@@ -311,8 +301,12 @@ fn any_json_has_insights() {
         let status = cluster_version::assess(cluster_version, progress.as_ref(), now);
         assert_eq!(status.conditions.len(), 1, "{whole}");
         let progress = progress.as_ref();
-        let facts =
-            health::Facts { crd, progress, kubernetes_minor: Some(27), ..health::Facts::new(cluster_version) };
+        let facts = health::Facts {
+            crd,
+            progress,
+            kubernetes_minor: Some(27),
+            ..health::Facts::new(cluster_version)
+        };
         let mut findings = health::Findings::new(health::PriorInsights { now, earlier: &|_| None });
         health::assess_cluster_version(&facts, &mut findings);
         findings.found().len()

@@ -6,17 +6,18 @@ use std::fs;
 use serde_json::Value;
 use windtunnel::dump::{Dump, Source};
 use windtunnel_core::clock::Time;
-use windtunnel_update_status::insight::Detail;
 use windtunnel_update_status::controller::snapshot;
+use windtunnel_update_status::insight::Detail;
 
-use super::{each_cluster, golden};
+use super::each_cluster;
+use crate::recordings::shared;
 
 /// The files that insights on operators need.
 const FILES: [&str; 3] = ["clusterversion.yaml", "clusteroperators.yaml", "mco-deployment.yaml"];
 
 /// The insights on the operators of a cluster by name, as JSON.
 fn insights(cluster: &str, now: Time) -> BTreeMap<String, Value> {
-    let folder = golden(&format!("upgrade-status/{cluster}"));
+    let folder = shared(&format!("golden/upgrade-status/{cluster}")).unwrap();
     let text = |file: &str| fs::read_to_string(folder.join(file)).ok();
     let sources =
         FILES.iter().filter_map(|file| Some(Source { path: (*file).to_owned(), text: text(file)? }));

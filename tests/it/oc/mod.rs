@@ -1,22 +1,17 @@
-//! `oc adm upgrade` compared with recorded transcripts of the real one, if they are beside the checkout:
+//! `oc adm upgrade` compared with recorded transcripts of the real one, in `tests/oc`:
 //! every byte of its output, its exit code, and the patch that it sent.
 
 mod clusters;
 mod transcripts;
 
 use std::fs;
-use std::path::PathBuf;
 
 use serde_json::Value;
-use windtunnel_openshift::oc::{Alert, Command, Gates, CommandOutput, ClusterView, CommandStep};
+use windtunnel_openshift::oc::{Alert, ClusterView, Command, CommandOutput, CommandStep, Gates};
 
+use crate::recordings::ours;
 use clusters::{Cluster, cluster};
 use transcripts::{Transcript, read};
-
-fn golden() -> Option<String> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/golden/oc-upgrade-transcripts.txt");
-    path.is_file().then(|| fs::read_to_string(path).unwrap())
-}
 
 /// The output of a command in a cluster, and the patch that it sends.
 fn play(words: &[String], cluster: &Cluster) -> (CommandOutput, Option<String>) {
@@ -58,11 +53,7 @@ fn difference(transcript: &Transcript, cluster: &Cluster) -> Option<String> {
 #[test]
 #[expect(clippy::print_stdout, reason = "how much was compared")]
 fn every_recorded_command_prints_what_oc_prints() {
-    let Some(text) = golden() else {
-        crate::skipped::skipped("no ../shared/golden/oc-upgrade-transcripts.txt beside the checkout");
-        return;
-    };
-    let transcripts = read(&text);
+    let transcripts = read(&fs::read_to_string(ours("oc/transcripts.txt")).unwrap());
     let mut found = Vec::new();
     for transcript in &transcripts {
         match cluster(&transcript.section, &transcript.name) {
@@ -83,7 +74,8 @@ fn every_command_reports_a_missing_cluster_version() {
     {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let command = Command::read(&words, gates).unwrap();
-        let CommandStep::Done(said) = command.begin(&ClusterView { cluster_version: None, alerts: Ok(&[]) }) else {
+        let CommandStep::Done(said) = command.begin(&ClusterView { cluster_version: None, alerts: Ok(&[]) })
+        else {
             panic!("{words:?} goes on")
         };
         let expected = "cluster version information available - you must be connected to an OpenShift version 4 server to fetch the current version";

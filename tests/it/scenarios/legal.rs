@@ -71,8 +71,8 @@ timeline:
 - expect: {{object: MachineConfig/99-master-flips, absent: true}}
 "
     ));
-    let done =
-        writes(&record).filter(|(_, write)| write.key.is_kind(&MACHINE_CONFIGS) && write.by == "administrator");
+    let done = writes(&record)
+        .filter(|(_, write)| write.key.is_kind(&MACHINE_CONFIGS) && write.by == "administrator");
     done.filter(|(_, write)| write.code < 400).map(|(second, write)| (second, write.verb.clone())).collect()
 }
 

@@ -111,7 +111,8 @@ fn wrong(write: &WriteEvent, view: &View, announced: &BTreeSet<String>) -> Optio
         "MachineConfigPool" => pool(before, after, view),
         _ => None,
     };
-    let has_own_clock = |node: &Object| Fault::from_annotations(node).flatten().is_some_and(|fault| !fault.by.is_zero());
+    let has_own_clock =
+        |node: &Object| Fault::from_annotations(node).flatten().is_some_and(|fault| !fault.by.is_zero());
     // In MachineConfigNodes, daemons update the time whenever a condition changes in any way, not only its
     // status.
     let keeps_time = ["Node", "MachineConfigPool", "ClusterOperator"];

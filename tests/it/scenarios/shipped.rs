@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use windtunnel::engine::Outcome;
-use windtunnel::plan::{Plan, PlannedStep, Step, Subject, ExpectedState};
+use windtunnel::plan::{ExpectedState, Plan, PlannedStep, Step, Subject};
 use windtunnel::record::{Event, INSTALLER, Record};
 use windtunnel::report::CANARY;
 
@@ -116,8 +116,9 @@ fn tells(what: &ExpectedState) -> bool {
 pub(super) fn lacks(tags: &[String], ids: &[String], steps: &[PlannedStep]) -> Vec<&'static str> {
     let tagged = |tag: &str| tags.iter().any(|found| found == tag);
     let expected = expected(steps);
-    let of_insights =
-        |what: &ExpectedState| tells(what) || matches!(what, ExpectedState::NoInsight(..) | ExpectedState::NeverInsight(..));
+    let of_insights = |what: &ExpectedState| {
+        tells(what) || matches!(what, ExpectedState::NoInsight(..) | ExpectedState::NeverInsight(..))
+    };
     let mut lacks = Vec::new();
     if !expected.iter().any(|what| tells(what)) {
         lacks.push("expects no insight");

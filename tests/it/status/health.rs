@@ -10,11 +10,11 @@ use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::Time;
 use windtunnel_core::text::truncate;
 use windtunnel_core::{Object, Resource};
-use windtunnel_update_status::insight::{Detail, HealthInsight};
 use windtunnel_update_status::controller::snapshot;
+use windtunnel_update_status::insight::{Detail, HealthInsight};
 use windtunnel_update_status::status::Inputs;
 
-use super::{RECORDED, changed, files, folders, golden};
+use super::{Group, RECORDED};
 
 /// A finding: summary, level, impact, reference, resource and description.
 type HealthFinding = [String; 6];
@@ -132,20 +132,22 @@ fn compare(folder: &Path, files: &BTreeMap<String, String>, found: &mut Vec<Stri
     }
 }
 
-#[test]
-fn health_insights_match_the_update_health_of_recorded_clusters() {
-    let (mut found, mut compared) = (Vec::new(), 0);
-    for group in ["upgrade-status", "upgrade-status-made", "upgrade-status-variants"] {
-        let Some(path) = golden(group) else {
-            crate::skipped::skipped(&format!("no ../shared/golden/{group} beside the checkout"));
-            continue;
-        };
-        for folder in folders(&path) {
-            let files = if group.ends_with("variants") { changed(&folder) } else { files(&folder) };
-            compare(&folder, &files, &mut found);
-            compared += 1;
+fn check(groups: &[Group]) {
+    let mut found = Vec::new();
+    for group in groups {
+        for folder in group.folders() {
+            compare(&folder, &group.files(&folder), &mut found);
         }
-        assert!(compared > 0, "nothing compared in {group}");
     }
     assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn health_insights_match_the_update_health_of_generated_clusters() {
+    check(&[Group::Made]);
+}
+
+#[test]
+fn health_insights_match_the_update_health_of_real_clusters() {
+    check(&[Group::Real, Group::Changed]);
 }

@@ -1,4 +1,4 @@
-//! Compares our status texts with those of the real `oc adm upgrade status`, if they are beside the checkout.
+//! Compares our status texts with those of the real `oc adm upgrade status`.
 
 mod health;
 mod published;
@@ -12,6 +12,8 @@ use windtunnel::dump::{Dump, Source};
 use windtunnel_core::clock::Time;
 use windtunnel_core::yaml;
 use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, KINDS, Moment, render};
+
+use crate::recordings::{entries, made_clusters, shared_or_skip};
 
 /// Recorded outputs by file, with their details.
 const OUTPUTS: [(&str, Details); 2] = [("output", Details::None), ("detailed-output", Details::All)];
@@ -29,21 +31,38 @@ const NO_INPUT: [&str; 2] = ["output", "detailed-output"];
 /// been in trouble.
 const RECORDED: &str = "2026-05-01T00:00:00Z";
 
-fn golden(folder: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/golden").join(folder);
-    path.is_dir().then_some(path)
+/// Clusters with the output of `oc`.
+#[derive(Clone, Copy, Debug)]
+enum Group {
+    /// Made for tests; in `tests/status`.
+    Made,
+    /// Dumps of real clusters; in `../shared` only.
+    Real,
+    /// Patches of real ones; in `../shared` only.
+    Changed,
 }
 
-fn folders(path: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
-    found.sort();
-    found
+impl Group {
+    /// The folders of its clusters. Reports the test as skipped if there are none.
+    fn folders(self) -> Vec<PathBuf> {
+        let shared = |path| shared_or_skip(path).map(|folder| entries(&folder)).unwrap_or_default();
+        match self {
+            Self::Made => made_clusters(),
+            Self::Real => shared("golden/upgrade-status"),
+            Self::Changed => shared("golden/upgrade-status-variants"),
+        }
+    }
+
+    /// The files of a cluster by their names.
+    fn files(self, folder: &Path) -> BTreeMap<String, String> {
+        if matches!(self, Self::Changed) { changed(folder) } else { files(folder) }
+    }
 }
 
 /// The files of a cluster by name.
 fn files(cluster: &Path) -> BTreeMap<String, String> {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    folders(cluster)
+    entries(cluster)
         .into_iter()
         .map(|path| (name(&path), fs::read_to_string(path).unwrap()))
         .filter(|(name, _)| !NO_INPUT.contains(&name.as_str()))
@@ -93,29 +112,24 @@ fn compare(folder: &Path, inputs: &Inputs, found: &mut Vec<String>) {
 }
 
 #[expect(clippy::print_stdout, reason = "how much was compared")]
-fn check(folder: &str, inputs_of: impl Fn(&Path) -> Inputs) {
-    let Some(path) = golden(folder) else {
-        crate::skipped::skipped(&format!("no ../shared/golden/{folder} beside the checkout"));
-        return;
-    };
-    let (mut found, mut compared) = (Vec::new(), 0);
-    for cluster in folders(&path) {
-        compare(&cluster, &inputs_of(&cluster), &mut found);
-        compared += 1;
+fn check(group: Group) {
+    let folders = group.folders();
+    let mut found = Vec::new();
+    for cluster in &folders {
+        compare(cluster, &inputs(group.files(cluster)), &mut found);
     }
-    println!("{folder}: {compared} clusters compared");
-    assert!(compared > 0, "nothing compared in {folder}");
+    println!("{group:?}: {} clusters compared", folders.len());
     assert!(found.is_empty(), "{} texts differ:\n{}", found.len(), found.join("\n"));
 }
 
 #[test]
 fn the_status_of_every_recorded_cluster_matches_oc() {
-    check("upgrade-status", |cluster| inputs(files(cluster)));
+    check(Group::Real);
 }
 
 #[test]
 fn the_status_of_every_generated_cluster_matches_oc() {
-    check("upgrade-status-made", |cluster| inputs(files(cluster)));
+    check(Group::Made);
 }
 
 /// The files of a cluster that is described by patches of another one.
@@ -134,5 +148,5 @@ fn changed(folder: &Path) -> BTreeMap<String, String> {
 
 #[test]
 fn the_status_of_every_changed_cluster_matches_oc() {
-    check("upgrade-status-variants", |folder| inputs(changed(folder)));
+    check(Group::Changed);
 }

@@ -8,8 +8,10 @@ use super::source::{self, Token, outline, tokens};
 pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("apiserver", &["core"]),
-    ("controllers", &["core"]),
-    ("openshift", &["controllers", "core"]),
+    // The API server: for the feature `runner`.
+    ("controllers", &["apiserver", "core"]),
+    // The API server: for tests of admission plug-ins.
+    ("openshift", &["apiserver", "controllers", "core"]),
     ("update-status", &["core"]),
 ];
 
@@ -18,7 +20,17 @@ pub(super) const MODULES: &[(&str, &[&str])] = &[
     ("record", &["core"]),
     ("plan", &["core", "controllers", "openshift", "update_status"]),
     ("scenario", &["core", "controllers", "openshift", "update_status", "plan"]),
-    ("backends", &["core", "apiserver", "openshift::admission", "openshift::manifests", "record"]),
+    (
+        "backends",
+        &[
+            "core",
+            "apiserver",
+            "openshift::SERVICE_NETWORK",
+            "openshift::admission",
+            "openshift::manifests",
+            "record",
+        ],
+    ),
     ("dump", &["core", "openshift::manifests"]),
     ("engine", &["core", "controllers", "openshift", "update_status", "record", "plan", "backends"]),
     ("report", &["core", "controllers::faults", "update_status", "record"]),

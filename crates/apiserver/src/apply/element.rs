@@ -140,12 +140,13 @@ pub(super) fn canonical(element: &str) -> ParsedElement {
     };
     match kind {
         "f:" => ParsedElement::Known(element.to_owned()),
-        "v:" => {
-            serde_json::from_str::<Value>(rest).map_or(ParsedElement::Wrong, |value| ParsedElement::Known(format!("v:{value}")))
-        }
+        "v:" => serde_json::from_str::<Value>(rest)
+            .map_or(ParsedElement::Wrong, |value| ParsedElement::Known(format!("v:{value}"))),
         "k:" => serde_json::from_str::<Map<String, Value>>(rest)
             .map_or(ParsedElement::Wrong, |keys| ParsedElement::Known(format!("k:{}", Value::Object(keys)))),
-        "i:" => rest.parse::<i64>().map_or(ParsedElement::Wrong, |index| ParsedElement::Known(format!("i:{index}"))),
+        "i:" => rest
+            .parse::<i64>()
+            .map_or(ParsedElement::Wrong, |index| ParsedElement::Known(format!("i:{index}"))),
         _ => ParsedElement::Unknown,
     }
 }

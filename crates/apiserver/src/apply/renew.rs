@@ -92,7 +92,12 @@ fn order(one: &Value, other: &Value) -> Ordering {
 }
 
 impl<'a> Walk<'a> {
-    fn value(&mut self, pair: Pair<'_, '_>, way: &FieldPath<'_>, skipped: &[&Tree]) -> Result<(), NeedsFullUpdate> {
+    fn value(
+        &mut self,
+        pair: Pair<'_, '_>,
+        way: &FieldPath<'_>,
+        skipped: &[&Tree],
+    ) -> Result<(), NeedsFullUpdate> {
         let Pair { old, new, shape, .. } = pair;
         match (shape.form(Some(old)), shape.form(Some(new)), old, new) {
             (
@@ -117,7 +122,9 @@ impl<'a> Walk<'a> {
         way: Option<&FieldPath<'_>>,
         skipped: &[&Tree],
     ) -> Result<(), NeedsFullUpdate> {
-        let (Value::Object(old), Value::Object(new)) = (pair.old, pair.new) else { return Err(NeedsFullUpdate) };
+        let (Value::Object(old), Value::Object(new)) = (pair.old, pair.new) else {
+            return Err(NeedsFullUpdate);
+        };
         let Delta::Within { same_names, inner } = pair.delta else {
             return if pair.delta.is_same() { Ok(()) } else { Err(NeedsFullUpdate) };
         };
@@ -181,7 +188,11 @@ impl<'a> Walk<'a> {
     fn leaf(&mut self, way: &FieldPath<'_>) -> Result<(), NeedsFullUpdate> {
         self.changed = true;
         let mine = self.mine.is_some_and(|tree| way.is_member(tree));
-        if mine && !self.others.iter().any(|tree| way.is_member(tree)) { Ok(()) } else { Err(NeedsFullUpdate) }
+        if mine && !self.others.iter().any(|tree| way.is_member(tree)) {
+            Ok(())
+        } else {
+            Err(NeedsFullUpdate)
+        }
     }
 }
 

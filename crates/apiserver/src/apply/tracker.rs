@@ -134,7 +134,9 @@ impl Tracker<'_> {
         managers.0.push(Entry { manager: me.clone(), time, fields });
         let object = self.prune(merged, &managers, last.as_ref());
         let comparison = typed::compare(live, &object, shape).without(&self.reset);
-        if let Err(conflicts) = self.remove_from_others(live, &object, &comparison, &mut managers, Some(&me), force) {
+        if let Err(conflicts) =
+            self.remove_from_others(live, &object, &comparison, &mut managers, Some(&me), force)
+        {
             return Ok(Err(conflicts));
         }
         let changes = object != *live;

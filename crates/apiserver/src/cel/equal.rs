@@ -113,7 +113,11 @@ fn equal_by_keys(a: &List<'_>, keys: &[String], b: &List<'_>) -> Result<bool, Ev
 }
 
 /// Whether two elements have equal values for all `keys`.
-pub(super) fn have_equal_keys(item: &Value<'_>, keys: &[String], other: &Value<'_>) -> Result<bool, EvalError> {
+pub(super) fn have_equal_keys(
+    item: &Value<'_>,
+    keys: &[String],
+    other: &Value<'_>,
+) -> Result<bool, EvalError> {
     let (Value::Map(mine), Value::Map(theirs)) = (item, other) else { return Ok(false) };
     for key in keys {
         let same = match escape(key) {

@@ -117,7 +117,11 @@ impl Conversion {
     /// Caches the answer to a call.
     ///
     /// # Errors The server's message for an invalid answer.
-    pub(crate) fn cache_answer(&self, wanted: &ConversionCall, answer: &Result<Value, HookError>) -> Result<(), String> {
+    pub(crate) fn cache_answer(
+        &self,
+        wanted: &ConversionCall,
+        answer: &Result<Value, HookError>,
+    ) -> Result<(), String> {
         let of = wanted.objects.first().map(|object| described(object)).unwrap_or_default();
         let failed = |why: String| format!("conversion webhook for {of} failed: {why}");
         let answer = answer

@@ -31,7 +31,8 @@ fn unknown(crd: &Value, minor: u32) -> BTreeSet<&str> {
 /// Collects the unknown formats of strings; those of other types cause no warnings.
 fn collect<'a>(schema: &'a Value, minor: u32, found: &mut BTreeSet<&'a str>) {
     let format = schema["format"].as_str().filter(|name| !name.is_empty() && schema["type"] == "string");
-    let is_known = |name: &str| NamedFormat::find(name).is_some_and(|named| named.format.is_enforced_by(minor));
+    let is_known =
+        |name: &str| NamedFormat::find(name).is_some_and(|named| named.format.is_enforced_by(minor));
     found.extend(format.filter(|name| !is_known(name)));
     for name in ["properties", "patternProperties", "definitions", "dependencies"] {
         for schema in schema[name].as_object().into_iter().flat_map(serde_json::Map::values) {

@@ -74,7 +74,8 @@ impl ApiServer {
             .filter(|(_, _, entry)| {
                 let crd = entry.served();
                 crd["spec"]["group"] == group
-                    && condition::find_in_status(&crd, "NamesAccepted").is_some_and(|found| found["status"] == "False")
+                    && condition::find_in_status(&crd, "NamesAccepted")
+                        .is_some_and(|found| found["status"] == "False")
             })
             .map(|(_, name, _)| name.to_owned())
             .collect();

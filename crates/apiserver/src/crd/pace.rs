@@ -121,7 +121,9 @@ impl ApiServer {
             Method::Get if path.name.is_empty() && !self.profile.refuses_while_initialising => {
                 self.until_ready(&kind, now)
             }
-            Method::Post if self.definitions.pace.first_creates_wait && self.is_young(&kind, path, now) => FIRST_CREATE_DELAY,
+            Method::Post if self.definitions.pace.first_creates_wait && self.is_young(&kind, path, now) => {
+                FIRST_CREATE_DELAY
+            }
             _ => Duration::ZERO,
         }
     }

@@ -28,7 +28,12 @@ pub(crate) fn entries(kind: &Kind) -> Vec<Entry<'_>> {
         entries.push(Entry { kind, subresource: "status", verbs, own_kind: None });
     }
     for one in kind.subresources {
-        entries.push(Entry { kind, subresource: one.name, verbs: one.verbs.into(), own_kind: Some(one.kind) });
+        entries.push(Entry {
+            kind,
+            subresource: one.name,
+            verbs: one.verbs.into(),
+            own_kind: Some(one.kind),
+        });
     }
     if kind.custom.as_ref().is_some_and(|custom| custom.version.scale.is_some()) {
         let speaks = Some(("autoscaling", "v1", "Scale"));
@@ -59,7 +64,8 @@ impl Entry<'_> {
             "verbs": self.verbs,
         });
         let own = (&*resource.group, &*resource.version);
-        if let Some((group, version, _)) = self.own_kind.filter(|(group, version, _)| (*group, *version) != own)
+        if let Some((group, version, _)) =
+            self.own_kind.filter(|(group, version, _)| (*group, *version) != own)
         {
             entry["group"] = json!(group);
             entry["version"] = json!(version);

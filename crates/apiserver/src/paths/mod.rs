@@ -92,7 +92,12 @@ impl ApiServer {
 
     /// The response if a resource path has no kind: a document whose path looks like that of a resource, or
     /// the error.
-    pub(crate) fn document_or_error(&self, request: &Request<'_>, path: &ResourcePath<'_>, missing: &Refused) -> Reply {
+    pub(crate) fn document_or_error(
+        &self,
+        request: &Request<'_>,
+        path: &ResourcePath<'_>,
+        missing: &Refused,
+    ) -> Reply {
         let found = match (missing.code, &*path.group, &*path.name) {
             (404, "", "") => self.answer_of(request, &format!("/api/{}/{}", path.version, path.resource)),
             _ => None,

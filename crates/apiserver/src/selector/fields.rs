@@ -153,7 +153,10 @@ fn place(field: &str, kind: &Kind) -> Result<String, String> {
         let known = custom.version.selectable.iter().any(|path| path == field);
         return if known { Ok(plain()) } else { Err(format!("field label not supported: {field}")) };
     }
-    let own = FIELDS.iter().find(|(group, plural, _)| kind.is_resource(group, plural)).map(|(_, _, fields)| *fields);
+    let own = FIELDS
+        .iter()
+        .find(|(group, plural, _)| kind.is_resource(group, plural))
+        .map(|(_, _, fields)| *fields);
     let found = own.and_then(|fields| fields.iter().find(|(name, _)| *name == field));
     match (found, own) {
         (Some((_, pointer)), _) => Ok((*pointer).to_owned()),

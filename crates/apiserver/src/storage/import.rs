@@ -135,7 +135,11 @@ impl ApiServer {
     }
 
     /// The object in its stored form, and its problem if it has one.
-    fn adopt(&mut self, mut object: Value, now: Time) -> Outcome<(Arc<Kind>, Key, Value, Option<ImportProblem>)> {
+    fn adopt(
+        &mut self,
+        mut object: Value,
+        now: Time,
+    ) -> Outcome<(Arc<Kind>, Key, Value, Option<ImportProblem>)> {
         let kind = self.kind_of(&object).ok_or_else(Refused::unknown_resource)?;
         let profile = self.profile;
         if !object["metadata"].is_object() {

@@ -35,7 +35,7 @@ use windtunnel_core::Key;
 
 use super::server::ApiServer;
 use super::store::Stored;
-pub use import::{Imported, ImportProblem};
+pub use import::{ImportProblem, Imported};
 
 /// Number by which the revision jumps at a restart. Revisions that clients may have seen without being stored
 /// are not used again.

@@ -131,7 +131,8 @@ impl Store {
         owners: Owned,
     ) -> Stored {
         self.revision += 1;
-        metadata::metadata_mut(&mut object).insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
+        metadata::metadata_mut(&mut object)
+            .insert("resourceVersion".to_owned(), json!(self.revision.to_string()));
         let object = Stored::new(object, owners.entries);
         let entry = Entry::new(self.revision, epoch, object.clone()).with_owners(owners.known);
         let named = self.tables[id].objects.entry(key.namespace.clone()).or_default();

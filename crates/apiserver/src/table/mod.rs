@@ -161,9 +161,8 @@ impl<'a> Printer<'a> {
         let builtin = BUILTIN.iter().find(|(of, _)| *of == resource);
         let way = match (&kind.custom, builtin) {
             (Some(custom), _) => PrintMethod::Custom(&custom.version.columns),
-            (None, Some((_, cells))) => {
-                columns::of(&resource).map_or(PrintMethod::Aged, |columns| PrintMethod::Builtin(columns, *cells))
-            }
+            (None, Some((_, cells))) => columns::of(&resource)
+                .map_or(PrintMethod::Aged, |columns| PrintMethod::Builtin(columns, *cells)),
             (None, None) if CREATED.contains(&resource.as_str()) => PrintMethod::Created,
             (None, None) => PrintMethod::Aged,
         };

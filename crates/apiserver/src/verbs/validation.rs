@@ -33,7 +33,8 @@ pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()
         ));
     }
     if given.is_empty() {
-        metadata::metadata_mut(object).insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
+        metadata::metadata_mut(object)
+            .insert("namespace".to_owned(), Value::String(call.path.namespace.to_string()));
     }
     Ok(())
 }
@@ -140,8 +141,9 @@ fn custom_update(
     } else {
         let context = validate::Context { profile, field_prefix: "" };
         let checked = status.filter(|status| status.was_checked);
-        let old =
-            checked.map(|status| StoredCounterpart::checked(old, status.object)).or(ratchets.then_some(old.into()));
+        let old = checked
+            .map(|status| StoredCounterpart::checked(old, status.object))
+            .or(ratchets.then_some(old.into()));
         validate::validate(object, old, schema, context)
     };
     errors.extend(beyond_schema(custom, object, Some(old), status.map(|status| status.status)));

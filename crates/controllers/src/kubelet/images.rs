@@ -42,7 +42,10 @@ impl PodSync<'_> {
             },
             Some(Pulling::Failed { error, quiet_at, retry_at, failures }) if quiet_at <= now => {
                 if !self.is_waiting_for(index, "ImagePullBackOff") {
-                    self.record_event(Notice::normal("BackOff", format!("Back-off pulling image \"{image}\"")));
+                    self.record_event(Notice::normal(
+                        "BackOff",
+                        format!("Back-off pulling image \"{image}\""),
+                    ));
                     self.record_event(Notice::warning("Failed", "Error: ImagePullBackOff"));
                 }
                 let message = error.back_off_message(&image, self.site.minor);
@@ -145,7 +148,10 @@ impl PodSync<'_> {
     /// spreads the pods.
     fn fail_pull(&mut self, index: usize, image: &str, error: PullError, failures: u32) -> Pulling {
         let now = self.site.now;
-        self.record_event(Notice::warning("Failed", format!("Failed to pull image \"{image}\": {}", error.event_message())));
+        self.record_event(Notice::warning(
+            "Failed",
+            format!("Failed to pull image \"{image}\": {}", error.event_message()),
+        ));
         self.record_event(Notice::warning("Failed", format!("Error: {}", error.reason)));
         let waiting = State::Waiting { reason: error.reason.to_owned(), message: error.message.clone() };
         self.status.containers[index].transition_to(waiting);

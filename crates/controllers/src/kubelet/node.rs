@@ -125,7 +125,9 @@ impl NodeStatus {
     /// The time at which the network of a booted machine is configured.
     fn network_at(&mut self, streams: Streams, now: Time) -> Option<Time> {
         let boot = self.boot.as_ref()?;
-        let draw = || now + random_duration(&mut streams.stream(&format!("kubelet/ready/{}", boot.id)), READY_MILLIS);
+        let draw = || {
+            now + random_duration(&mut streams.stream(&format!("kubelet/ready/{}", boot.id)), READY_MILLIS)
+        };
         Some(*self.ready_at.get_or_insert_with(draw))
     }
 

@@ -19,7 +19,8 @@ impl PodSync<'_> {
     /// Starts to create the sandbox of a new pod.
     pub(super) fn make_sandbox(&mut self) {
         let on_host = self.pod["spec"]["hostNetwork"] == true;
-        let takes = random_duration(&mut self.stream("sandbox", "", 0), if on_host { ON_HOST } else { WITH_NETWORK });
+        let takes =
+            random_duration(&mut self.stream("sandbox", "", 0), if on_host { ON_HOST } else { WITH_NETWORK });
         self.memory.sandbox_at = Some(self.site.now + takes);
     }
 

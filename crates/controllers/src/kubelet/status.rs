@@ -253,7 +253,12 @@ impl Status {
     }
 
     /// The fields of `status` that differ from the API; `None` if none do.
-    pub(super) fn changes(&self, pod: &Object, site: &SyncContext<'_>, address: Option<Ipv4Addr>) -> Option<Value> {
+    pub(super) fn changes(
+        &self,
+        pod: &Object,
+        site: &SyncContext<'_>,
+        address: Option<Ipv4Addr>,
+    ) -> Option<Value> {
         let list = |init: bool| -> Vec<Value> {
             self.containers
                 .iter()

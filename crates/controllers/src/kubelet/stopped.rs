@@ -55,6 +55,7 @@ impl Kubelet {
 }
 
 fn has_stop_fault(view: &View, node: &str) -> bool {
-    let fault = view.get(&resources::NODES, "", node).and_then(|node| Fault::from_annotations(node)).flatten();
+    let fault =
+        view.get(&resources::NODES, "", node).and_then(|node| Fault::from_annotations(node)).flatten();
     fault.is_some_and(|fault| fault.kind == FaultKind::KubeletStopped)
 }

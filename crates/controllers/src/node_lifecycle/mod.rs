@@ -82,7 +82,9 @@ impl NodeLifecycleController {
     }
 
     fn sync_node(&mut self, key: &Key, node: &Object, view: &View, now: Time) -> Vec<Write> {
-        if let Some(at) = self.kubelets.silence_begins(node, view, now).filter(|_| !silence::is_marked_unknown(node)) {
+        if let Some(at) =
+            self.kubelets.silence_begins(node, view, now).filter(|_| !silence::is_marked_unknown(node))
+        {
             if at <= now {
                 let was_ready = condition::is_true(node, "Ready");
                 let notice = was_ready.then(|| events::node_not_ready(node));
@@ -116,7 +118,13 @@ impl NodeLifecycleController {
         writes
     }
 
-    fn record_event(&mut self, resource: &Resource, object: &Object, notice: Notice, now: Time) -> Option<Write> {
+    fn record_event(
+        &mut self,
+        resource: &Resource,
+        object: &Object,
+        notice: Notice,
+        now: Time,
+    ) -> Option<Write> {
         let events = self.events.entry(resource.key_of(object));
         events.or_insert_with(|| events::recorder_for(resource, object)).record(notice, now)
     }

@@ -47,8 +47,9 @@ pub(super) fn has_no_execute_taint(node: &Object) -> bool {
 
 /// The managed taints that the state of a node requires.
 fn wanted(node: &Object) -> Vec<Value> {
-    let status =
-        |kind: &str| condition::find_in_status(node, kind).map_or("", |found| found["status"].as_str().unwrap_or(""));
+    let status = |kind: &str| {
+        condition::find_in_status(node, kind).map_or("", |found| found["status"].as_str().unwrap_or(""))
+    };
     let mut taints = Vec::new();
     if node["spec"]["unschedulable"] == true {
         taints.push(of(UNSCHEDULABLE, "NoSchedule"));
@@ -72,7 +73,9 @@ fn wanted(node: &Object) -> Vec<Value> {
 fn is_managed(taint: &Value, node: &Object) -> bool {
     let (key, effect) = (taint["key"].as_str().unwrap_or(""), taint["effect"].as_str().unwrap_or(""));
     match (key, effect) {
-        (NOT_READY | UNREACHABLE, "NoSchedule" | "NoExecute") => condition::find_in_status(node, "Ready").is_some(),
+        (NOT_READY | UNREACHABLE, "NoSchedule" | "NoExecute") => {
+            condition::find_in_status(node, "Ready").is_some()
+        }
         (UNSCHEDULABLE, "NoSchedule") => true,
         (key, "NoSchedule") => PRESSURES.iter().any(|(_, pressure)| *pressure == key),
         _ => false,

@@ -142,7 +142,10 @@ fn an_unreachable_node_has_unknown_conditions_and_its_pods_are_evicted() {
     rig.run(10);
     assert_eq!(going(&rig), ["patient", "touchy"]);
     let patient = rig.view.get(&PODS, "ns", "patient").unwrap();
-    assert_eq!(condition::find_in_status(patient, "DisruptionTarget").unwrap()["reason"], "DeletionByTaintManager");
+    assert_eq!(
+        condition::find_in_status(patient, "DisruptionTarget").unwrap()["reason"],
+        "DeletionByTaintManager"
+    );
 }
 
 #[test]

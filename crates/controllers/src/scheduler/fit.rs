@@ -81,6 +81,8 @@ fn violates_anti_affinity(pod: &Object, node: &Object, view: &View) -> bool {
             host.is_some_and(|host| host.label(key) == Some(domain))
         };
         let mut others = view.list_in(&PODS, pod.namespace()).filter(|other| owners::is_active(other));
-        others.any(|other| selector_matches(&term["labelSelector"], &other["metadata"]["labels"]) && beside(other))
+        others.any(|other| {
+            selector_matches(&term["labelSelector"], &other["metadata"]["labels"]) && beside(other)
+        })
     })
 }

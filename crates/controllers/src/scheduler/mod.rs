@@ -104,7 +104,9 @@ fn is_pending(pod: &Object) -> bool {
 /// Sets `PodScheduled` of a pod to `False` with the reason, unless it is set already.
 fn write_unschedulable(pod: &Object, why: &str, now: Time) -> Option<Write> {
     let unschedulable = Condition::new("PodScheduled", "False", "Unschedulable", why);
-    if condition::find_in_status(pod, "PodScheduled").is_some_and(|found| Condition::from_value(found) == unschedulable) {
+    if condition::find_in_status(pod, "PodScheduled")
+        .is_some_and(|found| Condition::from_value(found) == unschedulable)
+    {
         return None;
     }
     let mut conditions: Vec<Value> = pod.list("/status/conditions").to_vec();

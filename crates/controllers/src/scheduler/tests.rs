@@ -78,7 +78,8 @@ fn an_unschedulable_pod_reports_the_reasons_and_waits() {
         "0/2 nodes are available: 1 node(s) had untolerated taint {k: v}, 1 node(s) were unschedulable. preemption: \
          0/2 nodes are available: 2 Preemption is not helpful for scheduling."
     );
-    let condition = condition::find_in_status(rig.view.get(&PODS, "ns", "p").unwrap(), "PodScheduled").unwrap();
+    let condition =
+        condition::find_in_status(rig.view.get(&PODS, "ns", "p").unwrap(), "PodScheduled").unwrap();
     assert_eq!(condition["reason"], "Unschedulable");
     put(&mut rig, "tolerant", &json!({ "tolerations": [{ "key": "k", "operator": "Exists" }] }));
     assert_eq!(place(&rig, "tolerant"), "b");

@@ -377,7 +377,9 @@ fn refusal(code: u16, reason: &str) -> Refusal {
 fn concerns(interest: &Interest, change: &Change) -> bool {
     match interest {
         Interest::Kind(resource) => change.key.is_kind(resource),
-        Interest::In(resource, namespace) => change.key.is_kind(resource) && change.key.namespace == *namespace,
+        Interest::In(resource, namespace) => {
+            change.key.is_kind(resource) && change.key.namespace == *namespace
+        }
         Interest::Labelled(resource, label) => {
             change.key.is_kind(resource) && change.object.label(label).is_some()
         }

@@ -14,7 +14,9 @@ pub fn status_column(pod: &Object) -> String {
     let status = &pod["status"];
     let own = Some(pod.text("/status/reason")).filter(|reason| !reason.is_empty());
     let mut text = own.unwrap_or(pod.text("/status/phase")).to_owned();
-    if condition::find_in_status(pod, "PodScheduled").is_some_and(|found| found["reason"] == "SchedulingGated") {
+    if condition::find_in_status(pod, "PodScheduled")
+        .is_some_and(|found| found["reason"] == "SchedulingGated")
+    {
         "SchedulingGated".clone_into(&mut text);
     }
     let initializing = initializing(pod);

@@ -242,7 +242,9 @@ mod tests {
     #[test]
     fn unset_fields_match_any_request() {
         assert!(RequestFilter::default().matches(&asked()));
-        let by = |by: &str| RequestFilter { by: Some(by.to_owned()), ..RequestFilter::default() }.matches(&asked());
+        let by = |by: &str| {
+            RequestFilter { by: Some(by.to_owned()), ..RequestFilter::default() }.matches(&asked())
+        };
         let known = ["kubelet", "kubelet/worker-0", "kubelet/*", "worker-0", "system:node:worker-0"];
         assert!(known.into_iter().all(by));
         assert!(!by("kubelet/worker-1") && !by("kube"));

@@ -277,7 +277,10 @@ mod tests {
         }
         for depth in [33, 100, 100_000] {
             assert!(lists(depth).is_err() && maps(depth).is_err(), "{depth}");
-            assert!(parse_tree(&"[".repeat(depth)).is_err() && parse_tree(&"{a: ".repeat(depth)).is_err(), "{depth}");
+            assert!(
+                parse_tree(&"[".repeat(depth)).is_err() && parse_tree(&"{a: ".repeat(depth)).is_err(),
+                "{depth}"
+            );
         }
     }
 }

@@ -33,20 +33,20 @@ use windtunnel_core::resources::{
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Answer, Change, Identity, Object, View, condition};
 
-use self::sync::apply::PassPace;
 use self::behaviour::Behaviour;
-use self::status::counts::OperatorCounters;
 use self::lease::{Candidate, Election, NAMESPACE};
 use self::outbox::{Outbox, Purpose};
 use self::retrieve::OperatorContext;
-use self::serving::Serving;
-use self::upgradeable::Style;
+pub use self::retrieve::load::installed_release;
 use self::retrieve::verify::Verifier;
+use self::serving::Serving;
+use self::status::counts::OperatorCounters;
+use self::sync::apply::PassPace;
+pub use self::sync::inject::Surroundings;
+use self::upgradeable::Style;
 use self::worker::Worker;
 use crate::release::Release;
 use crate::world::Environment;
-pub use self::sync::inject::Surroundings;
-pub use self::retrieve::load::installed_release;
 pub use payload::{InstalledPayload, installed_cluster_operator, update_status_controller_objects};
 
 /// The name of the component, its container, and its field manager.

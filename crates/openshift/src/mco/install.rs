@@ -226,7 +226,9 @@ mod tests {
         let objects = installed("4.16.0").objects(&[], Time::UNIX_EPOCH);
         let pools = objects.iter().filter(|(resource, _)| *resource == MACHINE_CONFIG_POOLS);
         for (_, pool) in pools {
-            let told = windtunnel_core::condition::find_in_status(&Object::new(pool.clone()), "RenderDegraded").cloned();
+            let told =
+                windtunnel_core::condition::find_in_status(&Object::new(pool.clone()), "RenderDegraded")
+                    .cloned();
             assert_eq!(told.map(|told| told["status"].clone()), Some(json!("False")));
         }
     }

@@ -81,8 +81,9 @@ pub(super) fn taints(node: &Object) -> impl Iterator<Item = &Value> {
 
 /// Returns whether a node is ready. Missing conditions do not make it unready.
 fn is_ready(node: &Object) -> bool {
-    let is =
-        |kind: &str, status: &str| condition::find_in_status(node, kind).is_none_or(|found| found["status"] == status);
+    let is = |kind: &str, status: &str| {
+        condition::find_in_status(node, kind).is_none_or(|found| found["status"] == status)
+    };
     is("Ready", "True")
         && is("DiskPressure", "False")
         && is("NetworkUnavailable", "False")

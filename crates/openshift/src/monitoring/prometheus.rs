@@ -67,7 +67,8 @@ impl Prometheus {
 
     fn notice(&mut self, input: &Input<'_>) {
         let now = input.now;
-        if self.read_at.is_none() || input.changes.iter().any(|change| change.key.is_kind(&PROMETHEUS_RULES)) {
+        if self.read_at.is_none() || input.changes.iter().any(|change| change.key.is_kind(&PROMETHEUS_RULES))
+        {
             (self.rules, self.faults) = rules::load_rules(input.view, now);
             for active in self.active.values_mut() {
                 active.rule = None;
@@ -93,7 +94,11 @@ impl Prometheus {
             let compared = Compared::of(change);
             for index in concerned {
                 let rule = &mut self.rules[*index];
-                if is_open(rule) && rule.expr.any_selector_with_labels(&|found, labels| is_touched(found, labels, &compared)) {
+                if is_open(rule)
+                    && rule
+                        .expr
+                        .any_selector_with_labels(&|found, labels| is_touched(found, labels, &compared))
+                {
                     rule.touched = now;
                 }
             }

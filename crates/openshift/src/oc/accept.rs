@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use windtunnel_core::Object;
 
 use super::cluster_version::accepted_risks;
-use super::command::{Patch, Success, CommandStep};
+use super::command::{CommandStep, Patch, Success};
 use super::said::CommandOutput;
 
 /// The command name, for references to its help.

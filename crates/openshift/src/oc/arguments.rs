@@ -232,7 +232,9 @@ fn complaint(error: &clap::Error, name: &str) -> CommandOutput {
     let flag = flag.split(['=', ' ', '[']).next().unwrap_or_default();
     let value = context(ContextKind::InvalidValue);
     let text = match error.kind() {
-        ErrorKind::DisplayHelp => return CommandOutput { stdout: error.to_string(), ..CommandOutput::default() },
+        ErrorKind::DisplayHelp => {
+            return CommandOutput { stdout: error.to_string(), ..CommandOutput::default() };
+        }
         ErrorKind::UnknownArgument if flag.starts_with("--") => format!("unknown flag: {flag}"),
         ErrorKind::UnknownArgument => {
             format!("unknown shorthand flag: {:?} in {flag}", flag.chars().nth(1).unwrap_or('-'))

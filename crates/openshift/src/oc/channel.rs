@@ -4,7 +4,7 @@ use serde_json::json;
 use windtunnel_core::Object;
 
 use super::cluster_version::{channels, desired};
-use super::command::{Patch, Success, CommandStep};
+use super::command::{CommandStep, Patch, Success};
 use super::said::CommandOutput;
 
 /// The requested channel.
@@ -44,7 +44,12 @@ pub(super) fn channel(wanted: &Channel, cluster_version: &Object, mut said: Comm
 
 /// Checks the channel against the channels that list the current release. If there are none, every channel is
 /// allowed.
-fn judge(wanted: &Channel, current: &str, cluster_version: &Object, said: &mut CommandOutput) -> Result<(), String> {
+fn judge(
+    wanted: &Channel,
+    current: &str,
+    cluster_version: &Object,
+    said: &mut CommandOutput,
+) -> Result<(), String> {
     let (name, known) = (wanted.name.as_str(), channels(cluster_version));
     let available = known.join(", ");
     if known.is_empty() {

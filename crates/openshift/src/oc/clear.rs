@@ -3,7 +3,7 @@
 use windtunnel_core::Object;
 
 use super::cluster_version::{Release, Update, accepted_risks};
-use super::command::{Patch, Success, CommandStep};
+use super::command::{CommandStep, Patch, Success};
 use super::said::CommandOutput;
 
 /// Clears the requested update, if there is one.

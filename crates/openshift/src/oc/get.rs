@@ -106,7 +106,9 @@ impl Get {
                 "-A" | "--all-namespaces" => get.everywhere = true,
                 "--no-headers" => get.headers = false,
                 _ if flag.starts_with('-') => {
-                    return Err(CommandOutput::default().fail_usage(&format!("unknown flag: {flag}"), "oc get"));
+                    return Err(
+                        CommandOutput::default().fail_usage(&format!("unknown flag: {flag}"), "oc get")
+                    );
                 }
                 _ => plain.push(word),
             }
@@ -136,7 +138,8 @@ impl Get {
         }
         self.resource = find_resource(kind).ok_or_else(|| {
             let hint = did_you_mean(kind, resources::ALL.iter().map(|resource| &*resource.plural));
-            CommandOutput::default().fail(&format!("the server doesn't have a resource type \"{kind}\"{hint}"))
+            CommandOutput::default()
+                .fail(&format!("the server doesn't have a resource type \"{kind}\"{hint}"))
         })?;
         name.clone_into(&mut self.name);
         Ok(())
@@ -198,7 +201,11 @@ impl Get {
 
     /// Prints the API server's error.
     pub fn refused(reason: &str, message: &str) -> CommandOutput {
-        CommandOutput { stdout: String::new(), stderr: format!("Error from server ({reason}): {message}\n"), code: 1 }
+        CommandOutput {
+            stdout: String::new(),
+            stderr: format!("Error from server ({reason}): {message}\n"),
+            code: 1,
+        }
     }
 
     /// Returns a single object unchanged, and several as the `List` that the client builds.
@@ -283,7 +290,8 @@ fn output(text: &str) -> Result<Output, CommandOutput> {
         _ => {
             let template = text.strip_prefix("jsonpath=").ok_or_else(|| {
                 let known = "json, yaml, name, wide, jsonpath=TEMPLATE";
-                CommandOutput::default().fail(&format!("output is printed here as one of {known}, found `{text}`"))
+                CommandOutput::default()
+                    .fail(&format!("output is printed here as one of {known}, found `{text}`"))
             })?;
             Output::Path(pieces(template).map_err(|why| CommandOutput::default().fail(&why))?)
         }

@@ -25,7 +25,7 @@ mod rollback;
 mod said;
 mod semantic_version;
 
-pub use command::{Command, Gates, Patch, ClusterView, CommandStep};
+pub use command::{ClusterView, Command, CommandStep, Gates, Patch};
 pub use get::{Get, find_resource};
 pub use recommend::Alert;
 pub use said::CommandOutput;

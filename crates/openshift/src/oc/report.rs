@@ -14,7 +14,11 @@ pub(super) const RELEASES: Columns = Columns { min_width: 14, padding: 1 };
 /// Printed if there are no updates.
 pub(super) const NO_UPDATES: &str = "No updates available. You may still upgrade to a specific release image with --to-image or wait for new updates to be available.";
 
-pub(super) fn report(cluster_version: &Object, include_not_recommended: bool, mut said: CommandOutput) -> CommandOutput {
+pub(super) fn report(
+    cluster_version: &Object,
+    include_not_recommended: bool,
+    mut said: CommandOutput,
+) -> CommandOutput {
     state(cluster_version, &mut said);
     source(cluster_version, ["Upstream is unset", "Upstream"], &mut said);
     recommended_updates(cluster_version, &mut said);
@@ -48,8 +52,10 @@ fn state(cluster_version: &Object, said: &mut CommandOutput) {
         Some(progressing) => said.say(&progressing.message),
     }
     said.say("");
-    let upgradeable = conditions::find(cluster_version, "Upgradeable").filter(|found| found.status == "False");
-    let accepted = conditions::find(cluster_version, "ReleaseAccepted").filter(|found| found.status != "True");
+    let upgradeable =
+        conditions::find(cluster_version, "Upgradeable").filter(|found| found.status == "False");
+    let accepted =
+        conditions::find(cluster_version, "ReleaseAccepted").filter(|found| found.status != "True");
     for condition in upgradeable.iter().chain(&accepted) {
         said.say(&format!("{}={}\n\n{}\n", condition.kind, condition.status, reason_and_message(condition)));
     }
@@ -76,7 +82,8 @@ pub(super) fn source(cluster_version: &Object, [unset, set]: [&str; 2], said: &m
 fn recommended_updates(cluster_version: &Object, said: &mut CommandOutput) {
     let mut updates = available(cluster_version);
     sort(&mut updates);
-    let unknown = conditions::find(cluster_version, "RetrievedUpdates").filter(|found| found.status == "False");
+    let unknown =
+        conditions::find(cluster_version, "RetrievedUpdates").filter(|found| found.status == "False");
     if !updates.is_empty() {
         let rows = updates.iter().map(|to| format!("  {}\t{}", to.version, to.image));
         let rows: Vec<String> = std::iter::once("  VERSION\tIMAGE".to_owned()).chain(rows).collect();

@@ -7,7 +7,7 @@ use super::arguments::Upgrade;
 use super::cluster_version::{
     NotRecommended, Release, Update, accepted_risks, available, desired, not_recommended, sort,
 };
-use super::command::{Patch, Success, CommandStep};
+use super::command::{CommandStep, Patch, Success};
 use super::conditions::{self, reason_and_message};
 use super::pullspec::Pullspec;
 use super::said::CommandOutput;
@@ -55,7 +55,11 @@ pub(super) fn update(flags: &Upgrade, cluster_version: &Object, mut said: Comman
 }
 
 /// Requests the multi-architecture payload of the current version.
-pub(super) fn to_multi_arch(flags: &Upgrade, cluster_version: &Object, mut said: CommandOutput) -> CommandStep {
+pub(super) fn to_multi_arch(
+    flags: &Upgrade,
+    cluster_version: &Object,
+    mut said: CommandOutput,
+) -> CommandStep {
     if cluster_version.text("/spec/desiredUpdate/architecture") == "Multi" {
         let told = "info: Update to multi cluster architecture has already been requested";
         return CommandStep::Done(said.fail(told));
@@ -72,7 +76,13 @@ pub(super) fn to_multi_arch(flags: &Upgrade, cluster_version: &Object, mut said:
     request(update, flags, cluster_version, said, told)
 }
 
-fn request(update: Update<'_>, flags: &Upgrade, cluster_version: &Object, said: CommandOutput, told: String) -> CommandStep {
+fn request(
+    update: Update<'_>,
+    flags: &Upgrade,
+    cluster_version: &Object,
+    said: CommandOutput,
+    told: String,
+) -> CommandStep {
     let update = Update { force: flags.force, accept_risks: accepted_risks(cluster_version), ..update };
     CommandStep::Patch(Patch {
         body: format!("{{\"spec\":{{\"desiredUpdate\": {}}}}}", update.json()),
@@ -170,7 +180,10 @@ impl<'a> Search<'a> {
         let unknown =
             conditions::find(self.cluster_version, "RetrievedUpdates").filter(|found| found.status != "True");
         if let Some(unknown) = unknown {
-            return Err(format!("cannot refresh available updates:\n{}\n\nspecify {next}.", reason_and_message(&unknown)));
+            return Err(format!(
+                "cannot refresh available updates:\n{}\n\nspecify {next}.",
+                reason_and_message(&unknown)
+            ));
         }
         if !self.targets.is_empty() {
             let versions: Vec<&str> = self.targets.iter().map(|target| target.version).collect();

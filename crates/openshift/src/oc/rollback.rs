@@ -4,7 +4,7 @@ use semver::Version;
 use windtunnel_core::Object;
 
 use super::cluster_version::{Release, Update, desired};
-use super::command::{Patch, Success, CommandStep};
+use super::command::{CommandStep, Patch, Success};
 use super::said::CommandOutput;
 use super::{conditions, semantic_version};
 

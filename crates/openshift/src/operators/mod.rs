@@ -73,7 +73,12 @@ pub struct Operator {
 impl Operator {
     /// The operator of `component` with these facts. A version in `world` is rolled out by the facts of its
     /// release, any other by `facts`.
-    pub fn new(facts: &release::OperatorFacts, component: &str, world: Arc<Environment>, streams: &Streams) -> Self {
+    pub fn new(
+        facts: &release::OperatorFacts,
+        component: &str,
+        world: Arc<Environment>,
+        streams: &Streams,
+    ) -> Self {
         Self {
             name: format!("operator/{component}"),
             facts: facts.clone(),

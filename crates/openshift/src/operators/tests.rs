@@ -65,7 +65,10 @@ fn world(facts: &release::OperatorFacts) -> Environment {
         payload: None,
     };
     let releases = [release("4.14.8", 27), release("4.15.2", 28)];
-    Environment { releases: releases.map(|release| (release.version.clone(), release)).into(), ..Environment::default() }
+    Environment {
+        releases: releases.map(|release| (release.version.clone(), release)).into(),
+        ..Environment::default()
+    }
 }
 
 fn deployment(version: &str) -> Value {
@@ -290,7 +293,8 @@ fn healthy_conditions_have_the_operators_own_text_by_version_and_platform() {
         prepare_with(&mut rig, &facts);
         rig.write(&update("4.15.2"));
         rig.run(1000);
-        let told = condition::find_in_status(object(&rig), "Tidy").map(condition::Condition::from_value).unwrap();
+        let told =
+            condition::find_in_status(object(&rig), "Tidy").map(condition::Condition::from_value).unwrap();
         assert_eq!(format!("{} {}", told.reason, told.message), expected, "{platform}");
     }
 }
@@ -353,7 +357,9 @@ fn a_restarted_operator_resets_its_report_about_nodes() {
             rig.run(seconds);
         }
     };
-    check_recovery(story, |rig| condition::find_in_status(object(rig), "Degraded").unwrap()["status"].to_string());
+    check_recovery(story, |rig| {
+        condition::find_in_status(object(rig), "Degraded").unwrap()["status"].to_string()
+    });
 }
 
 #[test]

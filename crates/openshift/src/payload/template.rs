@@ -29,8 +29,8 @@ pub(super) fn expand(text: &str, release_image: &str) -> Result<Option<String>, 
             format!("{}:{column}: {what}", before.matches('\n').count() + 1)
         };
         let inside = &rest[begin + 2..];
-        let end =
-            end_of(inside).ok_or_else(|| ExpandError::Broken(fault("expected `}}` after this `{{`".to_owned())))?;
+        let end = end_of(inside)
+            .ok_or_else(|| ExpandError::Broken(fault("expected `}}` after this `{{`".to_owned())))?;
         let action = &inside[..end];
         let (trims_before, trims_after) = (action.starts_with("- "), action.ends_with(" -"));
         let head = &rest[..begin];

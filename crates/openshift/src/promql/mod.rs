@@ -100,12 +100,16 @@ impl Expr {
         match self {
             Self::Number(_) | Self::Text(_) => false,
             Self::Select(selector) => holds(selector, None),
-            Self::Binary(binary) => binary.left.any_selector_with_labels(holds) || binary.right.any_selector_with_labels(holds),
+            Self::Binary(binary) => {
+                binary.left.any_selector_with_labels(holds) || binary.right.any_selector_with_labels(holds)
+            }
             Self::Aggregate(of) => match of.grouped() {
                 Some(selector) => holds(selector, Some(&of.labels)),
                 None => of.of.any_selector_with_labels(holds),
             },
-            Self::Call(_, arguments) => arguments.iter().any(|argument| argument.any_selector_with_labels(holds)),
+            Self::Call(_, arguments) => {
+                arguments.iter().any(|argument| argument.any_selector_with_labels(holds))
+            }
             Self::Negative(of) => of.any_selector_with_labels(holds),
         }
     }

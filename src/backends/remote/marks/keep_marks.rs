@@ -31,7 +31,12 @@ impl Stamp {
 
     /// Adds to a request the marks that it would remove from `live`, the current object. Objects of others
     /// get no marks.
-    pub(in crate::backends::remote) fn keep(&self, resource: &Resource, live: Option<&Value>, sent: Sent<'_>) {
+    pub(in crate::backends::remote) fn keep(
+        &self,
+        resource: &Resource,
+        live: Option<&Value>,
+        sent: Sent<'_>,
+    ) {
         match sent {
             Sent::Object(object) => {
                 if self.has_marked(live.unwrap_or(&*object)) {

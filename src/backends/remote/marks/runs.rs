@@ -12,8 +12,8 @@ use windtunnel_core::clock::{Clock as _, Time, WallClock, after, parse_rfc3339, 
 use windtunnel_core::resources::LEASES;
 
 use super::stamp::RUN;
-use crate::backends::remote::wire::{Wire, request};
 use crate::backends::BackendError;
+use crate::backends::remote::wire::{Wire, request};
 
 /// The Lease's name and namespace, which every cluster has.
 pub(crate) const LEASE: &str = "windtunnel";

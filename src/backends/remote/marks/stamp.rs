@@ -53,7 +53,11 @@ impl Stamp {
     }
 
     /// Returns the marks that an object of the run lacks: the pointer of each, and its value.
-    pub(in crate::backends::remote) fn missing(&self, resource: &Resource, object: &Value) -> Vec<(String, Value)> {
+    pub(in crate::backends::remote) fn missing(
+        &self,
+        resource: &Resource,
+        object: &Value,
+    ) -> Vec<(String, Value)> {
         let mut marked = object.clone();
         self.mark(resource, &mut marked);
         let places = self.places(resource).into_iter();

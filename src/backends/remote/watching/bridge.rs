@@ -24,9 +24,9 @@ use windtunnel_core::limits::REQUEST_LATENCY_MS;
 use windtunnel_core::{Identity, Resource, resources};
 
 use super::follow::Lines;
-use crate::backends::remote::marks::keep_marks::Sent;
 use super::lag::{Delivery, Topic};
 use crate::backends::remote::link::{Link, Observation, Wrote};
+use crate::backends::remote::marks::keep_marks::Sent;
 use crate::backends::remote::wire;
 use crate::backends::remote::wire::Reply;
 
@@ -263,9 +263,9 @@ mod tests {
     use tower::Service as _;
     use windtunnel_core::clock::{Time, VirtualClock};
 
-    use crate::backends::remote::scripted;
-    use crate::backends::remote::marks::stamp::{RUN, SIMULATED, Stamp};
     use super::*;
+    use crate::backends::remote::marks::stamp::{RUN, SIMULATED, Stamp};
+    use crate::backends::remote::scripted;
 
     #[tokio::test]
     async fn learns_the_whole_object_if_the_answer_is_metadata_only() {

@@ -23,7 +23,10 @@ const SILENT_MAX: Duration = Duration::from_secs(75);
 ///
 /// # Errors
 /// The server's rejection of the list.
-pub(in crate::backends::remote) async fn follow(link: &Arc<Link>, resource: &Resource) -> Result<(), Refusal> {
+pub(in crate::backends::remote) async fn follow(
+    link: &Arc<Link>,
+    resource: &Resource,
+) -> Result<(), Refusal> {
     if !link.start_following(resource) {
         return Ok(());
     }

@@ -10,15 +10,15 @@ use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use windtunnel_core::{Object, Resource};
-use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
 use windtunnel_update_status::controller::snapshot;
 use windtunnel_update_status::controller::snapshot::Insights;
+use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
 use windtunnel_update_status::status::{Inputs, published};
 
 use super::Failure;
 use crate::cli::args::StatusArgs;
-use crate::cli::{dump, print_output, report};
 use crate::cli::run::moment;
+use crate::cli::{dump, print_output, report};
 use crate::record::{Event, Record};
 
 /// The kinds that contain published insights.

@@ -1,7 +1,7 @@
 //! Serves clusters from files.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use flate2::Compression;
@@ -9,23 +9,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use super::{Served, TestEnvironment};
-
-/// Recorded clusters with the output of the real `oc`, if they are beside the checkout.
-fn goldens() -> Vec<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/golden");
-    let mut found = Vec::new();
-    for folder in ["upgrade-status", "upgrade-status-made"] {
-        let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-        paths.sort();
-        // Of the many generated clusters, only some are used.
-        found.extend(paths.into_iter().step_by(if folder == "upgrade-status" { 1 } else { 5 }));
-    }
-    if found.is_empty() {
-        crate::skipped::skipped("no ../shared/golden beside the checkout");
-    }
-    found
-}
+use crate::recordings::{entries, made_clusters, shared_or_skip};
 
 /// A Deployment that every live cluster has and `oc` reads, but that some recorded clusters lack.
 const OPERATOR: &str = "apiVersion: apps/v1
@@ -92,9 +76,17 @@ fn sorted(text: &str) -> Vec<&str> {
 
 #[test]
 fn a_served_dump_has_the_status_that_its_files_have() {
-    for cluster in goldens() {
-        let is_made = cluster.parent().unwrap().ends_with("upgrade-status-made");
-        check(&cluster, is_made);
+    // Each takes a second, so only some are used.
+    for cluster in made_clusters().iter().step_by(5) {
+        check(cluster, true);
+    }
+}
+
+#[test]
+fn a_served_dump_of_a_real_cluster_has_the_status_that_its_files_have() {
+    let Some(folder) = shared_or_skip("golden/upgrade-status") else { return };
+    for cluster in entries(&folder) {
+        check(&cluster, false);
     }
 }
 

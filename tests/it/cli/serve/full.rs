@@ -63,7 +63,7 @@ fn a_full_disk_rejects_writes_until_there_is_room() {
     use futures::StreamExt as _;
     let environment = TestEnvironment::new();
     let disk = environment.work().join("disk");
-    let Some(_disk) = SmallDisk::mount(&disk) else { return skipped("nothing can be mounted here") };
+    let Some(_disk) = SmallDisk::mount(&disk) else { return skipped("right to mount a disk") };
     let ballast = disk.join("ballast");
     fs::write(&ballast, vec![1; 400_000]).unwrap();
     let arguments = ["--data-dir", "disk/data", "--kubeconfig", "config"];

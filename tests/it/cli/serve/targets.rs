@@ -22,7 +22,7 @@ fn everybodys(environment: &TestEnvironment) -> bool {
     fs::write(&probe, "").unwrap();
     let can = lchown(&probe, Some(OTHER), Some(OTHER)).is_ok();
     if !can {
-        skipped("only root can make files of another user");
+        skipped("right to give files to another user");
     }
     can
 }
@@ -81,7 +81,7 @@ fn pipes_and_devices_are_written_to_and_not_replaced() {
     // A copy of the device that is always full.
     let made = Command::new("mknod").current_dir(environment.work()).args(["full", "c", "1", "7"]).status();
     if !made.is_ok_and(|status| status.success()) {
-        return skipped("only root can make devices");
+        return skipped("right to make devices");
     }
     let output = environment.run(&["serve", "--port", "0", "--kubeconfig", "full"]);
     assert_eq!(output.code, Some(2), "{output}");

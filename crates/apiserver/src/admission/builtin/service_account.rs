@@ -61,10 +61,9 @@ impl ApiServer {
             [&object["spec"]["automountServiceAccountToken"], &account["automountServiceAccountToken"]];
         if wanted.iter().find_map(|wanted| wanted.as_bool()).unwrap_or(true) {
             let draws = &mut self.draws;
-            let volume = call
-                .attempt
-                .token_volume
-                .get_or_insert_with(|| format!("{VOLUME}{}", draws.name_suffix(&call.kind.resource, &namespace, VOLUME)));
+            let volume = call.attempt.token_volume.get_or_insert_with(|| {
+                format!("{VOLUME}{}", draws.name_suffix(&call.kind.resource, &namespace, VOLUME))
+            });
             mount_token(&mut object["spec"], volume);
         }
         let pulls = &mut object["spec"]["imagePullSecrets"];

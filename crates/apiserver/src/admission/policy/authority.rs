@@ -6,7 +6,7 @@ use super::expression::Given;
 use crate::access::{Attributes, AuthorizationMode, Subject};
 use crate::admission;
 use crate::call::Call;
-use crate::cel::library::authorizer::{Account, Authorizer, AuthorizationCheck, CheckAttributes};
+use crate::cel::library::authorizer::{Account, AuthorizationCheck, Authorizer, CheckAttributes};
 use crate::cel::value::Value;
 use crate::server::ApiServer;
 

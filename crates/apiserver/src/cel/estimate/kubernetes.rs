@@ -4,7 +4,7 @@
 
 use super::calls::{Call, Estimate};
 use super::size::{Size, scaled};
-use super::{Estimator, LIST_COST, DataSource, declared_size, element};
+use super::{DataSource, Estimator, LIST_COST, declared_size, element};
 use crate::cel::eval::MESSAGE_COST;
 use crate::cel::eval::cost::PER_PATTERN_CHARACTER;
 use crate::cel::syntax::{Kind, Literal, Node};

@@ -1,7 +1,7 @@
 //! Cost estimates of macros, as the comprehensions that they expand to.
 
 use super::size::{Entries, Size};
-use super::{Estimator, LIST_COST, Local, MAP_COST, DataSource, element, key, lists};
+use super::{DataSource, Estimator, LIST_COST, Local, MAP_COST, element, key, lists};
 use crate::cel::syntax::{Loop, LoopKind, Node};
 use crate::cel::types::Type;
 
@@ -86,7 +86,8 @@ impl<'p> Estimator<'p> {
             Some(entries) => entries.is_list,
             None => matches!(self.type_of(&inner.range), Type::List(_)),
         };
-        let local = |place: DataSource<'p>, size: Option<Size>| Local { place: Some(place), size, entries: None };
+        let local =
+            |place: DataSource<'p>, size: Option<Size>| Local { place: Some(place), size, entries: None };
         let value = local(self.below(&inner.range, element), entries.map(|entries| entries.value));
         let index = if is_list { self.below(&inner.range, |_| None) } else { self.below(&inner.range, key) };
         let index = local(index, entries.map(|entries| entries.key));

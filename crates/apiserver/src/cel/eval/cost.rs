@@ -12,7 +12,12 @@ pub(in crate::cel) const PER_CHARACTER: f64 = 0.1;
 pub(in crate::cel) const PER_PATTERN_CHARACTER: f64 = 0.25;
 
 /// The cost of a call without its arguments.
-pub(super) fn call_cost(name: &str, overload: &Overload, args: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
+pub(super) fn call_cost(
+    name: &str,
+    overload: &Overload,
+    args: &[Value<'_>],
+    result: Option<&Value<'_>>,
+) -> u64 {
     let size = |index: usize| args.get(index).map_or(1, size);
     let read = |index: usize, times: u32| factor(size(index), PER_CHARACTER * f64::from(times));
     let first = overload.params.first();

@@ -58,7 +58,11 @@ impl<'a> AuthorizationCheck<'a> {
     }
 
     /// The variable `authorizer.requestResource`.
-    pub(crate) fn for_request_resource(authorizer: &'a dyn Authorizer, who: Rc<Account>, asked: CheckAttributes) -> Self {
+    pub(crate) fn for_request_resource(
+        authorizer: &'a dyn Authorizer,
+        who: Rc<Account>,
+        asked: CheckAttributes,
+    ) -> Self {
         Self { authorizer, who, stage: Stage::Resource(asked) }
     }
 
@@ -147,12 +151,16 @@ fn path<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     if path.is_empty() {
         return Err(EvalError::new("path must not be empty"));
     }
-    Ok(receiver_check(args)?.with_stage(Stage::Path(CheckAttributes { path: Some(path.to_owned()), ..CheckAttributes::default() })))
+    Ok(receiver_check(args)?.with_stage(Stage::Path(CheckAttributes {
+        path: Some(path.to_owned()),
+        ..CheckAttributes::default()
+    })))
 }
 
 fn group<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let group = text(args, 1).to_owned();
-    Ok(receiver_check(args)?.with_stage(Stage::Group(CheckAttributes { group, ..CheckAttributes::default() })))
+    Ok(receiver_check(args)?
+        .with_stage(Stage::Group(CheckAttributes { group, ..CheckAttributes::default() })))
 }
 
 fn service_account<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -169,7 +177,10 @@ fn service_account<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         "system:authenticated".to_owned(),
     ];
     let who = Account { user: format!("system:serviceaccount:{namespace}:{name}"), groups };
-    Ok(Value::AuthorizationCheck(Rc::new(AuthorizationCheck { who: Rc::new(who), ..receiver_check(args)?.clone() })))
+    Ok(Value::AuthorizationCheck(Rc::new(AuthorizationCheck {
+        who: Rc::new(who),
+        ..receiver_check(args)?.clone()
+    })))
 }
 
 fn resource<'a>(args: &[Value<'a>]) -> Outcome<'a> {
@@ -179,7 +190,8 @@ fn resource<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     }
     let inquiry = receiver_check(args)?;
     let Stage::Group(asked) = &inquiry.stage else { return Err(EvalError::no_overload()) };
-    Ok(inquiry.with_stage(Stage::Resource(CheckAttributes { resource: resource.to_owned(), ..asked.clone() })))
+    Ok(inquiry
+        .with_stage(Stage::Resource(CheckAttributes { resource: resource.to_owned(), ..asked.clone() })))
 }
 
 /// Returns the resource check with one attribute set by `tell`.

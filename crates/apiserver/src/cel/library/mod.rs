@@ -94,7 +94,8 @@ pub(crate) fn find(name: &str) -> Option<&'static Function> {
 impl Overload {
     /// Whether the types of values match the parameters.
     pub(crate) fn takes(&self, args: &[Value<'_>]) -> bool {
-        self.params.len() == args.len() && self.params.iter().zip(args).all(|(param, arg)| value_has_type(param, arg))
+        self.params.len() == args.len()
+            && self.params.iter().zip(args).all(|(param, arg)| value_has_type(param, arg))
     }
 }
 

@@ -120,7 +120,11 @@ fn concat<'a>(a: &List<'a>, b: &List<'a>) -> Outcome<'a> {
 }
 
 /// The index of the element that has the same keys as `other`.
-fn index_by_keys(items: &[Value<'_>], keys: &[String], other: &Value<'_>) -> Result<Option<usize>, EvalError> {
+fn index_by_keys(
+    items: &[Value<'_>],
+    keys: &[String],
+    other: &Value<'_>,
+) -> Result<Option<usize>, EvalError> {
     for (at, item) in items.iter().enumerate() {
         if have_equal_keys(item, keys, other)? {
             return Ok(Some(at));

@@ -143,11 +143,15 @@ fn is_integer<'a>(args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn add<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::opaque(Opaque::Quantity(CelQuantity(quantity_argument(args, 0)?.0.saturating_add(quantity_argument(args, 1)?.0)))))
+    Ok(Value::opaque(Opaque::Quantity(CelQuantity(
+        quantity_argument(args, 0)?.0.saturating_add(quantity_argument(args, 1)?.0),
+    ))))
 }
 
 fn sub<'a>(args: &[Value<'a>]) -> Outcome<'a> {
-    Ok(Value::opaque(Opaque::Quantity(CelQuantity(quantity_argument(args, 0)?.0.saturating_sub(quantity_argument(args, 1)?.0)))))
+    Ok(Value::opaque(Opaque::Quantity(CelQuantity(
+        quantity_argument(args, 0)?.0.saturating_sub(quantity_argument(args, 1)?.0),
+    ))))
 }
 
 #[cfg(test)]

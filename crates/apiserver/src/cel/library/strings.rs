@@ -194,7 +194,8 @@ fn format<'a>(args: &[Value<'a>]) -> Outcome<'a> {
             }
         }
         let verb = rest.next().ok_or_else(|| EvalError::new("unexpected end of format string"))?;
-        let value = values.get(next).ok_or_else(|| EvalError::new(format!("index {next} out of range")))??;
+        let value =
+            values.get(next).ok_or_else(|| EvalError::new(format!("index {next} out of range")))??;
         next += 1;
         clause(&mut out, verb, precision.parse().unwrap_or(6), &value)?;
     }

@@ -19,7 +19,7 @@ use crate::profile::Profile;
 use crate::schema::Structural;
 use crate::schema::rules;
 use crate::schema::rules::compile::{OLD_SELF, Rule, STORED};
-use crate::schema::rules::{ValidatedObject, Rules, declare, field_path};
+use crate::schema::rules::{Rules, ValidatedObject, declare, field_path};
 use crate::schema::structural::{Additional, ListType};
 
 /// Maximum estimated cost of a rule.

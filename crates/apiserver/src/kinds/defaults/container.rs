@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, objects_in_list, get_or_create, set_default, object_in};
+use super::{Fields, get_or_create, object_in, objects_in_list, set_default};
 use crate::kinds::quantity::Quantity;
 
 /// `SetDefaults_Container` and the defaults below it. Ephemeral containers have the same.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, container, objects_in_list, set_default, volume, object_in};
+use super::{Fields, container, object_in, objects_in_list, set_default, volume};
 
 /// `SetDefaults_Pod` and `SetDefaults_PodSpec`.
 pub(super) fn pod(pod: &mut Fields, _minor: u32) {

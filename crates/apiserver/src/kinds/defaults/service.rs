@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, objects_in_list, get_or_create, set_default, object_in};
+use super::{Fields, get_or_create, object_in, objects_in_list, set_default};
 
 /// Default duration of the session affinity in seconds: three hours.
 const AFFINITY_SECONDS: i64 = 10_800;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Fields, container, objects_in_list, set_default, object_in};
+use super::{Fields, container, object_in, objects_in_list, set_default};
 
 /// Default mode of the files that a volume provides: 0644.
 const FILE_MODE: i64 = 420;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, objects_in_list, get_or_create, pod, set_default, object_in};
+use super::{Fields, get_or_create, object_in, objects_in_list, pod, set_default};
 use crate::profile::since;
 
 pub(super) fn deployment(object: &mut Fields, _minor: u32) {
@@ -139,5 +139,9 @@ pub(super) fn autoscaler(object: &mut Fields, _minor: u32) {
         return;
     }
     let target = json!({ "type": "Utilization", "averageUtilization": 80 });
-    set_default(spec, "metrics", json!([{ "type": "Resource", "resource": { "name": "cpu", "target": target } }]));
+    set_default(
+        spec,
+        "metrics",
+        json!([{ "type": "Resource", "resource": { "name": "cpu", "target": target } }]),
+    );
 }

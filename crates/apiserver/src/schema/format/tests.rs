@@ -78,7 +78,8 @@ fn kubernetes_names_are_enforced_since_1_35() {
     let long = "a".repeat(64);
     check("k8s-short-name", &["a", "a-1", "1"], &["", "A", "a.b", "-a", "a-", &long]);
     check("k8s-long-name", &["a", "a.b-c.1", &long], &["", "A.b", "a..b", "a.-b", &"a.".repeat(127)]);
-    let since = |name: &str| (24..=36).find(|minor| NamedFormat::find(name).unwrap().format.is_enforced_by(*minor));
+    let since =
+        |name: &str| (24..=36).find(|minor| NamedFormat::find(name).unwrap().format.is_enforced_by(*minor));
     assert_eq!(
         (since("k8s-short-name"), since("k8s-long-name"), since("uuid")),
         (Some(35), Some(35), Some(24))

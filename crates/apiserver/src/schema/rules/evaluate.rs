@@ -147,7 +147,8 @@ impl RuleEvaluator<'_> {
         let list = tolerance.schema;
         let Some(schema) = list.items.as_deref() else { return Ok(()) };
         for (index, item) in items.iter().enumerate() {
-            let old = ratchet::element(old.map(StoredCounterpart::from), list, index, item).map(|old| old.value);
+            let old =
+                ratchet::element(old.map(StoredCounterpart::from), list, index, item).map(|old| old.value);
             self.node(rules, item, old, tolerance.below(item, old, schema), &path.index(index))?;
         }
         Ok(())
@@ -180,7 +181,12 @@ impl RuleEvaluator<'_> {
         Ok(())
     }
 
-    fn rule<'a>(&mut self, rule: &'a Rule, variables: &[Result<Value<'a>, EvalError>], node: &Node<'_>) -> Step {
+    fn rule<'a>(
+        &mut self,
+        rule: &'a Rule,
+        variables: &[Result<Value<'a>, EvalError>],
+        node: &Node<'_>,
+    ) -> Step {
         if self.budget == 0 {
             self.report_error(node, OUT_OF_BUDGET);
             return Err(Exhausted);

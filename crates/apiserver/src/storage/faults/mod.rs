@@ -155,7 +155,8 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
         follower: Arc::clone(&follower),
         acknowledged: Arc::clone(&acknowledged),
     };
-    let Ok(shared) = Shared::stored(server, ManualClock::at(now()), Box::new(watched), Box::new(|_| {})) else {
+    let Ok(shared) = Shared::stored(server, ManualClock::at(now()), Box::new(watched), Box::new(|_| {}))
+    else {
         disk.heal();
         assert_eq!(reopened(disk.clone()).0, Content::new());
         return true;

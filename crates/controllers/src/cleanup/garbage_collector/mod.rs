@@ -20,7 +20,7 @@ use windtunnel_core::{
     Change, ChangeKind, DeleteOptions, Identity, Key, Object, Propagation, Resource, View, Write,
 };
 
-use self::references::{Owners, is_waiting, has_finalizer, resolve_owner, owners};
+use self::references::{Owners, has_finalizer, is_waiting, owners, resolve_owner};
 use crate::workqueue::{Reconcile, WorkQueue};
 use crate::{Actor, Input, Interest, Step};
 

@@ -3,7 +3,7 @@
 use windtunnel_core::resources::{DEPLOYMENTS, REPLICA_SETS};
 use windtunnel_core::{Object, View, Write};
 
-use super::sets::{Sets, count, write_revision, replicas_of, scaled};
+use super::sets::{Sets, count, replicas_of, scaled, write_revision};
 use crate::workloads::owners;
 use crate::workloads::shares::resolve_int_or_percent;
 
@@ -56,8 +56,8 @@ pub(super) fn next(deployment: &Object, sets: &Sets<'_>, view: &View) -> Vec<Wri
         return vec![sets.create(deployment, wanted, surge)];
     };
     let revision = sets.revision();
-    let numbered =
-        write_revision(new, &REPLICA_SETS, revision).or_else(|| write_revision(deployment, &DEPLOYMENTS, revision));
+    let numbered = write_revision(new, &REPLICA_SETS, revision)
+        .or_else(|| write_revision(deployment, &DEPLOYMENTS, revision));
     if let Some(write) = numbered {
         return vec![write];
     }

@@ -42,7 +42,8 @@ impl Counts {
 pub(super) fn assess(budget: &Object, view: &View, now: Time) -> Assessment {
     let selector = &budget["spec"]["selector"];
     let all = view.list_in(&PODS, budget.namespace());
-    let pods: Vec<&Object> = all.filter(|pod| selector_matches(selector, &pod["metadata"]["labels"])).collect();
+    let pods: Vec<&Object> =
+        all.filter(|pod| selector_matches(selector, &pod["metadata"]["labels"])).collect();
     let mut disrupted = Map::new();
     let mut look_again: Option<Time> = None;
     for pod in pods.iter().filter(|pod| !pod.is_terminating()) {

@@ -43,7 +43,12 @@ impl End {
 
 /// The end of `job`, if it has one. Checks an announced end first, then the pod failure policy, the back-off
 /// limit, the deadline and finally the completions.
-pub(super) fn determine_end(job: &Object, tally: &Tally<'_>, deadline: Option<Time>, now: Time) -> Option<End> {
+pub(super) fn determine_end(
+    job: &Object,
+    tally: &Tally<'_>,
+    deadline: Option<Time>,
+    now: Time,
+) -> Option<End> {
     if let Some(end) = announced(job) {
         return Some(end);
     }

@@ -68,7 +68,8 @@ impl<'a> Tally<'a> {
     /// Counts the pods of `job`.
     pub(super) fn of(job: &'a Object, view: &'a View) -> Self {
         let count = |field: &str| job.number(&format!("/status/{field}")).unwrap_or(0);
-        let completed = indexes::is_indexed(job).then(|| Indexes::parse(job.text("/status/completedIndexes")));
+        let completed =
+            indexes::is_indexed(job).then(|| Indexes::parse(job.text("/status/completedIndexes")));
         let mut tally = Self {
             job,
             active: Vec::new(),

@@ -103,7 +103,8 @@ impl SecurityContextConstraints {
     fn constraints(&mut self, cluster: &dyn AdmittingCluster) -> Arc<[Constraint]> {
         let known = self.known.get_or_insert_with(|| {
             let objects = cluster.objects(&SECURITY_CONTEXT_CONSTRAINTS);
-            let mut all: Vec<Constraint> = objects.iter().map(|object| Constraint::from_object(object)).collect();
+            let mut all: Vec<Constraint> =
+                objects.iter().map(|object| Constraint::from_object(object)).collect();
             all.sort_by(|one, other| one.rank().cmp(&other.rank()));
             all.into()
         });

@@ -181,7 +181,9 @@ fn api_deprecations(view: &View, target: &str) -> Value {
             });
             blockers.push(told);
         }
-        if let Some(found) = condition::find_in_status(count, "Deprecated").filter(|found| found["status"] == "True") {
+        if let Some(found) =
+            condition::find_in_status(count, "Deprecated").filter(|found| found["status"] == "True")
+        {
             let told = json!({
                 "resource": count.name(), "request_count": requests, "message": found["message"],
             });

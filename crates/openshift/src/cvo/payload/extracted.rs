@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use windtunnel_core::resources;
 
-use super::{ClusterOperatorTask, Place, ApplyRule, Task, PayloadObject, TaskKind, facts};
+use super::{ApplyRule, ClusterOperatorTask, PayloadObject, Place, Task, TaskKind, facts};
 use crate::cvo::NAME;
 use crate::cvo::lease::NAMESPACE;
 use crate::payload::{Manifest, Payload, Selection};

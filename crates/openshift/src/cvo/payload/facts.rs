@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use windtunnel_core::resources;
 
-use super::{ClusterOperatorTask, Place, Task, PayloadObject, TaskKind, extracted};
+use super::{ClusterOperatorTask, PayloadObject, Place, Task, TaskKind, extracted};
 use crate::cvo::behaviour::Behaviour;
 use crate::cvo::lease::NAMESPACE;
-use crate::cvo::{NAME, access, capabilities};
 use crate::cvo::retrieve::version_pod;
+use crate::cvo::{NAME, access, capabilities};
 use crate::manifests;
 use crate::release::{Component, OperatorFacts, Release};
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use windtunnel_core::Resource;
 
-use super::{Payload, ApplyRule, Task, TaskKind, facts, text};
+use super::{ApplyRule, Payload, Task, TaskKind, facts, text};
 use crate::cvo::capabilities::Capabilities;
 use crate::cvo::sync::inject;
 use crate::cvo::sync::inject::Surroundings;

@@ -4,13 +4,13 @@
 use windtunnel_controllers::registry::Contents;
 use windtunnel_core::{Object, View};
 
-use crate::cvo::sync::apply::Work;
-use crate::cvo::status::events::Notice;
 use super::load::LoadResult;
 use super::preconditions::{self, Verdict};
-use super::{OperatorContext, RetrievalError, Retrieved, Target};
-use crate::cvo::updates;
 use super::version_pod::payload_path;
+use super::{OperatorContext, RetrievalError, Retrieved, Target};
+use crate::cvo::status::events::Notice;
+use crate::cvo::sync::apply::Work;
+use crate::cvo::updates;
 use crate::release::Release;
 
 /// Returns the work for an accepted payload, or the reason for the rejection. Events are added to `notices`.

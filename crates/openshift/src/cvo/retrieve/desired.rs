@@ -16,7 +16,11 @@ pub(in crate::cvo) fn architecture(cluster_version: &Object, own: &Release) -> A
 
 /// Returns the requested target and the validation errors of the spec. An empty or invalid request means the
 /// operator's `own` release, without force.
-pub(in crate::cvo) fn requested_target(cluster_version: &Object, own: &Release, can_accept_risks: bool) -> (Target, Vec<String>) {
+pub(in crate::cvo) fn requested_target(
+    cluster_version: &Object,
+    own: &Release,
+    can_accept_risks: bool,
+) -> (Target, Vec<String>) {
     let text = |field: &str| cluster_version.text(&format!("/spec/desiredUpdate/{field}")).to_owned();
     let (version, image) = (text("version"), text("image"));
     let generation = cluster_version.generation();

@@ -2,9 +2,9 @@
 
 use windtunnel_core::condition::Condition;
 
+use super::Target;
 use crate::cvo::behaviour::Behaviour;
 use crate::cvo::status::events::Notice;
-use super::Target;
 use crate::release::Release;
 
 /// The result of the last attempt to load a payload.

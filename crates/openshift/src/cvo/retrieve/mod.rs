@@ -5,10 +5,10 @@ pub(super) mod accept;
 pub(super) mod desired;
 pub(super) mod load;
 pub(super) mod preconditions;
-pub(super) mod verify;
-pub(super) mod version_pod;
 #[cfg(test)]
 mod tests;
+pub(super) mod verify;
+pub(super) mod version_pod;
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use windtunnel_core::resources::{JOBS, PODS};
 use windtunnel_core::rng::Stream;
 use windtunnel_core::{Answer, Object, Operation, Resource, View, Write};
 
+use self::verify::{STORE_TIMEOUT, SignatureSources, Verifier};
+use self::version_pod::{Judgement, VersionPod};
 use super::behaviour::{Behaviour, RetrievalMethod as By};
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
-use self::verify::{STORE_TIMEOUT, SignatureSources, Verifier};
-use self::version_pod::{Judgement, VersionPod};
 use crate::world::Environment;
 
 /// The time limit of a retrieval, in releases that have one.
@@ -121,7 +121,8 @@ impl OperatorContext {
         };
         let made_at = |pod: &&Object| pod.text("/metadata/creationTimestamp").to_owned();
         let last = view.list_in(&PODS, NAMESPACE).filter(has_fetched).max_by_key(made_at);
-        self.stored_image = last.map_or_else(String::new, |pod| pod.text("/spec/containers/0/image").to_owned());
+        self.stored_image =
+            last.map_or_else(String::new, |pod| pod.text("/spec/containers/0/image").to_owned());
     }
 
     /// Returns whether the node's disk has the complete payload of `image`.

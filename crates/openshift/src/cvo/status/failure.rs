@@ -33,7 +33,12 @@ pub(in crate::cvo) struct Failure {
 
 impl Failure {
     /// A failure about one ClusterOperator.
-    pub(in crate::cvo) fn of_operator(reason: &str, what: &str, effect: FailingEffect, operator: &str) -> Self {
+    pub(in crate::cvo) fn of_operator(
+        reason: &str,
+        what: &str,
+        effect: FailingEffect,
+        operator: &str,
+    ) -> Self {
         Self {
             reason: reason.to_owned(),
             message: format!("Cluster operator {operator} {what}"),
@@ -46,7 +51,12 @@ impl Failure {
 
     /// A failure about a Deployment, a Job or a CustomResourceDefinition. Without a reason, its message is
     /// reported unchanged.
-    pub(in crate::cvo) fn of_workload(reason: &str, message: String, effect: FailingEffect, workload: String) -> Self {
+    pub(in crate::cvo) fn of_workload(
+        reason: &str,
+        message: String,
+        effect: FailingEffect,
+        workload: String,
+    ) -> Self {
         Self {
             reason: reason.to_owned(),
             message,
@@ -197,8 +207,12 @@ mod tests {
 
     #[test]
     fn different_reasons_become_multiple_errors_with_the_strongest_effect() {
-        let down =
-            Failure::of_operator("ClusterOperatorNotAvailable", "is not available", FailingEffect::Fail, "etcd");
+        let down = Failure::of_operator(
+            "ClusterOperatorNotAvailable",
+            "is not available",
+            FailingEffect::Fail,
+            "etcd",
+        );
         let merged = merge(vec![updating("dns"), down]).unwrap();
         assert_eq!((merged.reason.as_str(), merged.effect), ("MultipleErrors", FailingEffect::Fail));
         assert_eq!(
@@ -214,8 +228,12 @@ mod tests {
     #[test]
     fn a_merged_failure_has_the_strongest_effect() {
         let slow = Failure::of_operator("ClusterOperatorDegraded", "is degraded", FailingEffect::None, "dns");
-        let late =
-            Failure::of_operator("ClusterOperatorDegraded", "is degraded", FailingEffect::FailAfterInterval, "etcd");
+        let late = Failure::of_operator(
+            "ClusterOperatorDegraded",
+            "is degraded",
+            FailingEffect::FailAfterInterval,
+            "etcd",
+        );
         let merged = merge(vec![slow, late]).unwrap();
         assert_eq!(merged.message, "Cluster operators dns, etcd are degraded");
         assert_eq!(
@@ -226,8 +244,12 @@ mod tests {
 
     #[test]
     fn manifest_errors_come_first_and_operator_errors_are_sorted_by_reason() {
-        let degraded =
-            Failure::of_operator("ClusterOperatorDegraded", "is degraded", FailingEffect::FailAfterInterval, "etcd");
+        let degraded = Failure::of_operator(
+            "ClusterOperatorDegraded",
+            "is degraded",
+            FailingEffect::FailAfterInterval,
+            "etcd",
+        );
         let merged = merge(vec![updating("dns"), degraded, refused("Invalid"), refused("Invalid")]).unwrap();
         let reasons: Vec<&str> = merged.parts.iter().map(|part| part.reason.as_str()).collect();
         let invalid = "UpdatePayloadResourceInvalid";

@@ -4,9 +4,9 @@ pub(super) mod counts;
 pub(super) mod events;
 pub(super) mod failure;
 pub(super) mod history;
-pub(super) mod validation;
 #[cfg(test)]
 mod tests;
+pub(super) mod validation;
 
 use serde_json::{Map, Value, json};
 use windtunnel_core::Object;
@@ -14,12 +14,12 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 
-use super::sync::apply::{ApplyLoop, ApplyMode};
-use super::behaviour::Behaviour;
-use super::capabilities::Capabilities;
 use self::failure::{FailingEffect, Failure};
 use self::history::{Applied, Pruning};
+use super::behaviour::Behaviour;
+use super::capabilities::Capabilities;
 use super::retrieve::load::LoadResult;
+use super::sync::apply::{ApplyLoop, ApplyMode};
 use super::updates::Updates;
 use super::upgradeable::Upgradeable;
 use crate::release::Release;
@@ -293,7 +293,8 @@ fn waiting(apply: &ApplyLoop, failure: &Failure, behaviour: Behaviour, now: Time
     let names = failure.operators.join(", ");
     match failure.effect {
         FailingEffect::None => {
-            let slow = apply.watches.slow(&failure.operators, now).filter(|_| behaviour.reports_slow_operators);
+            let slow =
+                apply.watches.slow(&failure.operators, now).filter(|_| behaviour.reports_slow_operators);
             Ok(slow.unwrap_or_else(|| format!("waiting on {names}")))
         }
         FailingEffect::Report => Err(failure.message.clone()),

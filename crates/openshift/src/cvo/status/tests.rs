@@ -5,8 +5,8 @@ use windtunnel_core::View;
 use windtunnel_core::rng::Streams;
 
 use super::*;
-use crate::cvo::sync::apply::{PassPace, Work};
 use crate::cvo::payload::Payload;
+use crate::cvo::sync::apply::{PassPace, Work};
 use crate::payload::Selection;
 use crate::world::Environment;
 

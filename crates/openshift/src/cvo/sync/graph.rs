@@ -135,7 +135,10 @@ mod tests {
     #[test]
     fn components_of_a_run_level_are_parallel_and_the_next_level_waits() {
         let names = [("10", "a"), ("10", "a"), ("10", "b"), ("20", "c"), ("20", "d")];
-        assert_eq!(steps(&names, ApplyMode::Updating, 0), [vec![vec![0, 1], vec![2]], vec![vec![3], vec![4]]]);
+        assert_eq!(
+            steps(&names, ApplyMode::Updating, 0),
+            [vec![vec![0, 1], vec![2]], vec![vec![3], vec![4]]]
+        );
     }
 
     #[test]

@@ -5,8 +5,8 @@ use windtunnel_core::condition;
 use windtunnel_core::condition::Condition;
 use windtunnel_core::{Object, text_of};
 
-use crate::cvo::status::failure::{FailingEffect, Failure};
 use crate::cvo::payload::namespaced_name;
+use crate::cvo::status::failure::{FailingEffect, Failure};
 
 pub(in crate::cvo) enum Health {
     /// It is healthy, or its kind has no health check.
@@ -27,7 +27,9 @@ pub(in crate::cvo) fn check_object(kind: &str, object: &Object) -> Health {
 }
 
 fn said(object: &Object, kind: &str, status: &str) -> Option<Condition> {
-    condition::find_in_status(object, kind).filter(|found| text_of(found, "status") == status).map(Condition::from_value)
+    condition::find_in_status(object, kind)
+        .filter(|found| text_of(found, "status") == status)
+        .map(Condition::from_value)
 }
 
 fn bad(reason: &str, name: String, message: String) -> Failure {

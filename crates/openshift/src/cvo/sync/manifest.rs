@@ -7,7 +7,11 @@ use windtunnel_core::{Object, Resource, View, Write, member, text_of};
 use crate::cvo::payload::ApplyRule;
 
 /// The cluster's object with the name of `wanted`.
-pub(in crate::cvo) fn existing<'a>(view: &'a View, resource: &Resource, wanted: &Value) -> Option<&'a Object> {
+pub(in crate::cvo) fn existing<'a>(
+    view: &'a View,
+    resource: &Resource,
+    wanted: &Value,
+) -> Option<&'a Object> {
     let text = |field: &str| text_of(&wanted["metadata"], field);
     let namespace = if resource.namespaced { text("namespace") } else { "" };
     view.get(resource, namespace, text("name"))

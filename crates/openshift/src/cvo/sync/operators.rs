@@ -7,8 +7,8 @@ use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
 use windtunnel_core::condition;
 
-use crate::cvo::status::failure::{FailingEffect, Failure};
 use super::graph::ApplyMode;
+use crate::cvo::status::failure::{FailingEffect, Failure};
 
 /// How long a ClusterOperator may be degraded before the update fails.
 const DEGRADED_MAX: SignedDuration = SignedDuration::from_mins(40);
@@ -18,7 +18,11 @@ const SLOW_MACHINE_CONFIG: SignedDuration = SignedDuration::from_mins(90);
 /// Returns what is wrong with one ClusterOperator: it must be available, not degraded, and report these
 /// versions. Progressing is ignored. During an installation a degraded operator is only reported, and
 /// versions are ignored.
-pub(in crate::cvo) fn operator_failure(object: &Object, versions: &[(String, String)], mode: ApplyMode) -> Option<Failure> {
+pub(in crate::cvo) fn operator_failure(
+    object: &Object,
+    versions: &[(String, String)],
+    mode: ApplyMode,
+) -> Option<Failure> {
     let fail = |reason, what, effect| Some(Failure::of_operator(reason, what, effect, object.name()));
     if versions.is_empty() {
         return fail("ClusterOperatorNoVersions", "does not declare expected versions", FailingEffect::Fail);

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
-use crate::cvo::status::failure::{FailingEffect, Failure};
-use super::graph::{TaskGraph, ApplyMode, TaskNode};
+use super::graph::{ApplyMode, TaskGraph, TaskNode};
 use crate::cvo::payload::{Payload, Task, TaskKind};
+use crate::cvo::status::failure::{FailingEffect, Failure};
 
 /// Waits before a rejected manifest is tried again.
 const RETRIES: &[SignedDuration] = &[SignedDuration::from_secs(10), SignedDuration::from_secs(13)];
@@ -66,7 +66,12 @@ pub(in crate::cvo) enum PassAction {
 
 impl Pass {
     /// A pass that starts now with this time limit.
-    pub(in crate::cvo) fn new(mode: ApplyMode, mut graph: TaskGraph, limit: SignedDuration, now: Time) -> Self {
+    pub(in crate::cvo) fn new(
+        mode: ApplyMode,
+        mut graph: TaskGraph,
+        limit: SignedDuration,
+        now: Time,
+    ) -> Self {
         let open = graph.steps.first_mut().map(std::mem::take).unwrap_or_default().into();
         Self {
             mode,
@@ -108,7 +113,12 @@ impl Pass {
     }
 
     /// Selects the next action. Tasks that are not `included` are skipped.
-    pub(in crate::cvo) fn next(&mut self, tasks: &[Task], included: impl Fn(&Task) -> bool, now: Time) -> PassAction {
+    pub(in crate::cvo) fn next(
+        &mut self,
+        tasks: &[Task],
+        included: impl Fn(&Task) -> bool,
+        now: Time,
+    ) -> PassAction {
         loop {
             self.hire(tasks, &included, now);
             if self.workers.is_empty() {
@@ -122,7 +132,9 @@ impl Pass {
             let count = self.workers.len();
             let ready = |index: &usize| self.workers[*index].ready_at <= now;
             let Some(index) = (0..count).map(|offset| (self.turn + offset) % count).find(ready) else {
-                return PassAction::Wait(self.workers.iter().map(|worker| worker.ready_at).min().unwrap_or(now));
+                return PassAction::Wait(
+                    self.workers.iter().map(|worker| worker.ready_at).min().unwrap_or(now),
+                );
             };
             self.turn = index;
             let worker = &mut self.workers[index];

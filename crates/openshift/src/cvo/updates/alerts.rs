@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use windtunnel_core::alert::{ActiveAlert, Alert, AlertState};
 
 use super::fetch::Fetched;
-use crate::graph::{Node, Risk, MatchingRule};
+use crate::graph::{MatchingRule, Node, Risk};
 use crate::release::Release;
 
 /// The risk's URL for an alert without a runbook.

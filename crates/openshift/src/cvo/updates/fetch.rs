@@ -8,7 +8,7 @@ use windtunnel_core::Object;
 use windtunnel_core::condition::Condition;
 
 use crate::cvo::status::validation;
-use crate::graph::{ServiceFault, Graph, Node, Risk};
+use crate::graph::{Graph, Node, Risk, ServiceFault};
 use crate::release::{Architecture, Release};
 use crate::world::Environment;
 

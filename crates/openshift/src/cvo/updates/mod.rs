@@ -19,14 +19,14 @@ use windtunnel_core::condition::Condition;
 use windtunnel_core::{Object, View};
 
 use self::accepted::Accepted;
-pub(super) use self::accepted::{can_accept, accepted_risks_text};
+pub(super) use self::accepted::{accepted_risks_text, can_accept};
 use self::alerts::OwnRisks;
 use self::fetch::{Fetched, fetch};
 use self::risks::Queries;
 use super::behaviour::Behaviour;
 use super::retrieve::desired;
-use super::upgradeable::risks as risks_of_state;
 use super::status::validation;
+use super::upgradeable::risks as risks_of_state;
 use crate::graph::{Node, Risk};
 use crate::monitoring;
 use crate::release::{Architecture, Release};
@@ -172,7 +172,12 @@ impl Updates {
         cluster_version: &Object,
         own: &Release,
     ) -> OwnRisks {
-        let of_minors = risks_of_state::upgradeable_risks(Behaviour::for_release(own), cluster_version, &self.deletions, view);
+        let of_minors = risks_of_state::upgradeable_risks(
+            Behaviour::for_release(own),
+            cluster_version,
+            &self.deletions,
+            view,
+        );
         OwnRisks { of_all: alerts::risks(alerts), of_minors, line: own.line() }
     }
 
@@ -181,7 +186,14 @@ impl Updates {
         self.deletions = deletions;
     }
 
-    fn request_updates(&mut self, world: &Environment, cluster_version: &Object, own: &Release, same: bool, now: Time) {
+    fn request_updates(
+        &mut self,
+        world: &Environment,
+        cluster_version: &Object,
+        own: &Release,
+        same: bool,
+        now: Time,
+    ) {
         let settled_at = self.last.as_ref().filter(|_| same).map_or(now, |last| last.settled_at);
         let mut look = UpdateRequest {
             at: now,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windtunnel_core::condition::Condition;
 
 use super::accepted::Accepted;
-use crate::graph::{Risk, MatchingRule};
+use crate::graph::{MatchingRule, Risk};
 
 const NOT_EXPOSED: &str = "NotExposedToRisks";
 /// The reason in older releases.

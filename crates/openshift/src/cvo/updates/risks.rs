@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
-use crate::graph::{Risk, MatchingRule};
+use crate::graph::{MatchingRule, Risk};
 
 /// The minimum time between two queries.
 const BETWEEN_QUERIES: SignedDuration = SignedDuration::from_secs(1);

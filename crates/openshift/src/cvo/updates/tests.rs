@@ -5,7 +5,7 @@ use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Change, ChangeKind};
 
 use super::*;
-use crate::graph::{Channel, ConditionalEdges, Edge, ServiceFault, MatchingRule};
+use crate::graph::{Channel, ConditionalEdges, Edge, MatchingRule, ServiceFault};
 
 const OWN: &str = "4.14.1";
 const INTERVAL: SignedDuration = SignedDuration::from_mins(3);

@@ -119,7 +119,8 @@ fn refusing_operators(view: &View) -> Vec<(String, Condition)> {
 
 /// The condition of a ClusterOperator with Upgradeable=False.
 fn refusal(operator: &Object) -> Option<Condition> {
-    Some(Condition::from_value(condition::find_in_status(operator, KIND)?)).filter(|said| said.status == "False")
+    Some(Condition::from_value(condition::find_in_status(operator, KIND)?))
+        .filter(|said| said.status == "False")
 }
 
 /// Returns whether the Upgradeable=False condition of a ClusterOperator appeared, disappeared or changed.

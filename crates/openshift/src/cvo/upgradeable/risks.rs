@@ -6,7 +6,7 @@ use windtunnel_core::{Object, View};
 
 use super::{KIND, gates, has_overrides, refusing_operators};
 use crate::cvo::behaviour::Behaviour;
-use crate::graph::{Risk, MatchingRule};
+use crate::graph::{MatchingRule, Risk};
 
 /// Messages about an update in progress and about overrides.
 const UPDATING: &str = "An update is already in progress and the details are in the Progressing condition.";

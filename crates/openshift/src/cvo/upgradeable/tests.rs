@@ -161,7 +161,8 @@ fn from_4_23_only_upgradeable_is_set_from_the_risks() {
 fn from_4_23_gates_match_their_major_and_have_another_name_form() {
     let gates = json!({ "ack-4.0-old": "Not this.", "ack-5.0-new": "Read this.", "x": "" });
     let view = cluster(&gates, &json!({}));
-    let told = risks::upgradeable_risks(behaviour("5.0.1"), &cluster_version("5.0.1", false, "False"), &[], &view);
+    let told =
+        risks::upgradeable_risks(behaviour("5.0.1"), &cluster_version("5.0.1", false, "False"), &[], &view);
     let told: Vec<String> = told.iter().map(|risk| format!("{}: {}", risk.name, risk.message)).collect();
     assert_eq!(
         told,
@@ -204,7 +205,8 @@ fn missing_acknowledgements_are_a_risk_in_order_with_the_others() {
     let mut view = View::default();
     put(&mut view, &CONFIG_MAPS, "openshift-config-managed", "admin-gates", json!({}));
     operator(&mut view, "etcd", "False", "No quorum.");
-    let told = risks::upgradeable_risks(behaviour("5.0.1"), &cluster_version("5.0.1", false, "True"), &[], &view);
+    let told =
+        risks::upgradeable_risks(behaviour("5.0.1"), &cluster_version("5.0.1", false, "True"), &[], &view);
     let names: Vec<&str> = told.iter().map(|risk| risk.name.as_str()).collect();
     assert_eq!(names, ["ClusterVersionUpdating", "AdminAckUnknown", "ClusterOperatorUpgradeable-etcd"]);
     let message = "Failed to retrieve ConfigMap admin-acks from namespace openshift-config: configmap \"admin-acks\" not found";

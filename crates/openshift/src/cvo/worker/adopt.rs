@@ -6,13 +6,13 @@ use windtunnel_core::resources::FEATURE_GATES;
 use windtunnel_core::{Object, View};
 
 use super::Worker;
-use crate::cvo::sync::apply::{ApplyLoop, ApplyMode, Work};
 use crate::cvo::capabilities::Capabilities;
-use crate::cvo::retrieve::load::LoadResult;
 use crate::cvo::outbox::Outbox;
-use crate::cvo::sync::overrides::Overrides;
 use crate::cvo::payload::Payload;
 use crate::cvo::retrieve::OperatorContext;
+use crate::cvo::retrieve::load::LoadResult;
+use crate::cvo::sync::apply::{ApplyLoop, ApplyMode, Work};
+use crate::cvo::sync::overrides::Overrides;
 use crate::payload::Selection;
 use crate::release::Release;
 

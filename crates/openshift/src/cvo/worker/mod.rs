@@ -10,17 +10,17 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
-use super::retrieve::accept::accept;
 use super::agentic::AgenticRuns;
-use super::sync::apply::{ApplyLoop, ApplyMode, PassPace};
 use super::capabilities::Capabilities;
-use super::retrieve::desired;
-use super::status::events::{Events, Notice};
-use super::retrieve::load::LoadResult;
 use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
-use super::retrieve::{Retrieval, OperatorContext};
+use super::retrieve::accept::accept;
+use super::retrieve::desired;
+use super::retrieve::load::LoadResult;
+use super::retrieve::{OperatorContext, Retrieval};
+use super::status::events::{Events, Notice};
 use super::status::{self, Report};
+use super::sync::apply::{ApplyLoop, ApplyMode, PassPace};
 use super::updates::{self, Updates};
 use super::upgradeable::{Style, Upgradeable};
 use crate::manifests::is_preview;
@@ -143,8 +143,9 @@ impl Worker {
                 self.retrieval = None;
                 let mut notices = Vec::new();
                 let accepted = accept(&target, outcome, site, view, cluster_version, &mut notices);
-                let load =
-                    accepted.as_ref().map_or_else(LoadResult::clone, |work| LoadResult::loaded(&work.release, &self.own));
+                let load = accepted
+                    .as_ref()
+                    .map_or_else(LoadResult::clone, |work| LoadResult::loaded(&work.release, &self.own));
                 notices.extend(load.notice());
                 self.events.publish(notices, now, out);
                 self.retrieved(accepted, site, view, cluster_version, now, out);
@@ -216,7 +217,14 @@ impl Worker {
         self.apply = None;
     }
 
-    fn sync(&mut self, site: &OperatorContext, view: &View, cluster_version: &Object, now: Time, out: &mut Outbox) {
+    fn sync(
+        &mut self,
+        site: &OperatorContext,
+        view: &View,
+        cluster_version: &Object,
+        now: Time,
+        out: &mut Outbox,
+    ) {
         self.update_upgradeable(site, view, cluster_version, now);
         // The first status of a process reports an invalid spec like all others.
         let can_accept = updates::can_accept(&self.own, view);
@@ -258,7 +266,13 @@ impl Worker {
     }
 
     /// Updates the Upgradeable checks.
-    fn update_upgradeable(&mut self, site: &OperatorContext, view: &View, cluster_version: &Object, now: Time) {
+    fn update_upgradeable(
+        &mut self,
+        site: &OperatorContext,
+        view: &View,
+        cluster_version: &Object,
+        now: Time,
+    ) {
         let deletions = self.apply.as_ref().map(|apply| apply.deletions(view)).unwrap_or_default();
         self.upgradeable.run_checks(site.behaviour, cluster_version, &deletions, view, now);
         self.updates.set_deletions(deletions);
@@ -282,7 +296,13 @@ impl Worker {
     }
 
     /// Writes the status if it has changed.
-    fn write_status(&mut self, site: &OperatorContext, cluster_version: &Object, now: Time, out: &mut Outbox) {
+    fn write_status(
+        &mut self,
+        site: &OperatorContext,
+        cluster_version: &Object,
+        now: Time,
+        out: &mut Outbox,
+    ) {
         let (Some(apply), Some(capabilities)) = (&self.apply, &self.capabilities) else { return };
         let report = Report {
             apply,

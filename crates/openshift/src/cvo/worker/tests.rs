@@ -103,7 +103,9 @@ fn failing(desired: &Value) -> Vec<String> {
         worker.run(&mut site, &view, &[], now(), &mut out);
         for write in statuses(&mut out) {
             let Operation::Update(object) = &write.operation else { panic!("{write:?} is no update") };
-            let found = Condition::from_value(condition::find_in_status(&Object::new(object.clone()), "Failing").unwrap());
+            let found = Condition::from_value(
+                condition::find_in_status(&Object::new(object.clone()), "Failing").unwrap(),
+            );
             told.push(format!("{} {}", found.status, found.message));
             let answer = Answer { outcome: Ok(Object::new(object.clone())), write };
             worker.status_answered(&site, &answer, &view, now(), &mut out);
@@ -131,7 +133,8 @@ fn the_first_status_of_a_process_reports_an_invalid_spec() {
         .map(|write| {
             let Operation::Update(object) = write.operation else { panic!("no update") };
             let object = Object::new(object);
-            let reason = |kind| condition::find_in_status(&object, kind).map(|found| found["reason"].to_string());
+            let reason =
+                |kind| condition::find_in_status(&object, kind).map(|found| found["reason"].to_string());
             (reason("Invalid").unwrap(), reason("Progressing").unwrap())
         })
         .collect();
@@ -141,7 +144,10 @@ fn the_first_status_of_a_process_reports_an_invalid_spec() {
 
 /// The reasons of Upgradeable and Invalid in the status that `last` writes. Before it, an operator became not
 /// upgradeable and the spec invalid, without a run of the worker.
-fn weighed(version: &str, last: fn(&mut Worker, &OperatorContext, &View, &Object, &mut Outbox)) -> [Option<String>; 2] {
+fn weighed(
+    version: &str,
+    last: fn(&mut Worker, &OperatorContext, &View, &Object, &mut Outbox),
+) -> [Option<String>; 2] {
     let ((mut worker, mut site), mut out) = (begun(), Outbox::default());
     site.behaviour = Behaviour::for_release(&Release { version: version.parse().unwrap(), ..own() });
     let mut view = seen("first", &json!({ "version": "4.20.1", "image": own().image }));

@@ -20,7 +20,7 @@ use crate::mco::annotations::{
 use crate::mco::config_node;
 use crate::mco::config_node::told;
 use crate::mco::controller_line;
-use crate::mco::pace::{StepDurations, Seconds};
+use crate::mco::pace::{Seconds, StepDurations};
 
 /// The interval of checks for a completed drain or uncordon request.
 const POLL: SignedDuration = SignedDuration::from_secs(10);

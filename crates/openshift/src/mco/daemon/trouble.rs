@@ -13,7 +13,7 @@ use windtunnel_core::resources::MACHINE_CONFIGS;
 use windtunnel_core::{Object, View};
 
 use super::steps::annotation;
-use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, truncate_reason, degrade};
+use super::{BACK_OFF, DaemonOutput, MachineConfigDaemon, Phase, degrade, truncate_reason};
 use crate::manifests::MajorMinor;
 use crate::mco::annotations::{REASON, STATE};
 use crate::mco::config_node::told;

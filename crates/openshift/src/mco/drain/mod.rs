@@ -156,7 +156,14 @@ impl DrainController {
     }
 
     /// Continues the drain of a cordoned node. Returns whether it is complete.
-    fn drain(&mut self, key: &Key, node: &Object, line: MajorMinor, view: &View, now: Time) -> (Vec<Write>, bool) {
+    fn drain(
+        &mut self,
+        key: &Key,
+        node: &Object,
+        line: MajorMinor,
+        view: &View,
+        now: Time,
+    ) -> (Vec<Write>, bool) {
         let mut progress = Vec::new();
         let drain = self.drains.entry(key.clone()).or_insert_with(|| {
             progress.push(told::cordoned());
@@ -211,7 +218,9 @@ fn drain_requests(node: &Object) -> (&str, &str) {
 
 /// Writes progress to the node's MachineConfigNode, if it has one.
 fn progress_writes(node: &Object, progress: &[ProgressStep], view: &View, now: Time) -> Vec<Write> {
-    let Some(mut teller) = ProgressWriter::for_node(node, view).filter(|_| !progress.is_empty()) else { return Vec::new() };
+    let Some(mut teller) = ProgressWriter::for_node(node, view).filter(|_| !progress.is_empty()) else {
+        return Vec::new();
+    };
     for told in progress {
         teller.write_step(told, now);
     }
@@ -244,7 +253,8 @@ impl Reconcile for DrainController {
     }
 
     fn sync(&mut self, key: &Key, view: &View, now: Time) -> Vec<Write> {
-        let Some((node, (verb, wish))) = view.get_key(key).and_then(|node| Some((node, open_request(node)?))) else {
+        let Some((node, (verb, wish))) = view.get_key(key).and_then(|node| Some((node, open_request(node)?)))
+        else {
             self.end(key);
             return Vec::new();
         };

@@ -65,7 +65,12 @@ pub struct MachineConfigOperator {
 
 impl MachineConfigOperator {
     /// The operator of `component` with these facts.
-    pub fn new(facts: &release::OperatorFacts, component: &str, world: Arc<Environment>, streams: &Streams) -> Self {
+    pub fn new(
+        facts: &release::OperatorFacts,
+        component: &str,
+        world: Arc<Environment>,
+        streams: &Streams,
+    ) -> Self {
         Self {
             name: format!("operator/{component}"),
             facts: facts.clone(),

@@ -165,7 +165,9 @@ fn a_lasting_fault_keeps_its_transition_time() {
     let fault = json!({ "metadata": { "annotations": { "windtunnel.dev/fault": "degraded" } } });
     rig.write(&Write::merge_patch(&CLUSTER_OPERATORS, "", CLUSTER_OPERATOR, fault));
     rig.run(2);
-    let since = |rig: &Rig| condition::find_in_status(operator(rig), "Degraded").unwrap()["lastTransitionTime"].clone();
+    let since = |rig: &Rig| {
+        condition::find_in_status(operator(rig), "Degraded").unwrap()["lastTransitionTime"].clone()
+    };
     assert!(said(&rig, "Degraded").starts_with("True "), "{}", said(&rig, "Degraded"));
     let before = since(&rig);
     rig.run(60);

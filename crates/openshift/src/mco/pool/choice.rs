@@ -38,7 +38,8 @@ pub(super) fn choose<'a>(
     max_unavailable: usize,
     deferred: Option<&'a str>,
 ) -> Choice<'a> {
-    let count = |counts: &dyn Fn(&NodeState) -> bool| members.values().filter(|member| counts(member)).count();
+    let count =
+        |counts: &dyn Fn(&NodeState) -> bool| members.values().filter(|member| counts(member)).count();
     let taken = count(&NodeState::is_unavailable);
     // A cordoned node that failed to apply the target counts twice.
     let failing = count(&|member: &NodeState| member.failing && member.desired == target);
@@ -146,7 +147,10 @@ mod tests {
     fn the_operators_node_is_chosen_last() {
         let idle = || member("", 1, "old", "Done", false);
         let mut members = pool(&[("m0", idle()), ("m1", idle())]);
-        assert_eq!(choose(&members, "new", 1, Some("m0")), Choice { nodes: vec!["m1"], deferred: Some("m0") });
+        assert_eq!(
+            choose(&members, "new", 1, Some("m0")),
+            Choice { nodes: vec!["m1"], deferred: Some("m0") }
+        );
         members.remove("m1");
         assert_eq!(choose(&members, "new", 1, Some("m0")), Choice { nodes: vec!["m0"], deferred: None });
     }

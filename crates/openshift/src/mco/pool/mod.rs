@@ -61,7 +61,8 @@ impl NodeController {
         if regroup {
             self.regroup(input);
         } else {
-            let is_of_node = |change: &&Change| change.key.is_kind(&NODES) || change.key.is_kind(&MACHINE_CONFIG_NODES);
+            let is_of_node =
+                |change: &&Change| change.key.is_kind(&NODES) || change.key.is_kind(&MACHINE_CONFIG_NODES);
             for change in input.changes.iter().filter(is_of_node) {
                 self.notice_node(&change.key.name, input);
             }

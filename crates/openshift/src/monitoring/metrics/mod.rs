@@ -12,7 +12,7 @@ use windtunnel_controllers::counter::Counter;
 use windtunnel_core::clock::Time;
 use windtunnel_core::{Key, View};
 
-use crate::promql::{Metrics, NAME, Sample, Selector, SampleCollector};
+use crate::promql::{Metrics, NAME, Sample, SampleCollector, Selector};
 pub(super) use certificates::certificates_served;
 pub(crate) use certificates::{CERTIFICATE, SERVING_CERTIFICATE};
 pub(super) use compared::Compared;

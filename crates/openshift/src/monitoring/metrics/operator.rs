@@ -11,7 +11,7 @@ use windtunnel_core::{Change, ChangeKind, Key, Object, Resource, View, condition
 
 use super::compared::Compared;
 use super::{Moment, certificates, count, number, truth};
-use crate::promql::{Selector, SampleCollector};
+use crate::promql::{SampleCollector, Selector};
 
 pub(super) const NAMESPACE: &str = "openshift-cluster-version";
 const JOB: &str = "cluster-version-operator";
@@ -244,7 +244,9 @@ fn cluster_version(moment: &Moment<'_>, taken: &mut SampleCollector<'_>) {
         }
     }
     add("desired", desired, "", since);
-    if let Some(failing) = condition::find_in_status(object, "Failing").filter(|failing| failing["status"] == "True") {
+    if let Some(failing) =
+        condition::find_in_status(object, "Failing").filter(|failing| failing["status"] == "True")
+    {
         add("failure", desired, before(desired), seconds(failing, "lastTransitionTime"));
     }
     if let Some(done) = history.iter().find(is_done) {

@@ -17,16 +17,21 @@ pub struct Transitions {
 impl Transitions {
     /// Returns whether a change can affect the counts.
     pub fn are_touched_by(change: &Change) -> bool {
-        change.key.is_kind(&CLUSTER_OPERATORS) || change.key.is_kind(&PODS) && change.kind == ChangeKind::Deleted
+        change.key.is_kind(&CLUSTER_OPERATORS)
+            || change.key.is_kind(&PODS) && change.kind == ChangeKind::Deleted
     }
 
     /// Counts the transitions in a change. The counts are reset when the operator's pod is deleted.
     pub fn notice(&mut self, change: &Change) {
-        if change.key.is_kind(&PODS) && change.kind == ChangeKind::Deleted && operator::is_operator(&change.object)
+        if change.key.is_kind(&PODS)
+            && change.kind == ChangeKind::Deleted
+            && operator::is_operator(&change.object)
         {
             self.counts.clear();
         }
-        let Some(old) = change.old.as_ref().filter(|_| change.key.is_kind(&CLUSTER_OPERATORS)) else { return };
+        let Some(old) = change.old.as_ref().filter(|_| change.key.is_kind(&CLUSTER_OPERATORS)) else {
+            return;
+        };
         if change.kind != ChangeKind::Modified {
             return;
         }

@@ -283,7 +283,9 @@ fn a_selector_is_touched_only_by_changes_of_its_samples() {
     let is_touched = |query: &str, change: &Change| {
         let expr = parse(query).unwrap();
         let compared = super::metrics::Compared::of(change);
-        expr.any_selector_with_labels(&|selector, labels| super::metrics::is_touched(selector, labels, &compared))
+        expr.any_selector_with_labels(&|selector, labels| {
+            super::metrics::is_touched(selector, labels, &compared)
+        })
     };
     let degraded = "cluster_operator_conditions{condition=\"Degraded\"} == 1";
     assert!(is_touched(degraded, &modified("False", "True")));

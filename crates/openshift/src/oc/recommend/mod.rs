@@ -139,7 +139,10 @@ impl Advice<'_> {
         let retrieved = conditions::find(cluster_version, "RetrievedUpdates");
         if let Some(unknown) = retrieved.filter(|found| found.status != "True") {
             self.issue("CannotRetrieveUpdates");
-            self.warn(&format!("warning: Cannot refresh available updates:\n{}\n", reason_and_message(&unknown)));
+            self.warn(&format!(
+                "warning: Cannot refresh available updates:\n{}\n",
+                reason_and_message(&unknown)
+            ));
         }
         if !self.options.quiet {
             let words = ["Upstream update service is unset", "Upstream update service"];

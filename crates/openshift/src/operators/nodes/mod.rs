@@ -64,7 +64,8 @@ impl Nodes {
         now: Time,
     ) -> (Option<Condition>, Option<Time>) {
         if let Some(masters) = &mut self.masters {
-            let said = condition::find_in_status(next.unwrap_or(object), "Degraded").map(Condition::from_value);
+            let said =
+                condition::find_in_status(next.unwrap_or(object), "Degraded").map(Condition::from_value);
             let (judged, look_again) = masters.judge(said.as_ref(), view, now);
             return (judged.filter(|judged| said.as_ref() != Some(judged)), look_again);
         }

@@ -237,8 +237,8 @@ fn text(object: &Value, field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::backends::remote::scripted;
     use super::*;
+    use crate::backends::remote::scripted;
 
     #[test]
     fn finds_kinds_that_only_a_non_preferred_version_serves() {

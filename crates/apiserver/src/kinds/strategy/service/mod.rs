@@ -71,9 +71,9 @@ impl FromStr for ServiceNetwork {
 
     /// Reads a range such as `10.96.0.0/16`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let read = text.split_once('/').and_then(|(address, prefix)| {
-            Self::new(address.parse().ok()?, prefix.parse().ok()?)
-        });
+        let read = text
+            .split_once('/')
+            .and_then(|(address, prefix)| Self::new(address.parse().ok()?, prefix.parse().ok()?));
         read.ok_or_else(|| format!("expected an IPv4 range such as 10.96.0.0/16, found `{text}`"))
     }
 }
@@ -274,7 +274,9 @@ mod tests {
         let addresses: Vec<String> = network.addresses().map(|one| one.to_string()).collect();
         assert_eq!((addresses.len(), &*addresses[0], &*addresses[238]), (254, "10.96.0.16", "10.96.0.254"));
         assert_eq!(addresses[239], "10.96.0.1");
-        assert!(network.contains(Ipv4Addr::new(10, 96, 0, 255)) && !network.contains(Ipv4Addr::new(10, 96, 1, 0)));
+        assert!(
+            network.contains(Ipv4Addr::new(10, 96, 0, 255)) && !network.contains(Ipv4Addr::new(10, 96, 1, 0))
+        );
     }
 
     #[test]

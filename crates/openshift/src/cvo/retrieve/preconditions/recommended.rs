@@ -26,7 +26,9 @@ pub(in crate::cvo) fn check(cluster_version: &Object, current: &str, target: &Ve
     if cluster_version.text("/spec/channel").is_empty() {
         return failed("NoChannel", &format!("Configured channel is unset, {unknown}"));
     }
-    let Some(retrieved) = condition::find_in_status(cluster_version, "RetrievedUpdates").map(Condition::from_value) else {
+    let Some(retrieved) =
+        condition::find_in_status(cluster_version, "RetrievedUpdates").map(Condition::from_value)
+    else {
         return failed("UnknownUpdate", &format!("No RetrievedUpdates, {unknown}"));
     };
     let seen = format!("RetrievedUpdates={} ({})", retrieved.status, retrieved.reason);

@@ -122,7 +122,12 @@ impl Verifier {
 
     /// The time at which the verification of `image` is complete. `None` if a store never answers and there
     /// is no time limit.
-    pub(in crate::cvo) fn known_at(&self, image: &str, places: &SignatureSources<'_>, now: Time) -> Option<Time> {
+    pub(in crate::cvo) fn known_at(
+        &self,
+        image: &str,
+        places: &SignatureSources<'_>,
+        now: Time,
+    ) -> Option<Time> {
         match acceptable(image, places.world) {
             Ok(digest) if !self.verified.contains_key(digest) => {
                 let unsigned =
@@ -139,7 +144,11 @@ impl Verifier {
     /// # Errors
     /// The text after `The update cannot be verified: `, if the image is not signed by all keyrings or cannot
     /// be checked.
-    pub(in crate::cvo) fn verify(&self, image: &str, places: &SignatureSources<'_>) -> Result<(String, Vec<String>), String> {
+    pub(in crate::cvo) fn verify(
+        &self,
+        image: &str,
+        places: &SignatureSources<'_>,
+    ) -> Result<(String, Vec<String>), String> {
         let digest = acceptable(image, places.world)?;
         if let Some(known) = self.verified.get(digest) {
             return Ok((digest.to_owned(), known.clone()));

@@ -247,5 +247,9 @@ fn an_empty_list_of_stores_is_a_cause() {
         "[ClusterVersion spec.signatureStores is an empty array. Unset signatureStores entirely if you want to enable the default signature stores]"
     );
     let site = site("4.20.1", Image::default(), &[signature::KEYRING]);
-    assert_eq!(SignatureSources::of(&site, &view).causes("quay.io/a:tag", now()), "", "nothing was looked for");
+    assert_eq!(
+        SignatureSources::of(&site, &view).causes("quay.io/a:tag", now()),
+        "",
+        "nothing was looked for"
+    );
 }

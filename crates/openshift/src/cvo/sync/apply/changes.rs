@@ -4,10 +4,10 @@ use windtunnel_core::View;
 use windtunnel_core::clock::Time;
 
 use super::{ApplyLoop, ApplyMode, found};
+use crate::cvo::payload::{Payload, TaskKind, namespaced_name};
 use crate::cvo::status::failure::Failure;
 use crate::cvo::sync::operators::Watches;
 use crate::cvo::sync::overrides::Overrides;
-use crate::cvo::payload::{Payload, TaskKind, namespaced_name};
 
 impl ApplyLoop {
     /// Handles a ClusterOperator change that may let a failed pass succeed: ends the wait before the next

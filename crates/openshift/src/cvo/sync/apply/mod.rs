@@ -14,19 +14,19 @@ use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, JOBS};
 use windtunnel_core::rng::{Stream, Streams};
 use windtunnel_core::{Answer, Object, Operation, View, Write};
 
-use crate::cvo::capabilities::Capabilities;
-use crate::cvo::status::failure;
-use crate::cvo::status::failure::{FailingEffect, Failure};
-use super::graph::TaskGraph;
 pub(in crate::cvo) use super::graph::ApplyMode;
+use super::graph::TaskGraph;
 use super::limit::Limit;
 use super::manifest::{existing, write_for};
 use super::need::{self, NextAction, Settled};
 use super::operators::{self, Watches};
-use crate::cvo::outbox::{Outbox, Purpose};
 use super::overrides::Overrides;
-use super::pass::{PassAction, Pass};
+use super::pass::{Pass, PassAction};
+use crate::cvo::capabilities::Capabilities;
+use crate::cvo::outbox::{Outbox, Purpose};
 use crate::cvo::payload::{ApplyRule, Payload, PayloadObject, Task, TaskKind, existing_operator};
+use crate::cvo::status::failure;
+use crate::cvo::status::failure::{FailingEffect, Failure};
 use crate::release::Release;
 
 /// The maximum of manifests that are done in one step if they need no request, so that a pass costs few
@@ -108,7 +108,13 @@ pub(in crate::cvo) struct ApplyLoop {
 
 impl ApplyLoop {
     /// A loop whose first pass starts at once.
-    pub(in crate::cvo) fn new(work: Work, mode: ApplyMode, payload: Payload, pace: PassPace, now: Time) -> Self {
+    pub(in crate::cvo) fn new(
+        work: Work,
+        mode: ApplyMode,
+        payload: Payload,
+        pace: PassPace,
+        now: Time,
+    ) -> Self {
         let progress = Progress { total: payload.total, ..Progress::default() };
         Self {
             latest_generation: work.generation,
@@ -260,7 +266,9 @@ impl ApplyLoop {
     /// Returns the next action to create a ClusterOperator before the rest of its task node. The wait for the
     /// operator is measured from the first attempt to create it.
     fn precreation(&mut self, index: usize, view: &View, now: Time) -> NextAction {
-        let TaskKind::ClusterOperator(operator) = &self.payload.tasks[index].what else { return NextAction::Time(0) };
+        let TaskKind::ClusterOperator(operator) = &self.payload.tasks[index].what else {
+            return NextAction::Time(0);
+        };
         self.watches.start(operator.object["metadata"]["name"].as_str().unwrap_or_default(), now);
         let owner = view.get(&CLUSTER_VERSIONS, "", "version");
         match existing_operator(view, operator) {

@@ -48,7 +48,10 @@ pub(in crate::cvo) fn can_inject(object: &Value) -> bool {
 ///
 /// # Errors
 /// The name of a container that is missing, or an invalid address of the API.
-pub(in crate::cvo) fn into<'o>(wanted: &'o Value, around: Surroundings<'_>) -> Result<Cow<'o, Value>, String> {
+pub(in crate::cvo) fn into<'o>(
+    wanted: &'o Value,
+    around: Surroundings<'_>,
+) -> Result<Cow<'o, Value>, String> {
     let mut object = Cow::Borrowed(wanted);
     if !is_workload(wanted) {
         return Ok(object);

@@ -115,5 +115,9 @@ fn reports_a_missing_operator_container() {
     let around = Surroundings { proxy: &Value::Null, infrastructure: &infrastructure };
     let expected = format!("expected a container {NAME:?}, and there is none");
     assert_eq!(into(&object, around).unwrap_err(), expected);
-    assert!(can_inject(&object) && !can_inject(&workload("Deployment", "")) && can_inject(&workload("DaemonSet", "x")));
+    assert!(
+        can_inject(&object)
+            && !can_inject(&workload("Deployment", ""))
+            && can_inject(&workload("DaemonSet", "x"))
+    );
 }

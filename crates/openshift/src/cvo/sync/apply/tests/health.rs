@@ -85,7 +85,8 @@ fn a_clusteroperator_without_expected_versions_fails_the_pass() {
         operator.versions.clear();
         task
     };
-    let mut cluster = Cluster::new(ApplyMode::Updating, vec![without_versions("dns"), without_versions("etcd")]);
+    let mut cluster =
+        Cluster::new(ApplyMode::Updating, vec![without_versions("dns"), without_versions("etcd")]);
     cluster.healthy("dns");
     cluster.healthy("etcd");
     cluster.run(1);
