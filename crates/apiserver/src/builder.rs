@@ -30,7 +30,6 @@ const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-no
 
 /// Settings of a server to be built.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own that is on or off")]
 pub struct Builder {
     minor: u32,
     seed: u64,

@@ -349,6 +349,6 @@ pub(crate) fn read_anew(kind: &Kind, event: &Event, object: &Stored) -> Stored {
             object.with(if custom.version.storage { stored } else { custom.version.convert(&stored, group) })
         }
         Some(_) => object.clone(),
-        None => kind.from_stored(object),
+        None => kind.as_served(object),
     }
 }

@@ -101,7 +101,7 @@ async fn discovered(client: &Client) -> Result<Vec<Discovery>, kube::Error> {
         match Discovery::new(client.clone()).filter(&[&group]).run().await {
             Ok(discovery) => found.push(discovery),
             Err(error) => {
-                print_notice(&format!("not recorded: the kinds of {group}: {}", error_chain(&error)))
+                print_notice(&format!("not recorded: the kinds of {group}: {}", error_chain(&error)));
             }
         }
     }

@@ -146,7 +146,7 @@ fn announce(args: &Listening, serving: &Serving) -> Result<(), String> {
         }
         Some(path) => files::write_private(path, &serving.kubeconfig())?,
         None if args.token.is_none() => {
-            print_notice(&format!("the administrator's token is {}", serving.token()))
+            print_notice(&format!("the administrator's token is {}", serving.token()));
         }
         None => {}
     }

@@ -89,7 +89,7 @@ impl Kind {
     }
 
     /// Converts a stored object of a built-in kind to this version.
-    pub(crate) fn from_stored(&self, stored: &Stored) -> Stored {
+    pub(crate) fn as_served(&self, stored: &Stored) -> Stored {
         if self.is_storage() {
             return stored.clone();
         }

@@ -36,7 +36,7 @@ impl ApiServer {
 
     /// An object in the form that writes are compared in, as a version of its kind shows it.
     pub(crate) fn shown_to(kind: &Kind, object: &Stored) -> Stored {
-        if kind.custom.is_none() { kind.from_stored(object) } else { object.clone() }
+        if kind.custom.is_none() { kind.as_served(object) } else { object.clone() }
     }
 
     /// An object as it goes into the store: in the storage version.
@@ -58,7 +58,7 @@ impl ApiServer {
             }
             Some(custom) if !custom.version.storage => stored.with(kind.convert(stored)),
             Some(_) => stored.clone(),
-            None => kind.from_stored(stored),
+            None => kind.as_served(stored),
         }
     }
 

@@ -56,6 +56,12 @@ pub struct Rig {
     names: Stream,
 }
 
+impl Default for Rig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Rig {
     /// Creates an empty cluster at the start of 2024.
     pub fn new() -> Self {

@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn percentages_are_rounded_and_numbers_are_not() {
         let check = |value: Value, up, expected| {
-            assert_eq!(resolve_int_or_percent(&value, 3, up), Ok(expected), "{value}")
+            assert_eq!(resolve_int_or_percent(&value, 3, up), Ok(expected), "{value}");
         };
         check(json!("50%"), true, 2);
         check(json!("50%"), false, 1);

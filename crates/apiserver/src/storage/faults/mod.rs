@@ -149,12 +149,8 @@ fn run(server: ApiServer, disk: &Disk, fault: Fault) -> bool {
     };
     let (place, follower) = (Arc::new(OnceLock::new()), Arc::new(Mutex::new(None)));
     let acknowledged = Arc::new(Mutex::new(Content::new()));
-    let watched = Watched {
-        data,
-        shared: Arc::clone(&place),
-        follower: Arc::clone(&follower),
-        acknowledged: Arc::clone(&acknowledged),
-    };
+    let (shared, known) = (Arc::clone(&place), Arc::clone(&acknowledged));
+    let watched = Watched { data, shared, follower: Arc::clone(&follower), acknowledged: known };
     let Ok(shared) = Shared::stored(server, ManualClock::at(now()), Box::new(watched), Box::new(|_| {}))
     else {
         disk.heal();

@@ -59,7 +59,7 @@ pub(super) fn put_progress(
             put(list, &Condition::new(PROGRESSING, "True", "NewReplicaSetCreated", message), false, now);
         }
         RolloutProgress::Further => {
-            put(list, &says("True", "ReplicaSetUpdated", "is progressing."), true, now)
+            put(list, &says("True", "ReplicaSetUpdated", "is progressing."), true, now);
         }
         RolloutProgress::Waiting { .. } if deadline(deployment).is_some_and(|at| at <= now) => {
             put(list, &says("False", "ProgressDeadlineExceeded", "has timed out progressing."), false, now);

@@ -15,10 +15,10 @@ fn now() -> Time {
 
 /// An API server with a cluster's SCCs and their RBAC objects.
 fn server(openshift: bool) -> ApiServer {
-    let mut server = match openshift {
-        true => ApiServer::builder().admission_plugin(SecurityContextConstraints::default()).build(now()),
-        false => ApiServer::builder().build(now()),
-    };
+    let builder = ApiServer::builder();
+    let plugin = SecurityContextConstraints::default();
+    let builder = if openshift { builder.admission_plugin(plugin) } else { builder };
+    let mut server = builder.build(now());
     let definition = manifests::crd("securitycontextconstraints.security.openshift.io", (4, 18)).unwrap();
     let admin = Identity::admin();
     let mut create = |object: &Value| {
