@@ -203,7 +203,7 @@ mod steps {
         exit 0
         When I (pause|unpause) pool <name>
 
-        Has a pool of nodes stay where it is, or go on.
+        Pauses or unpauses a MachineConfigPool.
 
           value 1: `pause`
           value 2: `worker`

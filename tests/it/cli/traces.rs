@@ -115,7 +115,7 @@ fn a_normal_update() {
         11:46 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 13 of 18 done (72% complete)"
         11:46 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 17 of 18 done (94% complete), waiting on machine-config"
         21:44 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
-        25:38 cluster-version-operator: no Upgradeable
+        24:18 cluster-version-operator: no Upgradeable
         "#);
 }
 
@@ -131,13 +131,13 @@ fn a_digest_that_nobody_has_by_force_and_its_withdrawal() {
     insta::assert_snapshot!(pod.replace_all(&told, "version--xxxxx"), @r#"
         00:00 administrator: generation 2
         00:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=The update cannot be verified: unable to verify sha256:0000000000000000000000000000000000000000000000000000000000000000 against keyrings: verifier-public-key-redhat"
-        01:32 cluster-version-operator: observedGeneration 2
+        00:47 cluster-version-operator: observedGeneration 2
         02:00 administrator: generation 3
         02:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
         02:04 administrator: generation 4
         02:05 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"\" image=\"IMAGE-0000\" failure=Unable to download and prepare the update: fetching update payload: pod version--xxxxx failed at pending with reason \"\" and message \"\" and status initcontainer cleanup is waiting with reason \"ErrImagePull\" and message \"unable to pull image or OCI artifact: pull image err: initializing source docker://IMAGE-0000: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown; artifact err: get manifest: build image source: reading manifest sha256:0000000000000000000000000000000000000000000000000000000000000000 in quay.io/openshift-release-dev/ocp-release: manifest unknown\""
         02:05 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.1\" image=\"IMAGE-2a12\""
-        04:25 cluster-version-operator: observedGeneration 4
+        03:16 cluster-version-operator: observedGeneration 4
         "#);
 }
 
@@ -148,7 +148,7 @@ fn a_release_without_signature_by_force_and_the_request_cleared_on_the_way() {
     insta::assert_snapshot!(trace(UNSIGNED, timeline), @r#"
         00:00 administrator: generation 2
         00:01 cluster-version-operator: ReleaseAccepted=False RetrievePayload "Retrieving payload failed version=\"4.20.2\" image=\"IMAGE-c0bb\" failure=The update cannot be verified: unable to verify sha256:c0bba2cc50e1dd008543aea6b0151150d5cca63447fc543bea34b0918e859f2e against keyrings: verifier-public-key-redhat"
-        01:32 cluster-version-operator: observedGeneration 2
+        00:47 cluster-version-operator: observedGeneration 2
         02:00 administrator: generation 3
         02:10 cluster-version-operator: ReleaseAccepted=True PayloadLoaded "Payload loaded version=\"4.20.2\" image=\"IMAGE-c0bb\" architecture=\"amd64\""
         02:10 cluster-version-operator: history Partial 4.20.2, Completed 4.20.1; observedGeneration 3; Progressing=True  "Working towards 4.20.2"
@@ -159,10 +159,10 @@ fn a_release_without_signature_by_force_and_the_request_cleared_on_the_way() {
         02:12 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 1 of 18 done (5% complete)"
         02:12 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 12 of 18 done (66% complete), waiting on kube-apiserver"
         07:00 administrator: generation 4
-        07:00 cluster-version-operator: observedGeneration 4
+        07:12 cluster-version-operator: observedGeneration 4
         13:41 cluster-version-operator: Progressing=True  "Working towards 4.20.2: 13 of 18 done (72% complete)"
         13:41 cluster-version-operator: Progressing=True ClusterOperatorUpdating "Working towards 4.20.2: 17 of 18 done (94% complete), waiting on machine-config"
         23:39 cluster-version-operator: history Completed 4.20.2, Completed 4.20.1; Available=True  "Done applying 4.20.2"; Progressing=False  "Cluster version is 4.20.2"
-        27:33 cluster-version-operator: no Upgradeable
+        26:12 cluster-version-operator: no Upgradeable
         "#);
 }
