@@ -6,6 +6,7 @@ pub(super) mod snapshots;
 pub(super) mod until;
 #[cfg(feature = "watch")]
 pub(super) mod watch;
+
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -19,7 +20,6 @@ use super::report::{html, outputs};
 use super::start_from::StartFrom;
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
-#[cfg(feature = "watch")]
 use super::{Exit, files, print_errors, print_output};
 use crate::engine::{self, Failure, SessionError};
 use crate::plan::{Plan, PlannedStep, Snapshot};

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 #[cfg(any(feature = "live", feature = "serve"))]
 use std::time::Duration;
 
+#[cfg(any(feature = "live", feature = "serve"))]
 use super::signal::Signal;
 use crate::backends::{Cleanups, Stop};
 use crate::cli::Exit;
