@@ -31,23 +31,34 @@ const ANSWER_MAX: usize = 8 * 1024 * 1024;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Webhooks;
 
-/// Where calls run whose caller waits for them: one thread for all of them.
+/// The runtime of all calls, with one thread. The caller's own runtime may have a paused clock, or no IO.
 static BACKGROUND: LazyLock<Option<Runtime>> =
     LazyLock::new(|| Builder::new_multi_thread().worker_threads(1).enable_all().build().ok());
 
 impl Hooks for Webhooks {
     /// Waits for the response on the caller's thread, which may belong to an async runtime; the call itself runs on another one.
     fn call(&self, call: &HookCall) -> Result<Value, HookError> {
-        let runtime = BACKGROUND.as_ref().ok_or_else(|| HookError("no thread for the call".to_owned()))?;
+        let runtime = background()?;
         let (sender, response) = mpsc::channel();
         let call = call.clone();
         runtime.spawn(async move { sender.send(post_in_time(&call).await) });
-        response.recv().unwrap_or_else(|_| Err(HookError("the call was given up".to_owned())))
+        response.recv().unwrap_or_else(|_| Err(given_up()))
     }
 
     fn start(self: Arc<Self>, call: HookCall) -> HookResponse {
-        Box::pin(async move { post_in_time(&call).await })
+        Box::pin(async move {
+            let response = background()?.spawn(async move { post_in_time(&call).await }).await;
+            response.unwrap_or_else(|_| Err(given_up()))
+        })
     }
+}
+
+fn background() -> Result<&'static Runtime, HookError> {
+    BACKGROUND.as_ref().ok_or_else(|| HookError("no thread for the call".to_owned()))
+}
+
+fn given_up() -> HookError {
+    HookError("the call was given up".to_owned())
 }
 
 /// Posts a review; fails when the webhook's timeout is over.
