@@ -123,8 +123,9 @@ fn state_folder() -> Result<PathBuf, String> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let state =
         state.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")));
-    let state = state
-        .ok_or("neither XDG_STATE_HOME nor HOME is set: there is no place to note what is to be deleted")?;
+    let state = state.ok_or(
+        "expected XDG_STATE_HOME or HOME to be set: windtunnel notes there which clusters to delete",
+    )?;
     Ok(state.join("windtunnel/clusters"))
 }
 
@@ -162,11 +163,11 @@ fn existing(args: &PlaceArgs, stop: &Stop) -> Result<ClusterSettings, String> {
     if args.context.is_none() {
         let contexts = connection.contexts().map_err(|said| unprefixed(&said.stderr))?;
         return Err(format!(
-            "--backend kubeconfig: name the cluster by --context, so that none is touched by mistake; there {}",
+            "--backend kubeconfig requires --context, so that no other cluster is touched; found {}",
             match contexts.as_slice() {
-                [] => "is none".to_owned(),
-                [one] => format!("is `{one}`"),
-                all => format!("are `{}`", all.join("`, `")),
+                [] => "no context".to_owned(),
+                [one] => format!("the context `{one}`"),
+                all => format!("the contexts `{}`", all.join("`, `")),
             }
         ));
     }

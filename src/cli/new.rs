@@ -9,16 +9,16 @@ use super::{Exit, files, print_output};
 /// The templates: name, description, extension, text.
 pub(super) const TEMPLATES: &[(&str, &str, &str, &str)] = &[
     ("update", "an update within a minor that completes", "yaml", include_str!("templates/update.yaml")),
-    ("bad-digest", "a release image that nobody has", "yaml", include_str!("templates/bad-digest.yaml")),
-    ("rollback", "a minor update, and the way back", "yaml", include_str!("templates/rollback.yaml")),
-    ("operator", "an operator that degrades in the middle", "yaml", include_str!("templates/operator.yaml")),
     (
-        "nodes",
-        "a pool that is paused while the cluster updates",
+        "bad-digest",
+        "an update to a non-existent release image",
         "yaml",
-        include_str!("templates/nodes.yaml"),
+        include_str!("templates/bad-digest.yaml"),
     ),
-    ("matrix", "one scenario for a table of releases", "yaml", include_str!("templates/matrix.yaml")),
+    ("rollback", "an update and its rollback", "yaml", include_str!("templates/rollback.yaml")),
+    ("operator", "an operator degraded during an update", "yaml", include_str!("templates/operator.yaml")),
+    ("nodes", "a paused pool during an update", "yaml", include_str!("templates/nodes.yaml")),
+    ("matrix", "one scenario for several pairs of releases", "yaml", include_str!("templates/matrix.yaml")),
     ("feature", "an update in Gherkin", "feature", include_str!("templates/update.feature")),
 ];
 
@@ -32,12 +32,12 @@ pub(super) fn new(args: &NewArgs) -> Result<Exit, String> {
     };
     let (template, text) = chosen(path, args.from_template.as_deref())?;
     if path.exists() {
-        return Err(format!("{}: there is a file already", path.display()));
+        return Err(format!("{}: the file already exists", path.display()));
     }
     files::write(path, &text.replace("NAME", &name_of(path)))?;
     let command = if path.extension() == Some(OsStr::new("feature")) { "test" } else { "run" };
     print_output(&format!(
-        "{}: written by template `{template}`\nplay it: windtunnel {command} {0}\n",
+        "{}: written from template `{template}`\nrun it: windtunnel {command} {0}\n",
         path.display()
     ));
     Ok(Exit::Passed)

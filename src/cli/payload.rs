@@ -33,7 +33,7 @@ impl Releases {
             match release(version, folder) {
                 Ok(release) => {
                     if payloads.insert(version.clone(), release).is_some() {
-                        problems.push(format!("--payload: there are two for {version}"));
+                        problems.push(format!("--payload: expected one folder for {version}, found two"));
                     }
                 }
                 Err(found) => problems.extend(found),
@@ -107,7 +107,7 @@ fn release(version: &Version, folder: &Path) -> Result<Release, Vec<String>> {
     let payload = payload.map_err(|problems| problems.into_iter().map(named).collect::<Vec<_>>())?;
     if payload.version != *version {
         return Err(vec![format!(
-            "{}: expected the payload of {version}, found that of {} by its {METADATA}",
+            "{}: expected the payload of {version}, found {} in its {METADATA}",
             folder.display(),
             payload.version
         )]);

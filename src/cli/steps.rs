@@ -36,13 +36,13 @@ fn describe_match(sentence: &str) -> (String, Exit) {
     match catalogue::find(sentence) {
         Found::Step(step, values) => (explained(step, &values), Exit::Passed),
         Found::Like(like) if like.is_empty() => (
-            "No step is said like that, and none is near; `windtunnel steps` lists all.\n".to_owned(),
+            "No step matches, and none is similar. List all steps with `windtunnel steps`.\n".to_owned(),
             Exit::Failed,
         ),
         Found::Like(like) => {
             let lines = like.iter().map(|(step, example)| format!("  {} {example}\n", step.keyword));
             let lines: String = lines.collect();
-            (format!("No step is said like that. Most like it:\n{lines}"), Exit::Failed)
+            (format!("No step matches. The nearest steps:\n{lines}"), Exit::Failed)
         }
     }
 }

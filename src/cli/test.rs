@@ -3,8 +3,7 @@
 use super::args::{Format, TestArgs};
 use super::backend::{self, Place};
 use super::report::outputs;
-use super::run::FAILED_FAST;
-use super::run::snapshots;
+use super::run::{FAILED_FAST, snapshots};
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
 use super::{Exit, files, print_output};
@@ -26,8 +25,8 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     // A shard may be empty if there are more shards than scenarios.
     if results.is_empty() && args.selection.shard.is_none() {
         return Err(match &args.selection.tags {
-            Some(tags) => format!("--tags: no scenario has tags that fit `{}`", tags.text),
-            None => "there is no scenario".to_owned(),
+            Some(tags) => format!("--tags: no scenario matches `{}`", tags.text),
+            None => "found no scenario".to_owned(),
         });
     }
     let for_people = args.reports.format == Format::Text;
@@ -103,7 +102,7 @@ fn play(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
-        .map_err(|error| format!("no runtime could be made: {error}"))?;
+        .map_err(|error| format!("cannot start the runtime: {error}"))?;
     let tags = args.selection.tags.as_ref().map(|tags| tags.wanted.clone());
     let done = std::rc::Rc::new(Progress::of(suite.count(tags.as_ref())));
     let told = std::rc::Rc::clone(&done);

@@ -1,4 +1,4 @@
-//! Arguments as data.
+//! The arguments of all commands.
 
 mod clusters;
 mod place;
@@ -21,79 +21,79 @@ pub(super) use self::place::{BackendKind, PlaceArgs};
 pub(super) use self::playing::{Format, JunitPer, Layout, Look, Reports, Selection};
 pub(super) use self::status::StatusArgs;
 
-/// A wind tunnel for OpenShift updates: plays updates and rollbacks in a simulated cluster, in virtual time.
+/// A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual time.
 #[derive(Debug, Parser)]
 #[command(
     version,
     after_help = "Exit codes: 0 all passed (serve: ended by a signal), 1 a scenario failed, 2 wrong usage, unreadable \
-                  input, or a server that cannot be served, 130 and 143 a run that SIGINT or SIGTERM ended."
+                  input, or a server that cannot start, 130 and 143 a run ended by SIGINT or SIGTERM."
 )]
 pub(super) struct Args {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub(super) command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run scenarios and print what happened in them.
+    /// Run scenarios and print the results.
     Run(RunArgs),
-    /// Print the timeline of a record that `run --record` wrote.
+    /// Print the timeline of a record.
     Report(ReportArgs),
-    /// Print what `oc adm upgrade status` prints, for a record, the files of a cluster, or a cluster.
+    /// Print the output of `oc adm upgrade status` for a record, the files of a cluster, or a cluster.
     Status(StatusArgs),
-    /// Run the update status controller for a cluster: publish insights until SIGTERM or SIGINT.
+    /// Run the update status controller for a cluster, and publish insights until SIGTERM or SIGINT.
     #[cfg(all(feature = "live", feature = "serve"))]
     Insights(super::insights::args::InsightsArgs),
-    /// Talk to any cluster as `oc adm` does.
+    /// Run `oc adm` commands against any cluster.
     #[cfg(feature = "live")]
     #[command(subcommand)]
     Adm(AdmCommand),
-    /// Watch a cluster and write what happens in it into a record, until SIGINT or SIGTERM.
+    /// Record the changes in a cluster until SIGINT or SIGTERM.
     #[cfg(feature = "live")]
     Record(RecordArgs),
     /// Serve a Kubernetes API over HTTPS until SIGTERM or SIGINT.
     #[cfg(feature = "serve")]
     Serve(ServeArgs),
-    /// Fill a folder that suites of controller-runtime take for KUBEBUILDER_ASSETS.
+    /// Fill a folder for KUBEBUILDER_ASSETS of controller-runtime's envtest.
     #[cfg(feature = "serve")]
     Envtest(EnvtestArgs),
-    /// Serve a cluster in which happens again what a record tells.
+    /// Replay a record in a served cluster.
     #[cfg(feature = "serve")]
     Replay(ReplayArgs),
-    /// Play Gherkin features.
+    /// Run Gherkin features.
     #[cfg(feature = "gherkin")]
     Test(TestArgs),
-    /// Write a scenario as two: what is done before an update that others make, and what is checked after.
+    /// Split a scenario into steps before and checks after an external update.
     #[cfg(feature = "gherkin")]
     Twins(TwinsArgs),
-    /// List the sentences that features may say, or tell which step a sentence is.
+    /// List the Gherkin steps, or find the step for a text.
     #[cfg(feature = "gherkin")]
     Steps(StepsArgs),
-    /// Remove what runs left behind that were killed, or told to keep it.
+    /// Remove the clusters and objects of killed runs, and of runs with --keep.
     #[cfg(feature = "live")]
     Clean(CleanArgs),
-    /// Draft a scenario of what a record tells, to be edited.
+    /// Draft a scenario from a record.
     ScenarioFrom {
-        /// A record file, of a run or of a cluster.
+        /// Record file of a run or a cluster.
         record: PathBuf,
-        /// The file to write; without it, the scenario is printed.
+        /// File to write [default: print the scenario].
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Tell what is wrong or odd about scenarios and features, without playing them.
+    /// Report errors and suspicious steps in scenarios and features without running them.
     Lint(LintArgs),
-    /// Write a scenario or a feature to begin with; without a path, list what there is.
+    /// Write a scenario or a feature from a template; without a path, list the templates.
     New(NewArgs),
-    /// Print the shape of a file as a JSON Schema, for editors.
+    /// Print the JSON Schema of a file, for editors.
     Schema {
-        /// Of which file.
+        /// Kind of file.
         of: SchemaOf,
     },
-    /// Print what completes the commands of this program in a shell.
+    /// Print a completion script for a shell.
     Completions {
-        /// For which shell.
+        /// Shell to complete commands in.
         shell: clap_complete::Shell,
     },
 }
@@ -108,37 +108,38 @@ pub(super) struct RunArgs {
     /// Seed of everything that is drawn at random.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// Take the payload of a release from a folder, as `oc adm release extract` writes it; it exists in every scenario.
+    /// Read the payload of a release from a folder, as written by `oc adm release extract`; the release exists in every
+    /// scenario.
     #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::argument)]
     pub(super) payload: Vec<(semver::Version, PathBuf)>,
-    /// Begin with the cluster of a dump (as `serve --from` takes them) or a record, in place of the one that the scenario
-    /// describes: its release and history, nodes, channel, capabilities, known updates and troubles. What is not taken is told.
+    /// Start with the cluster of a record or a dump (as for `serve --from`) instead of the scenario's: its release and
+    /// history, nodes, channel, capabilities, known updates and faults. Standard error lists the parts not taken.
     #[arg(long, value_name = "PATH")]
     pub(super) start_from: Option<PathBuf>,
-    /// Write the record of the run to FILE; with several scenarios, one record each into the folder FILE.
+    /// Write the record of the run to FILE; for several scenarios, one record each to the folder FILE.
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
-    /// Play each scenario three times and fail when the records differ.
+    /// Run each scenario three times, and fail if the records differ.
     #[arg(long)]
     pub(super) check_determinism: bool,
-    /// Play each scenario again for every write of a simulated program, which dies right after it, and fail when the cluster ends
-    /// otherwise then.
+    /// Rerun each scenario once per write of each simulated component, kill the component right after that write, and
+    /// fail if a final state differs.
     #[arg(long, conflicts_with_all = ["retry", "until"])]
     pub(super) check_restarts: bool,
-    /// Write the files that statuses are compared with (`matches`) instead of comparing.
+    /// Write the status files of `matches` instead of comparing with them.
     #[arg(long)]
     pub(super) update_snapshots: bool,
     /// Print no timeline, even of a single scenario.
     #[arg(long)]
     pub(super) quiet: bool,
-    /// Print the timeline of every scenario; without it, several scenarios get a line each and a list of failures.
+    /// Print the timeline of every scenario [default: for several scenarios, a line each and a list of failures].
     #[arg(long, short, conflicts_with = "quiet")]
     pub(super) verbose: bool,
     #[command(flatten)]
     pub(super) selection: Selection,
     #[command(flatten)]
     pub(super) reports: Reports,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Backend options")]
     pub(super) place: PlaceArgs,
     #[command(flatten)]
     pub(super) layout: Layout,
@@ -148,12 +149,12 @@ pub(super) struct RunArgs {
 
 /// `windtunnel lint`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit codes: 0 nothing was found, 1 warnings, 2 errors or unreadable input.")]
+#[command(after_help = "Exit codes: 0 no findings, 1 warnings, 2 errors or unreadable input.")]
 pub(super) struct LintArgs {
-    /// Scenario and feature files, or folders to search for `*.yaml` and `*.feature`; without any, the folders `scenarios` and
-    /// `features`, as far as they are there.
+    /// Scenario and feature files, or folders to search for `*.yaml` and `*.feature` [default: the existing ones of the
+    /// folders `scenarios` and `features`].
     pub(super) paths: Vec<PathBuf>,
-    /// Take the payload of a release from a folder, as `windtunnel run` does.
+    /// Read the payload of a release from a folder, as for `windtunnel run`.
     #[arg(long, value_name = "VERSION=DIR", value_parser = super::payload::argument)]
     pub(super) payload: Vec<(semver::Version, PathBuf)>,
 }
@@ -162,9 +163,9 @@ pub(super) struct LintArgs {
 #[cfg(feature = "gherkin")]
 #[derive(Debug, clap::Args)]
 pub(super) struct TwinsArgs {
-    /// A scenario or a feature.
+    /// Scenario or feature to split.
     pub(super) path: PathBuf,
-    /// The folder to write `<name>-prepare` and `<name>-check` to, which are what the file is; without it they are printed.
+    /// Folder for the files `<name>-prepare` and `<name>-check`, of the same type as PATH [default: print them].
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
 }
@@ -172,25 +173,25 @@ pub(super) struct TwinsArgs {
 /// `windtunnel new`.
 #[derive(Debug, clap::Args)]
 pub(super) struct NewArgs {
-    /// The file to write, named *.yaml or *.feature.
+    /// File to write, named *.yaml or *.feature.
     pub(super) path: Option<PathBuf>,
-    /// What it begins as.
+    /// Template of the file.
     #[arg(long, value_name = "NAME", requires = "path",
           value_parser = clap::builder::PossibleValuesParser::new(super::new::TEMPLATES.iter().map(|(name, ..)| *name)))]
     pub(super) from_template: Option<String>,
 }
 
-/// What there is a JSON Schema of.
+/// The files with a JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum SchemaOf {
-    /// A scenario.
+    /// Scenario file.
     Scenario,
 }
 
 /// `windtunnel report`.
 #[derive(Debug, clap::Args)]
 pub(super) struct ReportArgs {
-    /// A record file.
+    /// Record file.
     pub(super) record: PathBuf,
     /// Write the timeline as one HTML page.
     #[arg(long, value_name = "FILE")]
@@ -203,11 +204,11 @@ pub(super) struct ReportArgs {
 #[cfg(feature = "live")]
 #[derive(Debug, Subcommand)]
 pub(super) enum AdmCommand {
-    /// What `oc adm upgrade` does, with its flags, subcommands, texts and exit codes; `--kubeconfig`, `--context`,
-    /// `--server`, `--token`, `--certificate-authority` and `--insecure-skip-tls-verify` lead to the cluster.
+    /// Show and change updates like `oc adm upgrade`, with its flags, subcommands, messages and exit codes; `--kubeconfig`,
+    /// `--context`, `--server`, `--token`, `--certificate-authority` and `--insecure-skip-tls-verify` select the cluster.
     #[command(disable_help_flag = true)]
     Upgrade {
-        /// The words after `oc adm upgrade`.
+        /// Arguments of `oc adm upgrade`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
@@ -232,10 +233,10 @@ pub(super) enum Details {
 #[cfg(feature = "gherkin")]
 #[derive(Debug, clap::Args)]
 pub(super) struct StepsArgs {
-    /// Tell which step this sentence is, and with which values; if none, which are most like it.
+    /// Print the step for this text, with its values, or the nearest steps.
     #[arg(long = "match", value_name = "SENTENCE")]
     pub(super) sentence: Option<String>,
-    /// Print the list as a page in Markdown.
+    /// Print the list as a Markdown page.
     #[arg(long, conflicts_with = "sentence")]
     pub(super) markdown: bool,
 }
@@ -252,7 +253,7 @@ pub(super) struct TestArgs {
     pub(super) seed: u64,
     #[command(flatten)]
     pub(super) selection: Selection,
-    /// Write the record of the run to FILE; of several scenarios, one record each into the folder FILE.
+    /// Write the record of the run to FILE; for several scenarios, one record each to the folder FILE.
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
     #[command(flatten)]
@@ -260,9 +261,9 @@ pub(super) struct TestArgs {
     /// Write results as Cucumber's JSON.
     #[arg(long, value_name = "FILE")]
     pub(super) cucumber_json: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Backend options")]
     pub(super) place: PlaceArgs,
-    /// Write the files that statuses are compared with (`the status is as in`) instead of comparing.
+    /// Write the status files of `the status is as in` instead of comparing with them.
     #[arg(long)]
     pub(super) update_snapshots: bool,
 }

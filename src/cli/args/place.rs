@@ -1,67 +1,61 @@
-//! Arguments that name the place where scenarios are played.
+//! Arguments for the cluster to run scenarios in.
 
 #[cfg(feature = "live")]
 use std::path::PathBuf;
 
-/// Where scenarios are played.
+/// The cluster to run scenarios in.
 #[derive(Debug, Clone, clap::Args)]
-#[command(next_help_heading = "Where")]
 pub(in crate::cli) struct PlaceArgs {
-    /// Kind of cluster to play in.
+    /// Kind of cluster to run scenarios in.
     #[arg(long, value_enum, default_value_t = BackendKind::InProcess)]
     pub(in crate::cli) backend: BackendKind,
-    /// The kubeconfig of the cluster (`--backend kubeconfig`); otherwise those that KUBECONFIG names, or the one in the home
-    /// folder.
+    /// Kubeconfig for `--backend kubeconfig` [default: KUBECONFIG, or the one in the home folder].
     #[cfg(feature = "live")]
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) kubeconfig: Option<PathBuf>,
-    /// Its context. No cluster is touched that is not named.
+    /// Context for `--backend kubeconfig`; required, no other cluster is touched.
     #[cfg(feature = "live")]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) context: Option<String>,
-    /// How fast time passes in a cluster that is not simulated, such as `60x`: an hour in a minute.
+    /// Speed of time in a cluster outside this process, such as `60x`: an hour in a minute.
     #[cfg(feature = "live")]
     #[arg(long, value_name = "FACTOR", default_value = "60x", value_parser = super::speed)]
     pub(in crate::cli) speed: f64,
-    /// Writes that are made in a second at most, in a cluster that is not simulated.
+    /// Maximum number of writes per second to a cluster outside this process.
     #[cfg(feature = "live")]
     #[arg(long, value_name = "N", default_value_t = crate::cli::backend::WRITES_PER_SECOND, value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) writes_per_second: u32,
-    /// Image of the cluster: the one that is run (container, k3s), or that of the nodes (kind, k3d).
+    /// Image to run (container, k3s), or image of the nodes (kind, k3d).
     #[cfg(feature = "live")]
     #[arg(long, value_name = "IMAGE")]
     pub(in crate::cli) image: Option<String>,
-    /// Tell which commands of other programs are run, and how they end.
+    /// Print the commands of other programs, and their results.
     #[cfg(feature = "live")]
     #[arg(long)]
     pub(in crate::cli) debug: bool,
-    /// Leave the cluster as it is at the end, and tell how to reach and to remove it.
+    /// Keep the cluster at the end, and print how to reach and remove it.
     #[cfg(feature = "live")]
     #[arg(long)]
     pub(in crate::cli) keep: bool,
 }
 
 impl PlaceArgs {
-    /// Refuses flags that mean nothing for this backend.
+    /// Rejects flags of other backends.
     ///
     /// # Errors
-    /// Which one, and for which backend it is.
+    /// A flag does not apply to this backend.
     #[cfg(feature = "live")]
     pub(in crate::cli) fn check(&self) -> Result<(), String> {
         let is_named = self.backend == BackendKind::Kubeconfig;
         let flags = [
-            ("--kubeconfig", self.kubeconfig.is_some() && !is_named, "is for `--backend kubeconfig`"),
-            ("--context", self.context.is_some() && !is_named, "is for `--backend kubeconfig`"),
+            ("--kubeconfig", self.kubeconfig.is_some() && !is_named, "requires `--backend kubeconfig`"),
+            ("--context", self.context.is_some() && !is_named, "requires `--backend kubeconfig`"),
             (
                 "--image",
                 self.image.is_some() && (is_named || !self.is_far()),
-                "is for backends that make a cluster",
+                "requires a backend that creates a cluster: container, k3s, kind or k3d",
             ),
-            (
-                "--keep",
-                self.keep && !self.is_far(),
-                "is for clusters that are there when this process has ended",
-            ),
+            ("--keep", self.keep && !self.is_far(), "requires a backend other than in-process and served"),
         ];
         match flags.into_iter().find(|(_, is_odd, _)| *is_odd) {
             Some((flag, _, why)) => Err(format!("{flag} {why}")),
@@ -69,14 +63,14 @@ impl PlaceArgs {
         }
     }
 
-    /// There are none.
+    /// Accepts all flags: none depends on the backend.
     #[cfg(not(feature = "live"))]
-    #[expect(clippy::unnecessary_wraps, reason = "as where there are some")]
+    #[expect(clippy::unnecessary_wraps, reason = "same signature with the feature `live`")]
     pub(in crate::cli) fn check(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Whether what is played goes on in a cluster when this process is gone.
+    /// Returns whether the cluster can outlive this process.
     pub(in crate::cli) fn is_far(&self) -> bool {
         match self.backend {
             BackendKind::InProcess => false,
@@ -91,24 +85,24 @@ impl PlaceArgs {
 /// The flag `--backend`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(in crate::cli) enum BackendKind {
-    /// A simulated API server in this process, in virtual time.
+    /// Simulated API server in this process, in virtual time.
     InProcess,
-    /// The same behind HTTPS.
+    /// Simulated API server behind HTTPS, in virtual time.
     #[cfg(all(feature = "live", feature = "serve"))]
     Served,
-    /// The same in a container, by Docker.
+    /// Simulated API server in a Docker container.
     #[cfg(feature = "live")]
     Container,
-    /// k3s in a container, by Docker.
+    /// k3s in a Docker container.
     #[cfg(feature = "live")]
     K3s,
-    /// Kubernetes in containers, by kind.
+    /// Kubernetes in containers, created with kind.
     #[cfg(feature = "live")]
     Kind,
-    /// k3s in containers, by k3d.
+    /// k3s in containers, created with k3d.
     #[cfg(feature = "live")]
     K3d,
-    /// A cluster that is there.
+    /// Existing cluster.
     #[cfg(feature = "live")]
     Kubeconfig,
 }
@@ -117,10 +111,10 @@ pub(in crate::cli) enum BackendKind {
 #[cfg(feature = "live")]
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct CleanArgs {
-    /// The kubeconfig of the cluster; otherwise those that KUBECONFIG names, or the one in the home folder.
+    /// Kubeconfig of the cluster [default: KUBECONFIG, or the one in the home folder].
     #[arg(long, value_name = "FILE", requires = "context")]
     pub(in crate::cli) kubeconfig: Option<PathBuf>,
-    /// The context of the cluster to remove objects from; without it, clusters are deleted that kind, k3d and Docker made.
+    /// Context of the cluster to remove objects from; without it, delete the clusters of kind, k3d and Docker.
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) context: Option<String>,
 }

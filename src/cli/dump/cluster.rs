@@ -32,7 +32,7 @@ impl Dumped {
             return Self::of_record(path, &report::read(path)?, at);
         }
         if at.is_some() {
-            return Err(format!("--at: expected a record, of which {} is none", path.display()));
+            return Err(format!("--at: expected a record, but {} is not one", path.display()));
         }
         let (dump, problems) = super::read_all(path)?;
         let objects = dump.objects().map(|(place, object)| (place.to_owned(), object.clone()));

@@ -3,8 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use windtunnel_apiserver::https;
-use windtunnel_apiserver::https::{Authority, ServerCertificate, Settings, Webhooks};
+use windtunnel_apiserver::https::{self, Authority, ServerCertificate, Settings, Webhooks};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::{ApiServer, AuthorizationMode};
 use windtunnel_core::Identity;
@@ -13,8 +12,7 @@ use windtunnel_core::clock::{Clock as _, WallClock};
 use super::flags::{self, Flags};
 use super::{CONTROLLERS, KUBERNETES, until_signal};
 use crate::cli::args::kubernetes_minor;
-use crate::cli::serve::controllers;
-use crate::cli::serve::controllers::{Controller, Surroundings};
+use crate::cli::serve::controllers::{self, Controller, Surroundings};
 use crate::cli::{files, print_notice, print_output};
 use crate::plan::KUBERNETES_MINORS;
 
@@ -75,7 +73,7 @@ pub(super) fn main(called: &Path, words: &[String]) -> Result<(), String> {
     let ignored: Vec<&str> = flags.others(&known).collect();
     if !ignored.is_empty() {
         print_notice(&format!(
-            "windtunnel stands in for kube-apiserver and does not know: --{}",
+            "windtunnel's kube-apiserver ignores unknown flags: --{}",
             ignored.join(", --")
         ));
     }
@@ -145,11 +143,10 @@ fn server(flags: &Flags, minor: u32) -> Result<ApiServer, String> {
         .authorization_mode(mode);
     let mut server = server.build(WallClock.now());
     if let Some(path) = flags.get("token-auth-file") {
-        for line in files::read(Path::new(path))?.lines().filter(|line| !line.trim().is_empty()) {
+        let text = files::read(Path::new(path))?;
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let (token, who) = token(line).ok_or_else(|| {
-                format!(
-                    "{path}: expected lines such as `token,user,uid,\"group1,group2\"`, found another one"
-                )
+                format!("{path}:{}: expected a line such as `token,user,uid,\"group1,group2\"`", index + 1)
             })?;
             server.accept_token(token, who);
         }

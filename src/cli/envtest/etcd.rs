@@ -53,21 +53,18 @@ const IGNORED: [&str; 20] = [
 pub(super) fn main(words: &[String]) -> Result<(), String> {
     let flags = Flags::read(words);
     if flags.has("version") {
-        print_output(&format!("etcd Version: {VERSION}\nwindtunnel stands in for it\n"));
+        print_output(&format!("etcd Version: {VERSION}\nsimulated by windtunnel\n"));
         return Ok(());
     }
     if flags.ask_for_help() {
-        let about = format!("windtunnel's etcd {VERSION} reports that it is healthy and keeps nothing.");
+        let about = format!("windtunnel's etcd {VERSION} reports that it is healthy and stores nothing.");
         print_output(&flags::help(&about, "etcd", &OBEYED, &IGNORED));
         return Ok(());
     }
     let known = [&OBEYED[..], &IGNORED].concat();
     let unknown: Vec<&str> = flags.others(&known).collect();
     if !unknown.is_empty() {
-        print_notice(&format!(
-            "windtunnel's etcd ignores flags that it does not know: --{}",
-            unknown.join(", --")
-        ));
+        print_notice(&format!("windtunnel's etcd ignores unknown flags: --{}", unknown.join(", --")));
     }
     let urls = flags.get("listen-client-urls").unwrap_or("http://127.0.0.1:2379").to_owned();
     let start = async {
@@ -78,7 +75,7 @@ pub(super) fn main(words: &[String]) -> Result<(), String> {
             let socket = TcpListener::bind(&address).await.map_err(failed)?;
             tokio::spawn(answer_all(socket));
         }
-        print_notice("windtunnel stands in for etcd: it keeps nothing");
+        print_notice("windtunnel simulates etcd and stores nothing");
         Ok(())
     };
     until_signal(start, async |()| {})
@@ -102,7 +99,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     let (code, text) = match request.uri().path() {
         "/health" | "/livez" | "/readyz" => (200, r#"{"health":"true","reason":""}"#.to_owned()),
         "/version" => (200, format!(r#"{{"etcdserver":"{VERSION}","etcdcluster":"{VERSION}"}}"#)),
-        _ => (404, "windtunnel stands in for etcd: it keeps nothing\n".to_owned()),
+        _ => (404, "windtunnel simulates etcd and stores nothing\n".to_owned()),
     };
     let mut response = Response::new(Full::from(text));
     *response.status_mut() = http::StatusCode::from_u16(code).unwrap_or_default();

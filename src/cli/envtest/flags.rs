@@ -46,7 +46,7 @@ impl Flags {
 pub(super) fn help(about: &str, program: &str, obeyed: &[&str], ignored: &[&str]) -> String {
     let lines = |names: &[&str]| names.iter().fold(String::new(), |lines, name| lines + "  --" + name + "\n");
     format!(
-        "{about}\n\nUsage:\n  {program} [flags]\n\nFlags:\n{}\nFlags that are accepted and change nothing:\n{}\n\
+        "{about}\n\nUsage:\n  {program} [flags]\n\nFlags:\n{}\nIgnored flags:\n{}\n\
          Other flags:\n  --help, -h  Print this text\n  --version   Print the version\n",
         lines(obeyed),
         lines(ignored)

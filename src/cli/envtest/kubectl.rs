@@ -3,7 +3,8 @@
 use super::flags::Flags;
 use crate::cli::print_output;
 
-const HELP: &str = "There was no kubectl on the PATH when `windtunnel envtest` filled this folder, so windtunnel takes its place.
+const HELP: &str =
+    "This kubectl is a placeholder: there was none on the PATH when `windtunnel envtest` filled this folder.
 It runs no command. Install kubectl, then run `windtunnel envtest` again.
 
 Usage:
@@ -23,7 +24,6 @@ pub(super) fn main(words: &[String]) -> Result<(), String> {
         print_output(HELP);
         return Ok(());
     }
-    Err("windtunnel stands here for kubectl, which was not on the PATH when the folder was filled: install it and run \
-         `windtunnel envtest` again"
+    Err("this kubectl is a placeholder and runs no command: install kubectl, then run `windtunnel envtest` again"
         .to_owned())
 }

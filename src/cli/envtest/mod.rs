@@ -26,9 +26,8 @@ const CONTROLLERS: &str = "controllers";
 pub(super) fn envtest(args: &EnvtestArgs) -> Result<Exit, String> {
     let folder = &args.folder;
     fs::create_dir_all(folder)
-        .map_err(|error| format!("{}: no folder can be made here: {error}", folder.display()))?;
-    let program =
-        std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
+        .map_err(|error| format!("{}: cannot create the folder: {error}", folder.display()))?;
+    let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     for name in ["kube-apiserver", "etcd"] {
         put(&program, &folder.join(name), args.copy)?;
     }
@@ -47,7 +46,7 @@ pub(super) fn envtest(args: &EnvtestArgs) -> Result<Exit, String> {
     }
     let told = match &kubectl {
         Some(path) => format!("kubectl is {}", path.display()),
-        None => "there is no kubectl on the PATH: what stands in for it only says so".to_owned(),
+        None => "found no kubectl on the PATH: the one in the folder is a placeholder".to_owned(),
     };
     print_output(&format!("KUBEBUILDER_ASSETS={}\n{told}\n", absolute(folder).display()));
     Ok(Exit::Passed)
@@ -119,7 +118,7 @@ fn until_signal<Running>(
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|error| format!("no threads can be started: {error}"))?;
+        .map_err(|error| format!("cannot start threads: {error}"))?;
     runtime.block_on(async {
         let signal = super::terminal::signal::Signal::new()?;
         let running = start.await?;

@@ -4,9 +4,8 @@ mod target;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use windtunnel_core::text::nearest;
 use windtunnel_openshift::payload::{METADATA, RELEASE};
@@ -151,10 +150,7 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
         fs::metadata(path).map_err(failed)?;
         let other = PLAYED_BY.iter().find(|(kind, _)| *kind != extension && has_extension(path, kind));
         if let Some((_, command)) = other {
-            return Err(format!(
-                "{}: files of this kind are played by `windtunnel {command}`",
-                path.display()
-            ));
+            return Err(format!("{}: run this file with `windtunnel {command}`", path.display()));
         }
         return Ok(vec![path.to_owned()]);
     }
@@ -226,7 +222,7 @@ pub(super) fn write_records(to: Option<&Path>, told: &[(&ScenarioResult, Option<
 /// The path with the reason.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let failed = |error| format!("{}: no folder can be made here: {error}", folder.display());
+        let failed = |error| format!("{}: cannot create the folder: {error}", folder.display());
         fs::create_dir_all(folder).map_err(failed)?;
     }
     target::write(path, text, false).map_err(|error| unwritten(path, &error))
@@ -241,7 +237,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
 pub(super) fn write_private(path: &Path, text: &str) -> Result<(), String> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         let (path, folder) = (path.display(), folder.display());
-        return Err(format!("{path}: cannot be written: there is no folder {folder}; make it first"));
+        return Err(format!("{path}: cannot be written: there is no folder {folder}; create it first"));
     }
     target::write(path, text, true).map_err(|error| unwritten(path, &error))
 }

@@ -78,7 +78,7 @@ fn check_link(path: &Path) -> io::Result<()> {
         if around.mode() & EVERYBODYS == EVERYBODYS && link.uid() != around.uid() && link.uid() != own_user()?
         {
             let why = format!(
-                "{} is another user's link in a folder where everybody may make files; name a file elsewhere",
+                "{} is another user's link in a world-writable folder; choose a path in another folder",
                 at.display()
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));

@@ -12,49 +12,49 @@ use crate::cli::terminal::output::Format;
 
 /// `windtunnel insights`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Insights go into the ConfigMap status-api-cm-prototype of the namespace
-openshift-update-status-controller where that exists, and into the UpdateStatus
-`cluster` where its CustomResourceDefinition does.
+#[command(after_help = "The controller publishes insights in the ConfigMap status-api-cm-prototype if the
+namespace openshift-update-status-controller exists, and in the UpdateStatus
+`cluster` if its CustomResourceDefinition exists.
 
 Exit codes: 0 ended by a signal, or with --once printed; 1 the Lease is lost, or
-with --once the cluster shows or takes too little; 2 wrong usage, an unreadable
-kubeconfig, or an address that cannot be listened on.")]
+with --once the cluster shows or accepts too little; 2 wrong usage, an unreadable
+kubeconfig, or an unusable address.")]
 pub(in crate::cli) struct InsightsArgs {
-    /// The kubeconfig; without it, the cluster is that of the pod in which the program runs.
+    /// Kubeconfig of the cluster [default: the cluster of the program's pod].
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
-    /// Its context, if not the current one.
+    /// Context of the kubeconfig [default: the current one].
     #[arg(long, requires = "kubeconfig")]
     pub(super) context: Option<String>,
-    /// The namespace of the Lease; insights are published in their own.
+    /// Namespace of the Lease; insights have their own.
     #[arg(long, default_value = NAMESPACE)]
     pub(super) namespace: String,
-    /// Where /healthz, /readyz and /metrics are served, over HTTP.
+    /// Address to serve /healthz, /readyz and /metrics on, over HTTP.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(super) listen: SocketAddr,
-    /// A Prometheus or Thanos that is asked which alerts fire, with the token of the kubeconfig or the pod; without it there
-    /// are no insights on alerts.
+    /// Prometheus or Thanos to query for firing alerts, with the token of the kubeconfig or the pod [default: no insights
+    /// on alerts].
     #[arg(long, value_name = "URL")]
     pub(super) prometheus: Option<http::Uri>,
-    /// Certificates that may have signed the one of Prometheus, beside those of the cluster.
+    /// Certificate authorities of Prometheus, in addition to those of the cluster.
     #[arg(long, value_name = "FILE", requires = "prometheus")]
     pub(super) prometheus_ca: Option<PathBuf>,
-    /// Look at the cluster once, publish unless another process does, print all insights, and end.
+    /// Assess the cluster once, publish unless another process is the leader, print all insights, and exit.
     #[arg(long)]
     pub(super) once: bool,
-    /// Print only: write nothing, not even the Lease.
+    /// Only print; write nothing, not even the Lease.
     #[arg(long, requires = "once")]
     pub(super) dry_run: bool,
-    /// How insights are printed.
+    /// Output format of the insights.
     #[arg(long, short, value_enum, default_value_t = Format::Yaml, requires = "once")]
     pub(super) output: Format,
-    /// How long others wait after the last sign of life before they lead, in whole seconds.
+    /// Time since the last renewal of the Lease before another replica becomes the leader, in whole seconds.
     #[arg(long, value_name = "TIME", default_value = "137s", value_parser = seconds)]
     leader_elect_lease_duration: Duration,
-    /// How long the leader tries to renew its Lease before it gives up; shorter than that.
+    /// Time for the leader to renew its Lease before it gives up; shorter than the lease duration.
     #[arg(long, value_name = "TIME", default_value = "107s", value_parser = seconds)]
     leader_elect_renew_deadline: Duration,
-    /// The pause between two attempts; shorter still.
+    /// Pause between two attempts to acquire or renew the Lease; shorter than the renew deadline.
     #[arg(long, value_name = "TIME", default_value = "26s", value_parser = seconds)]
     leader_elect_retry_period: Duration,
 }
@@ -75,8 +75,8 @@ impl InsightsArgs {
         }
         let shown = [lease, renew, retry].map(|span| format!("{}s", span.as_secs())).join(", ");
         Err(format!(
-            "expected --leader-elect-lease-duration to be longer than --leader-elect-renew-deadline, and that longer than \
-             --leader-elect-retry-period, found {shown}"
+            "expected --leader-elect-lease-duration > --leader-elect-renew-deadline > --leader-elect-retry-period, \
+             found {shown}"
         ))
     }
 }

@@ -78,13 +78,13 @@ async fn accept(socket: TcpListener, monitor: Arc<Monitor>) {
 
 fn answer(method: &Method, path: &str, monitor: &Monitor) -> Response<Full<Bytes>> {
     if !matches!(*method, Method::GET | Method::HEAD) {
-        return response(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "only GET\n".to_owned());
+        return response(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "expected GET\n".to_owned());
     }
     match path {
         "/healthz" | "/livez" => checked(monitor.healthy()),
         "/readyz" => checked(monitor.ready()),
         "/metrics" => response(StatusCode::OK, OPEN_METRICS, monitor.metrics()),
-        _ => response(StatusCode::NOT_FOUND, PLAIN, "there are /healthz, /readyz and /metrics\n".to_owned()),
+        _ => response(StatusCode::NOT_FOUND, PLAIN, "expected /healthz, /readyz or /metrics\n".to_owned()),
     }
 }
 

@@ -12,8 +12,7 @@ use futures::future::{Either, select};
 use kube::Config;
 use windtunnel_apiserver::https::random_token;
 use windtunnel_core::text::error_chain;
-use windtunnel_update_status::controller;
-use windtunnel_update_status::controller::{Election, Parts};
+use windtunnel_update_status::controller::{self, Election, Parts};
 
 use self::args::InsightsArgs;
 use self::endpoint::Endpoint;
@@ -32,7 +31,7 @@ pub(super) fn insights(args: &InsightsArgs) -> Result<Exit, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("no connection can be made: {error}"))?;
+        .map_err(|error| format!("cannot connect: {error}"))?;
     runtime.block_on(async {
         // A user may send a signal as soon as the endpoint answers, so the handler must be installed before.
         let signal = Signal::new()?;

@@ -45,18 +45,18 @@ struct Metrics {
 impl Metrics {
     fn registered(&self) -> Registry {
         let mut registry = Registry::with_prefix("update_status_controller");
-        registry.register("leader", "Whether this process leads.", self.leader.clone());
-        registry.register("insights", "Insights that an informer knows.", self.insights.clone());
+        registry.register("leader", "Whether this process is the leader.", self.leader.clone());
+        registry.register("insights", "Insights by informer and type.", self.insights.clone());
         registry.register("publishes", "Writes of insights.", self.publishes.clone());
-        let failures = "Attempts to assess and publish that failed.";
+        let failures = "Failed attempts to assess and publish.";
         registry.register("publish_failures", failures, self.failures.clone());
-        let restarts = "Watches that had to list all objects anew.";
+        let restarts = "Watches restarted with a new list of all objects.";
         registry.register("watch_restarts", restarts, self.restarts.clone());
-        let failures = "Lists and watches that failed.";
+        let failures = "Failed lists and watches.";
         registry.register("watch_failures", failures, self.watch_failures.clone());
-        let failures = "Attempts to read or write the Lease that failed.";
+        let failures = "Failed reads and writes of the Lease.";
         registry.register("lease_failures", failures, self.lease_failures.clone());
-        let failures = "Questions to Prometheus that failed.";
+        let failures = "Failed requests to Prometheus.";
         registry.register("alert_failures", failures, self.alert_failures.clone());
         registry
     }
@@ -127,7 +127,7 @@ impl Monitor {
         if standing.leads && standing.settled || !standing.leads && standing.lease_seen.is_some() {
             return Ok(());
         }
-        let what = if standing.leads { "nothing is published yet" } else { "the Lease is not known yet" };
+        let what = if standing.leads { "nothing is published yet" } else { "the Lease was not read yet" };
         let troubles: Vec<String> =
             standing.troubles.iter().map(|(of, why)| format!("{of}: {why}")).collect();
         Err([vec![what.to_owned()], troubles].concat().join("; "))
@@ -155,7 +155,7 @@ impl Monitor {
     /// Logs the end of a failure, if there was one.
     fn recovered(&self, of: &str) {
         if self.standing().troubles.remove(of).is_some() {
-            print_notice(&format!("{of}: works again"));
+            print_notice(&format!("{of}: recovered"));
         }
     }
 }
@@ -193,7 +193,7 @@ impl Observer for Monitor {
                 metrics.leader.set(i64::from(leads));
                 let mut standing = self.standing();
                 (standing.leads, standing.settled) = (leads, false);
-                print_notice(if leads { "leads" } else { "leads no longer" });
+                print_notice(if leads { "now the leader" } else { "no longer the leader" });
             }
             Note::LeaseSeen => {
                 self.standing().lease_seen = Some(Instant::now());

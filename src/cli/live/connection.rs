@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use kube::Config;
-use kube::config::{AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig};
-use kube::config::{NamedAuthInfo, NamedCluster, NamedContext};
+use kube::config::{
+    AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use windtunnel_core::text::error_chain;
@@ -16,14 +17,14 @@ use super::plain;
 /// The name of kubeconfig entries that come from flags alone.
 const OURS: &str = "windtunnel";
 
-/// Flags that may stand anywhere among the words of a command.
+/// Flags at any place among the arguments of a command.
 #[derive(Debug, Default, Parser)]
 #[command(name = "windtunnel adm upgrade", disable_help_flag = true, no_binary_name = true)]
 pub(in crate::cli) struct Connection {
-    /// The kubeconfig; otherwise those that KUBECONFIG names, or the one in the home folder.
+    /// Kubeconfig of the cluster [default: KUBECONFIG, or the one in the home folder].
     #[arg(long)]
     kubeconfig: Option<PathBuf>,
-    /// Its context, if not the current one.
+    /// Context of the kubeconfig [default: the current one].
     #[arg(long)]
     context: Option<String>,
     /// URL of the API server.
@@ -32,10 +33,10 @@ pub(in crate::cli) struct Connection {
     /// Bearer token.
     #[arg(long)]
     token: Option<String>,
-    /// Certificates that may have signed the server's.
+    /// Certificate authorities of the server.
     #[arg(long)]
     certificate_authority: Option<PathBuf>,
-    /// Take any certificate.
+    /// Accept any certificate.
     #[arg(long)]
     insecure_skip_tls_verify: bool,
 }

@@ -18,7 +18,7 @@ pub(super) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("no connection can be made: {error}"))?;
+        .map_err(|error| format!("cannot connect: {error}"))?;
     Ok(runtime.block_on(work))
 }
 

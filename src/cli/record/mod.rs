@@ -45,10 +45,11 @@ pub(super) fn record(args: &RecordArgs) -> Result<Exit, String> {
         let (client, clock) = clock::client(config).map_err(|error| error_chain(&error))?;
         let kinds = kinds(&client, args.all)
             .await
-            .map_err(|error| format!("the cluster: {}", error_chain(&error)))?;
+            .map_err(|error| format!("cannot discover the kinds of the cluster: {}", error_chain(&error)))?;
         if kinds.is_empty() {
-            return Err("the cluster has none of the kinds that would be recorded; --all records every kind"
-                .to_owned());
+            return Err(
+                "the cluster has none of the default kinds; use --all to record every kind".to_owned()
+            );
         }
         let minor = client.apiserver_version().await.ok().and_then(|version| minor(&version.minor));
         let mut recorder = Recorder::new(args, minor, kinds.iter().map(Kind::name).collect(), clock)?;
@@ -101,7 +102,7 @@ async fn discovered(client: &Client) -> Result<Vec<Discovery>, kube::Error> {
         match Discovery::new(client.clone()).filter(&[&group]).run().await {
             Ok(discovery) => found.push(discovery),
             Err(error) => {
-                print_notice(&format!("not recorded: the kinds of {group}: {}", error_chain(&error)));
+                print_notice(&format!("not recorded: kinds of {group}: {}", error_chain(&error)));
             }
         }
     }

@@ -78,7 +78,7 @@ impl<'a> Recorder<'a> {
             }
             WatchUpdate::Failed(kind, why) => {
                 if self.failed.insert(name(&kind)) {
-                    print_notice(&format!("not recorded for now: {}: {why}", name(&kind)));
+                    print_notice(&format!("cannot watch {}, retrying: {why}", name(&kind)));
                 }
                 self.arrived(&kind)?;
             }
@@ -117,7 +117,7 @@ impl<'a> Recorder<'a> {
             let write = write(&kind, key, INSTALLER.to_owned(), None, Some(object));
             self.add(before, Event::Write(Box::new(write)))?;
         }
-        print_output(&format!("recording: {count} objects are there\n"));
+        print_output(&format!("recording: {count} objects found\n"));
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl<'a> Recorder<'a> {
         if self.writer.is_none() {
             let awaited: Vec<String> = self.awaited.into_iter().collect();
             return Err(format!(
-                "ended before everything was listed once: {} did not answer",
+                "ended before the first lists were complete: no answer for {}",
                 awaited.join(", ")
             ));
         }

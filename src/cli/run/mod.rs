@@ -15,8 +15,7 @@ use std::time::Duration;
 use super::args::{Format, RunArgs};
 use super::backend::{self, Place};
 use super::payload::Releases;
-use super::report::story;
-use super::report::{html, outputs};
+use super::report::{html, outputs, story};
 use super::start_from::StartFrom;
 use super::terminal::interrupt::{INTERRUPTED, Interrupt};
 use super::terminal::progress::Progress;
@@ -109,7 +108,7 @@ fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
     }
     plans.retain(|plan| args.selection.fits(&plan.tags, &plan.ids));
     if plans.is_empty() {
-        return Err("no scenario has tags that fit `--tags`".to_owned());
+        return Err("--tags: no scenario matches".to_owned());
     }
     let mut number = 0..;
     plans.retain(|_| number.next().is_some_and(|number| args.selection.has(number)));
@@ -125,10 +124,10 @@ fn read(args: &RunArgs) -> Result<Vec<Plan>, String> {
 
 fn once(args: &RunArgs) -> Result<Exit, String> {
     if args.check_determinism && args.place.is_far() {
-        return Err("--check-determinism is for backends in virtual time: in-process and served".to_owned());
+        return Err("--check-determinism requires `--backend in-process` or `--backend served`".to_owned());
     }
     if args.check_restarts && args.place.is_far() {
-        return Err("--check-restarts is for backends in virtual time: in-process and served".to_owned());
+        return Err("--check-restarts requires `--backend in-process` or `--backend served`".to_owned());
     }
     let plans = read(args)?;
     let interrupt = match args.look.watches() {
@@ -216,7 +215,7 @@ fn written(plan: &Plan) -> Vec<Written> {
 }
 
 /// The reason of a scenario that did not start.
-pub(super) const FAILED_FAST: &str = "another scenario failed before, and --fail-fast was given";
+pub(super) const FAILED_FAST: &str = "another scenario failed, and --fail-fast was given";
 
 fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -> Played {
     let (outcome, wall) = timed(|| engine::run_plan_on(place.backend(), plan, seed));
@@ -247,7 +246,7 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -
         let difference = ["second", "third"].iter().find_map(|time| {
             match engine::run_plan_on(place.backend(), plan, seed) {
                 Ok(again) => first_difference(&outcome.record, &again.record),
-                Err(error) => Some(format!("the {time} time the cluster could not be installed: {error}")),
+                Err(error) => Some(format!("the cluster could not be installed in the {time} run: {error}")),
             }
         });
         if let Some(difference) = difference {
@@ -273,7 +272,7 @@ fn first_difference(one: &Record, other: &Record) -> Option<String> {
     let line = one.lines().zip(other.lines()).position(|(a, b)| a != b);
     Some(match line {
         Some(index) => format!("line {} of the record", index + 1),
-        None => "one of them goes on after the other's end".to_owned(),
+        None => "one record is longer than the other".to_owned(),
     })
 }
 

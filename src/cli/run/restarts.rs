@@ -22,7 +22,7 @@ pub(in crate::cli) fn check(plan: &Plan, seed: u64) -> Option<String> {
     });
     let differences: Vec<String> = differences.into_iter().flatten().collect();
     print_notice(&format!(
-        "{}: {} restarts, {} of them with another end",
+        "{}: {} restarts, {} with a different final state",
         plan.file,
         tried.len(),
         differences.len()

@@ -18,11 +18,11 @@ use crate::scenario::{self};
 /// There are several scenarios, the time is invalid, or the cluster cannot be installed or served.
 pub(in crate::cli) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, String> {
     let [plan] = plans else {
-        return Err(format!("--until stops one scenario, found {}", plans.len()));
+        return Err(format!("--until: expected one scenario, found {}", plans.len()));
     };
     args.place.check()?;
     if args.place.backend != BackendKind::InProcess {
-        return Err("--until stops a scenario in process: it cannot stand beside `--backend`".to_owned());
+        return Err("--until requires `--backend in-process`, the default".to_owned());
     }
     let until = args.look.until.as_deref().unwrap_or_default();
     let span = scenario::duration(until, "`30m`").map_err(|error| format!("--until: {error}"))?;

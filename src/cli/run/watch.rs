@@ -44,7 +44,7 @@ pub(in crate::cli) fn watch(
     }
     loop {
         work();
-        print_notice("watching for changes; Ctrl-C ends it");
+        print_notice("watching for changes; press Ctrl-C to stop");
         let Ok(changed) = told.recv() else { return Ok(()) };
         while told.recv_timeout(SETTLES_AFTER).is_ok() {}
         let name = changed.file_name().unwrap_or_default().to_string_lossy();

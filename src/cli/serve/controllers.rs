@@ -5,13 +5,11 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use windtunnel_apiserver::service::Shared;
-use windtunnel_controllers::Actor;
 use windtunnel_controllers::cleanup::garbage_collector::GarbageCollector;
 use windtunnel_controllers::cleanup::namespaces::NamespaceController;
 use windtunnel_controllers::cleanup::pod_gc::PodGarbageCollector;
 use windtunnel_controllers::endpoints::{EndpointSliceController, EndpointsController};
 use windtunnel_controllers::node_lifecycle::NodeLifecycleController;
-use windtunnel_controllers::runner;
 use windtunnel_controllers::scheduler::Scheduler;
 use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsController};
 use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
@@ -19,6 +17,7 @@ use windtunnel_controllers::workloads::deployments::DeploymentController;
 use windtunnel_controllers::workloads::disruption::DisruptionController;
 use windtunnel_controllers::workloads::jobs::JobController;
 use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
+use windtunnel_controllers::{Actor, runner};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::text::did_you_mean;
 
@@ -30,48 +29,48 @@ const RESTART: Duration = Duration::from_secs(1);
 /// A controller, by its name in kube-controller-manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum Controller {
-    /// Each of these.
+    /// Every controller below.
     All,
-    /// DaemonSets have a pod on each node.
+    /// Creates the pods of DaemonSets, one per node.
     #[value(name = "daemonset-controller")]
     DaemonSets,
-    /// Deployments roll their ReplicaSets.
+    /// Creates and scales the ReplicaSets of Deployments.
     #[value(name = "deployment-controller")]
     Deployments,
-    /// Budgets of disruptions are counted, so that evictions are allowed or refused.
+    /// Computes the allowed disruptions of PodDisruptionBudgets, which limit evictions.
     #[value(name = "disruption-controller")]
     Disruption,
-    /// Services have Endpoints.
+    /// Creates the Endpoints of Services.
     #[value(name = "endpoints-controller")]
     Endpoints,
-    /// Services have EndpointSlices.
+    /// Creates the EndpointSlices of Services.
     #[value(name = "endpointslice-controller")]
     EndpointSlices,
-    /// Dependents go with their owners, or stay as orphans.
+    /// Deletes dependents of deleted owners, or orphans them.
     #[value(name = "garbage-collector-controller")]
     GarbageCollector,
-    /// Jobs have their pods, limits and conditions.
+    /// Creates the pods of Jobs, enforces limits, and sets conditions.
     #[value(name = "job-controller")]
     Jobs,
-    /// Pods are bound to nodes (in a real cluster by a program of its own).
+    /// Binds pods to nodes (a separate program in a real cluster).
     #[value(name = "kube-scheduler")]
     Scheduler,
-    /// Deleted namespaces are emptied.
+    /// Deletes the contents of deleted namespaces.
     #[value(name = "namespace-controller")]
     Namespaces,
-    /// Nodes are tainted by their conditions and for silence, and lose the pods that do not tolerate it.
+    /// Taints unhealthy or silent nodes, and evicts pods without a toleration.
     #[value(name = "node-lifecycle-controller")]
     NodeLifecycle,
-    /// Pods of nodes that are gone are removed.
+    /// Deletes the pods of deleted nodes.
     #[value(name = "pod-garbage-collector-controller")]
     PodGarbageCollector,
-    /// ReplicaSets have their pods.
+    /// Creates and deletes the pods of ReplicaSets.
     #[value(name = "replicaset-controller")]
     ReplicaSets,
-    /// Namespaces have the ConfigMap `kube-root-ca.crt`.
+    /// Creates the ConfigMap `kube-root-ca.crt` in each namespace.
     #[value(name = "root-ca-certificate-publisher-controller")]
     RootCertificatePublisher,
-    /// Namespaces have the ServiceAccount `default`.
+    /// Creates the ServiceAccount `default` in each namespace.
     #[value(name = "serviceaccount-controller")]
     ServiceAccounts,
 }
@@ -133,7 +132,7 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Vec<Controller>, String> {
         Controller::from_str(line, false).map_err(|_| {
             let known = names(Controller::value_variants());
             let nearest = did_you_mean(line, known.iter().map(String::as_str));
-            format!("{}:{}:1: there is no controller `{line}`{nearest}", path.display(), number + 1)
+            format!("{}:{}:1: unknown controller `{line}`{nearest}", path.display(), number + 1)
         })
     });
     named.collect()

@@ -15,8 +15,7 @@ use windtunnel_core::clock::{Clock, ManualClock, Time, WallClock};
 use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
 use windtunnel_core::{Identity, Write};
 use windtunnel_openshift::SERVICE_NETWORK;
-use windtunnel_openshift::manifests;
-use windtunnel_openshift::manifests::MajorMinor;
+use windtunnel_openshift::manifests::{self, MajorMinor};
 use windtunnel_openshift::release::Release;
 
 use crate::cli::args::ServeArgs;
@@ -101,9 +100,9 @@ impl Files {
             let (what, why) = match verdict {
                 ImportProblem::Refused(why) => ("not stored", why.clone()),
                 ImportProblem::Pruned(fields) => {
-                    ("stored without fields that its schema does not know", fields.join(", "))
+                    ("stored without fields unknown to its schema", fields.join(", "))
                 }
-                ImportProblem::Invalid(why) => ("stored, but refused if it was written today", why.clone()),
+                ImportProblem::Invalid(why) => ("stored, but rejected if written today", why.clone()),
             };
             let kind = format!("{what}: {} {}", object.text("/apiVersion"), object.text("/kind"));
             // Most messages start with the name of their object.
@@ -117,12 +116,12 @@ impl Files {
         }
         if !imported.namespaces.is_empty() {
             print_notice(&format!(
-                "namespaces made, since something lies in them: {}",
+                "created namespaces for their objects: {}",
                 imported.namespaces.join(", ")
             ));
         }
         print_notice(&format!(
-            "{} of {} objects of {} are served",
+            "serving {} of {} objects of {}",
             imported.stored,
             self.0.objects.len(),
             path.display()

@@ -12,8 +12,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use windtunnel_apiserver::ApiServer;
-use windtunnel_apiserver::https;
-use windtunnel_apiserver::https::{Authority, Serving, Settings, Webhooks, random_token};
+use windtunnel_apiserver::https::{self, Authority, Serving, Settings, Webhooks, random_token};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::storage::{DataDir, Health};
 use windtunnel_core::clock::{Clock as _, WallClock};
@@ -52,7 +51,7 @@ fn served<Beside: Future<Output = ()> + Send + 'static>(
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("no threads can be started: {error}"))?;
+        .map_err(|error| format!("cannot start threads: {error}"))?;
     runtime.block_on(async {
         // A user may send a signal as soon as the server answers, so the handler must be installed before.
         let signal = Signal::new()?;
@@ -132,9 +131,9 @@ fn start_server(args: &ServeArgs) -> Result<Begun, Box<dyn std::error::Error>> {
 fn health_text(place: &str, health: &Health) -> String {
     match health {
         Health::Stalled(why) => {
-            format!("the data folder takes no writes: {why}; they are answered with 500 until it does")
+            format!("cannot write to the data folder: {why}; clients get 500 for writes until it works again")
         }
-        Health::Recovered => format!("the data folder takes writes again: {place}"),
+        Health::Recovered => format!("the data folder is writable again: {place}"),
     }
 }
 

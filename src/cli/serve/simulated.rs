@@ -4,9 +4,8 @@
 //! clients whenever something is due or a client has written. In between, everything happens at its exact
 //! moment.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -122,7 +121,7 @@ impl Simulated {
             if tell.send(Ok(shared.with_clock(clock.clone()))).is_ok()
                 && let Err(error) = live(&mut session, &clock, &shared, &stopped, &runtime)
             {
-                print_errors(&format!("the simulated cluster stands still: {error}"));
+                print_errors(&format!("the simulated cluster stopped: {error}"));
             }
         });
         match told.recv() {

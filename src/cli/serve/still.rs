@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use windtunnel_apiserver::https;
-use windtunnel_apiserver::https::{Settings, random_token};
+use windtunnel_apiserver::https::{self, Settings, random_token};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_core::clock::{ManualClock, Time};
 
@@ -19,7 +18,7 @@ pub(in crate::cli) fn serve_stopped(shared: &Shared, now: Time, kubeconfig: &Pat
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("no threads can be started: {error}"))?;
+        .map_err(|error| format!("cannot start threads: {error}"))?;
     runtime.block_on(async {
         let signal = Signal::new()?;
         let address = ([127, 0, 0, 1], 0).into();
@@ -28,7 +27,7 @@ pub(in crate::cli) fn serve_stopped(shared: &Shared, now: Time, kubeconfig: &Pat
         let serving = https::serve(shared, settings).await.map_err(|error| error.to_string())?;
         files::write_private(kubeconfig, &serving.kubeconfig())?;
         print_output(&format!(
-            "serving {} as it was; kubectl --kubeconfig {}\n",
+            "serving {} with its clock stopped; kubectl --kubeconfig {}\n",
             serving.url(),
             kubeconfig.display()
         ));

@@ -80,15 +80,15 @@ impl StartFrom {
             },
             ..ClusterPlan::of(release)
         };
-        told.push(format!("it runs {} since its last completed update", cluster.release.version));
+        told.push(format!("release {}, from the last completed update", cluster.release.version));
         cluster.releases = known(version, &mut told);
         if let Some(under_way) = history.first().filter(|_| completed > 0) {
             let release = self::release(under_way)?;
             let to = release.version.clone();
             if to == cluster.release.version {
-                told.push(format!("not taken: the change to another image of {to}, which was under way"));
+                told.push(format!("not taken: the unfinished change to another image of {to}"));
             } else {
-                told.push(format!("the update to {to}, which was under way, begins anew"));
+                told.push(format!("the unfinished update to {to} starts again"));
                 let force = version["spec"]["desiredUpdate"]["force"] == true;
                 let step = Step::Act(Action::Update { to: Target::Image(release.image.clone()), force });
                 steps.push((format!("update to {to} (from the dump)"), step));
@@ -107,14 +107,12 @@ impl StartFrom {
         if !cluster.past.nodes.is_empty() {
             let masters = cluster.past.nodes.iter().filter(|node| node.is_control_plane).count();
             let workers = cluster.past.nodes.len() - masters;
-            told.push(format!(
-                "nodes: {masters} of the control plane and {workers} workers, in the pools master and worker"
-            ));
+            told.push(format!("nodes: {masters} in pool master, {workers} in pool worker"));
             cluster.control_plane_nodes = u32::try_from(masters).unwrap_or(u32::MAX);
             cluster.worker_nodes = u32::try_from(workers).unwrap_or(u32::MAX);
         }
         told.push(
-            "not taken: other pools, MachineConfigs, workloads, certificates, alerts, and every object that is not named here"
+            "not taken: other pools, MachineConfigs, workloads, certificates, alerts, and all objects not mentioned here"
                 .to_owned(),
         );
         Ok(Self { cluster, steps, told })
@@ -201,7 +199,7 @@ fn known(version: &Object, told: &mut Vec<String>) -> Vec<ReleasePlan> {
                 releases.push(ReleasePlan { recommended, ..ReleasePlan::plain(release) });
             }
             Ok(_) => {}
-            Err(why) => told.push(format!("not taken: an update that is offered: {why}")),
+            Err(why) => told.push(format!("not taken: an available update: {why}")),
         }
     }
     releases

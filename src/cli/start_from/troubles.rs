@@ -9,8 +9,7 @@ use windtunnel_core::condition::find;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_openshift::release::Release;
 
-use crate::plan::InjectedFault;
-use crate::plan::{Action, Step};
+use crate::plan::{Action, InjectedFault, Step};
 
 /// Conditions of operators that count as failures, worst first.
 const OPERATORS: [(&str, &str, FaultKind); 3] = [
@@ -51,7 +50,7 @@ impl Troubles {
         let name = operator.name();
         if release.operator(name).is_none() {
             self.told.push(format!(
-                "not taken: the trouble of operator {name}, which {} does not have",
+                "not taken: the fault of operator {name}: {} has no such operator",
                 release.version
             ));
             return;
@@ -79,7 +78,7 @@ impl Troubles {
     fn pool(&mut self, pool: &Object) {
         let name = pool.name();
         if !["master", "worker"].contains(&name) {
-            self.told.push(format!("not taken: pool {name}; its nodes are in the pool worker"));
+            self.told.push(format!("not taken: pool {name}; its nodes join pool worker"));
         } else if pool["spec"]["paused"] == true {
             let patch = json!({
                 "apiVersion": MACHINE_CONFIG_POOLS.api_version(),

@@ -15,9 +15,8 @@ use windtunnel_update_status::status::{
 };
 
 use super::Failure;
-use crate::cli::live::clock;
 use crate::cli::live::connection::Connection;
-use crate::cli::live::{block_on, get, plain, require, thanos};
+use crate::cli::live::{block_on, clock, get, plain, require, thanos};
 
 /// Annotations of nodes that name MachineConfigs.
 const CONFIGS: [&str; 2] =

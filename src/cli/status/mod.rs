@@ -11,8 +11,7 @@ use super::args::{Details, StatusArgs};
 use super::live::connection::Connection;
 use windtunnel_core::clock::Time;
 use windtunnel_core::text::clock_time;
-use windtunnel_update_status::status;
-use windtunnel_update_status::status::{AlertsResponse, Inputs, KINDS, Moment, Refusal, Report};
+use windtunnel_update_status::status::{self, AlertsResponse, Inputs, KINDS, Moment, Refusal, Report};
 
 use super::run::moment;
 use super::{Exit, dump, print_errors, print_notice, print_output, report};
@@ -125,7 +124,7 @@ fn of_dump(path: &Path, as_of: Option<Time>, details: status::Details) -> Result
     let mut inputs = Inputs::gather(|resource| dump.list(resource).cloned().collect())?;
     inputs.alerts = match &dump.alerts {
         Some(body) => AlertsResponse::parse(body.as_bytes()),
-        None => AlertsResponse::Unfetched(format!("there are none in {}", path.display())),
+        None => AlertsResponse::Unfetched(format!("no alerts in {}", path.display())),
     };
     let at = match as_of {
         Some(at) => Moment::at(at),

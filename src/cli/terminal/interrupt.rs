@@ -16,7 +16,7 @@ use crate::cli::Exit;
 use crate::cli::print_notice;
 
 /// The reason of a scenario that did not start.
-pub(in crate::cli) const INTERRUPTED: &str = "the run was interrupted before";
+pub(in crate::cli) const INTERRUPTED: &str = "the run was interrupted before this scenario";
 
 /// The time limit for a stopped run to make progress; after it, the process exits without reports.
 #[cfg(any(feature = "live", feature = "serve"))]
@@ -151,9 +151,7 @@ fn listen(ready: &std::sync::mpsc::Sender<()>) {
                 while tokio::time::timeout(SOON, signal.next()).await.is_err() && is_at_it() {}
             }
             _ => {
-                print_notice(
-                    "interrupted: what is being played is played to its end; Ctrl-C again ends at once",
-                );
+                print_notice("interrupted: running scenarios finish first; press Ctrl-C again to stop now");
                 signal.next().await;
             }
         }

@@ -14,7 +14,7 @@ impl Signal {
     /// The handler cannot be installed.
     pub(in crate::cli) fn new() -> Result<Self, String> {
         use tokio::signal::unix::{SignalKind, signal};
-        let failed = |error| format!("signals cannot be received: {error}");
+        let failed = |error| format!("cannot receive signals: {error}");
         Ok(Self(
             signal(SignalKind::terminate()).map_err(failed)?,
             signal(SignalKind::interrupt()).map_err(failed)?,

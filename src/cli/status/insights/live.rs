@@ -10,9 +10,8 @@ use windtunnel_update_status::controller::snapshot::{Insights, published_insight
 use windtunnel_update_status::controller::{Parts, run_once};
 
 use super::{alerts_in, none};
-use crate::cli::live::clock;
 use crate::cli::live::connection::Connection;
-use crate::cli::live::{block_on, get, plain, thanos};
+use crate::cli::live::{block_on, clock, get, plain, thanos};
 use crate::cli::status::Failure;
 
 const CONFIG_MAP: &str =

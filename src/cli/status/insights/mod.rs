@@ -10,8 +10,7 @@ use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use windtunnel_core::{Object, Resource};
-use windtunnel_update_status::controller::snapshot;
-use windtunnel_update_status::controller::snapshot::Insights;
+use windtunnel_update_status::controller::snapshot::{self, Insights};
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE, UPDATE_STATUS};
 use windtunnel_update_status::status::{Inputs, published};
 
