@@ -1,8 +1,7 @@
 //! Administrator actions as the requests that `oc` and `kubectl` make.
 
 use serde_json::{Value, json};
-use windtunnel_core::resources;
-use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS};
+use windtunnel_core::resources::{self, CLUSTER_VERSIONS, CONFIG_MAPS};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::{DeleteOptions, Identity, Propagation, Write};
 use windtunnel_update_status::insight::published::{CONFIG_MAP, NAMESPACE};
@@ -54,7 +53,7 @@ fn request_update(simulation: &Simulation, to: &Target, force: bool) -> Result<W
     let (version, image) = match to {
         Target::Image(image) => (Value::Null, image.clone()),
         Target::Version(version) => {
-            let releases = &simulation.world.releases;
+            let releases = &simulation.environment.releases;
             let release = releases.get(version).ok_or_else(|| SessionError::NoRelease {
                 version: version.to_string(),
                 known: releases.keys().map(ToString::to_string).collect::<Vec<_>>().join(", "),

@@ -2,8 +2,7 @@
 
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::{Identity, Write};
-use windtunnel_openshift::oc;
-use windtunnel_openshift::oc::{ClusterView, Command, CommandOutput, CommandStep, Get};
+use windtunnel_openshift::oc::{self, ClusterView, Command, CommandOutput, CommandStep, Get};
 use windtunnel_update_status::status::Details;
 
 use super::expectations::status;

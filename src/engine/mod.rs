@@ -1,9 +1,9 @@
 //! The engine: runs a cluster in virtual time, performs administrator actions and checks expectations.
 //!
 //! ```text
-//! plan --> play --> Session --> Simulation --writes--> door --> API server
-//!                                  ^                     |
-//!                                  +------changes--------+
+//! plan --> play --> Session --> Simulation --writes--> ClusterConnection --> API server
+//!                                  ^                           |
+//!                                  +---------changes-----------+
 //! ```
 
 mod act;

@@ -46,7 +46,7 @@ pub fn run_plan(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
 /// Runs a plan on a backend.
 ///
 /// # Errors
-/// As [`play`].
+/// As [`run_plan`].
 pub fn run_plan_on(backend: &dyn Backend, plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
     let mut session = Session::start_on(backend, &plan.cluster, &plan.name, &plan.ids, seed)?;
     let failure = play_in(&mut session, plan);

@@ -1,8 +1,7 @@
 //! Steps that keep values for later steps, and steps that are retried until they pass.
 
 use jiff::SignedDuration;
-use windtunnel_core::clock::Time;
-use windtunnel_core::clock::after;
+use windtunnel_core::clock::{Time, after};
 
 use super::error::SessionError;
 use super::expectations::captures;
@@ -18,7 +17,7 @@ impl Session {
     /// Keeps a value for later steps.
     ///
     /// # Errors
-    /// [`SessionError::Unmet`]: there is no such object, or no command was run.
+    /// [`SessionError::ExpectationFailed`]: there is no such object, or no command was run.
     pub fn keep(&mut self, keep: &Keep) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
@@ -33,7 +32,7 @@ impl Session {
     /// 30 seconds.
     ///
     /// # Errors
-    /// The failure of the last attempt, once the time is over. Errors other than [`SessionError::Unmet`] end
+    /// The failure of the last attempt, once the time is over. Errors other than [`SessionError::ExpectationFailed`] end
     /// the retries at once.
     pub fn retry(&mut self, retry: &Retry) -> Result<(), SessionError> {
         let deadline = after(self.now(), retry.within);

@@ -8,9 +8,9 @@ use windtunnel_core::clock::{Time, after};
 use windtunnel_core::text::short_duration;
 
 use super::error::SessionError;
-use super::expectations::{captures, status};
+use super::expectations::{self, captures, status};
 use super::runtime::{Pending, Simulation};
-use super::{act, command, expectations};
+use super::{act, command};
 use crate::plan::{Action, Attempt, Expectation, ExpectedTime, Run, Snapshot, Step};
 use crate::record::{Event, Record};
 
@@ -75,8 +75,8 @@ impl Session {
     /// Runs one step of a timeline.
     ///
     /// # Errors
-    /// As [`Session::act`], [`Session::attempt`], [`Session::run`], [`Session::advance`] and
-    /// [`Session::expect`]. [`SessionError::Broken`]: the step broke an invariant of the plan.
+    /// As [`Session::perform`], [`Session::expect_rejection`], [`Session::run`], [`Session::advance`] and
+    /// [`Session::expect`]. [`SessionError::InvariantBroken`]: the step broke an invariant of the plan.
     pub fn run_step(&mut self, step: &Step) -> Result<(), SessionError> {
         let played = self.play_plainly(step);
         played.map_err(|error| {
@@ -84,7 +84,7 @@ impl Session {
         })
     }
 
-    /// Runs a step and leaves its error as it is: a retry may still succeed.
+    /// Runs a step and returns its error unchanged, because a retry may still succeed.
     pub(super) fn play_plainly(&mut self, step: &Step) -> Result<(), SessionError> {
         let filled = captures::fill_kept_values(step, &self.simulation.kept)
             .map_err(SessionError::ExpectationFailed)?;
@@ -119,7 +119,7 @@ impl Session {
     /// Lets virtual time pass until `span` has passed since the start.
     ///
     /// # Errors
-    /// As [`Session::advance`]; [`SessionError::Unmet`] if more time has passed already.
+    /// As [`Session::advance`]; [`SessionError::ExpectationFailed`] if more time has passed already.
     pub fn advance_to(&mut self, span: SignedDuration) -> Result<(), SessionError> {
         let passed = self.elapsed();
         if passed > span {
@@ -166,7 +166,7 @@ impl Session {
     /// Performs an action that the API server must reject.
     ///
     /// # Errors
-    /// [`SessionError::Unmet`] if the API server accepts it, or rejects it with another message.
+    /// [`SessionError::ExpectationFailed`] if the API server accepts it, or rejects it with another message.
     pub fn expect_rejection(&mut self, attempt: &Attempt) -> Result<(), SessionError> {
         match self.perform(&attempt.action) {
             Ok(()) => Err(SessionError::ExpectationFailed("the API server did not refuse it".to_owned())),
@@ -185,7 +185,7 @@ impl Session {
     /// Runs an administrator's command, and checks its output.
     ///
     /// # Errors
-    /// [`SessionError::Unmet`] with the actual output.
+    /// [`SessionError::ExpectationFailed`] with the actual output.
     pub fn run(&mut self, run: &Run) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         runtime.block_on(async {
@@ -199,7 +199,7 @@ impl Session {
     /// Checks an expectation, now or while time passes.
     ///
     /// # Errors
-    /// [`SessionError::Unmet`] with what was seen instead, and what the run is waiting for.
+    /// [`SessionError::ExpectationFailed`] with what was seen instead, and what the run is waiting for.
     pub fn expect(&mut self, expectation: &Expectation) -> Result<(), SessionError> {
         let Self { simulation, runtime } = self;
         let what = &expectation.what;

@@ -7,8 +7,8 @@ use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
 use windtunnel_core::resources::CLUSTER_VERSIONS;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Write};
+use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::mco;
-use windtunnel_openshift::world::Environment;
 
 use super::error::SessionError;
 use super::expectations::invariants::Invariants;
@@ -117,12 +117,12 @@ impl Session {
         begin: &StartOptions<'_>,
         door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Simulation, SessionError> {
-        let world = Arc::new(install::environment(plan));
+        let environment = Arc::new(install::environment(plan));
         let origins =
             if begin.may_use_snapshot { SnapshotKey::all(plan, begin.seed, begin.epoch) } else { Vec::new() };
         let (mut found, mut to_keep) = (None, Vec::new());
         for origin in &origins {
-            let StartPlan { copy, keep_at } = origin.look_up(begin.header(begin.epoch), &world);
+            let StartPlan { copy, keep_at } = origin.look_up(begin.header(begin.epoch), &environment);
             to_keep.extend(keep_at.map(|at| (at, origin)));
             found = copy;
             if found.is_some() {
@@ -132,7 +132,7 @@ impl Session {
         let mut simulation = match found {
             Some(copy) => *copy,
             None => {
-                let installed = Self::install(plan, begin, world, door)?;
+                let installed = Self::install(plan, begin, environment, door)?;
                 // Most clusters share this origin.
                 if let Some(origin) = origins.last() {
                     origin.keep(&installed, installed.now());
@@ -156,7 +156,7 @@ impl Session {
     fn install(
         plan: &ClusterPlan,
         begin: &StartOptions<'_>,
-        mut world: Arc<Environment>,
+        mut environment: Arc<Environment>,
         door: impl FnOnce(u32, Arc<VirtualClock>) -> Result<Box<dyn ClusterConnection>, BackendError>,
     ) -> Result<Simulation, SessionError> {
         let clock = VirtualClock::starting_at(after(begin.epoch, -SETTLING));
@@ -173,13 +173,13 @@ impl Session {
         }
         if capabilities.controllers {
             // The cluster's own controllers judge nodes by their Leases and the wall clock.
-            let world = Arc::make_mut(&mut world);
-            world.has_controllers = true;
-            world.node_leases = true;
-            world.node_lease_stretch = capabilities.speed;
+            let environment = Arc::make_mut(&mut environment);
+            environment.has_controllers = true;
+            environment.node_leases = true;
+            environment.node_lease_stretch = capabilities.speed;
         }
         let record = Record { header: begin.header(epoch), entries: Vec::new() };
-        let mut simulation = Simulation::new(door, clock, Arc::clone(&world), streams, record);
+        let mut simulation = Simulation::new(door, clock, Arc::clone(&environment), streams, record);
         simulation.invariants = Invariants::of(plan.invariants.clone(), epoch);
         simulation.pinned = plan.kubernetes_minor.is_some();
         if !capabilities.any_kubernetes {
@@ -192,7 +192,7 @@ impl Session {
         let cluster_version = cluster_version.ok_or(SessionError::Ended)?;
         let mut rest = install::writes(plan, &installed, &cluster_version, start);
         // The cluster's own DaemonSet controller would run the machines' programs in pods as well.
-        rest.retain(|write| !world.has_controllers || write.key() != mco::daemon_set());
+        rest.retain(|write| !environment.has_controllers || write.key() != mco::daemon_set());
         Self::install_all(&mut simulation, rest)?;
         for (planned, write) in install::planned_writes(plan) {
             let answer = simulation.write(INSTALLER, &Identity::admin(), &write);
@@ -206,7 +206,7 @@ impl Session {
                 simulation.add(actor);
             }
         }
-        for actor in windtunnel_openshift::components(&world, &streams) {
+        for actor in windtunnel_openshift::components(&environment, &streams) {
             simulation.add(actor);
         }
         Ok(simulation)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use semver::Version;
 
+use super::environment::Environment;
 use super::release::{Architecture, Release};
-use super::world::Environment;
 
 /// The configuration of the update service. By default every channel has updates to every recommended
 /// release.
@@ -256,18 +256,19 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn world(recommended: &[&str]) -> Environment {
-        let mut world = Environment::default();
+    fn environment(recommended: &[&str]) -> Environment {
+        let mut environment = Environment::default();
         for text in ["4.14.1", "4.14.8", "4.15.0", "4.16.0"] {
-            world.releases.insert(version(text), Release::find(&version(text)).unwrap());
+            environment.releases.insert(version(text), Release::find(&version(text)).unwrap());
         }
-        world.recommended = recommended.iter().map(|text| version(text)).collect();
-        world
+        environment.recommended = recommended.iter().map(|text| version(text)).collect();
+        environment
     }
 
     #[test]
     fn by_default_updates_lead_to_recommended_releases_up_to_the_next_minor() {
-        let graph = world(&["4.14.1", "4.15.0", "4.16.0"]).graph("anything", Architecture::Amd64).unwrap();
+        let graph =
+            environment(&["4.14.1", "4.15.0", "4.16.0"]).graph("anything", Architecture::Amd64).unwrap();
         let edges: Vec<String> = graph.edges.iter().map(|e| format!("{} {}", e.from, e.to)).collect();
         assert_eq!(edges, ["4.14.1 4.15.0", "4.14.8 4.15.0", "4.15.0 4.16.0"]);
         assert_eq!(graph.nodes.len(), 4, "what is not recommended is known all the same");
@@ -275,17 +276,17 @@ mod tests {
 
     #[test]
     fn conditional_updates_stay_in_their_channel_unless_no_channel_has_the_target() {
-        let mut world = world(&[]);
+        let mut environment = environment(&[]);
         let lists = |versions: &[&str]| Channel::Lists(versions.iter().map(|v| version(v)).collect());
-        world.service.channels = Some(BTreeMap::from([
+        environment.service.channels = Some(BTreeMap::from([
             ("fast".to_owned(), lists(&["4.14.1", "4.15.0"])),
             ("slow".to_owned(), lists(&["4.14.1"])),
         ]));
         let edge = |to: &str| Edge { from: version("4.14.1"), to: version(to) };
         let edges = vec![edge("4.15.0"), edge("4.16.0")];
-        world.service.conditional = vec![ConditionalEdges { edges: edges.clone(), risks: Vec::new() }];
-        assert_eq!(world.graph("fast", Architecture::Amd64).unwrap().conditional[0].edges, edges);
-        assert_eq!(world.graph("slow", Architecture::Amd64).unwrap().conditional[0].edges, edges[1..]);
+        environment.service.conditional = vec![ConditionalEdges { edges: edges.clone(), risks: Vec::new() }];
+        assert_eq!(environment.graph("fast", Architecture::Amd64).unwrap().conditional[0].edges, edges);
+        assert_eq!(environment.graph("slow", Architecture::Amd64).unwrap().conditional[0].edges, edges[1..]);
     }
 
     #[test]
@@ -301,9 +302,9 @@ mod tests {
             }),
         };
         let check = |blocked: Vec<BlockedEdge>, free: usize, risks: &[&[&str]]| {
-            let mut world = world(&["4.14.8", "4.15.0"]);
-            world.service.blocked = blocked;
-            let graph = world.graph("any", Architecture::Amd64).unwrap();
+            let mut environment = environment(&["4.14.8", "4.15.0"]);
+            environment.service.blocked = blocked;
+            let graph = environment.graph("any", Architecture::Amd64).unwrap();
             let to_blocked = graph.edges.iter().filter(|edge| edge.to == version("4.14.8"));
             assert_eq!(to_blocked.count(), free);
             let found: Vec<Vec<&str>> = graph
@@ -322,11 +323,11 @@ mod tests {
 
     #[test]
     fn releases_are_listed_for_their_architecture_or_for_all() {
-        let mut world = world(&["4.14.8"]);
+        let mut environment = environment(&["4.14.8"]);
         let told = ["4.14.1+arm64", "4.14.1+multi", "4.14.8"].map(version).to_vec();
-        world.service.channels = Some(BTreeMap::from([("fast".to_owned(), Channel::Lists(told))]));
+        environment.service.channels = Some(BTreeMap::from([("fast".to_owned(), Channel::Lists(told))]));
         let check = |architecture, nodes: &[&str], edges: usize| {
-            let graph = world.graph("fast", architecture).unwrap();
+            let graph = environment.graph("fast", architecture).unwrap();
             let found: Vec<String> = graph.nodes.keys().map(ToString::to_string).collect();
             assert_eq!(
                 (found.as_slice(), graph.edges.len()),
@@ -345,17 +346,17 @@ mod tests {
 
     #[test]
     fn a_channel_has_its_releases_and_the_updates_between_them() {
-        let mut world = world(&["4.14.8", "4.15.0"]);
+        let mut environment = environment(&["4.14.8", "4.15.0"]);
         let lists = |versions: &[&str]| Channel::Lists(versions.iter().map(|v| version(v)).collect());
-        world.service.channels = Some(BTreeMap::from([
+        environment.service.channels = Some(BTreeMap::from([
             ("fast".to_owned(), lists(&["4.14.1", "4.14.8", "4.15.0"])),
             ("slow".to_owned(), lists(&["4.14.1", "4.14.8"])),
             ("gone".to_owned(), Channel::Fails(ServiceFault::Unreachable)),
         ]));
-        let slow = world.graph("slow", Architecture::Amd64).unwrap();
+        let slow = environment.graph("slow", Architecture::Amd64).unwrap();
         assert_eq!(slow.edges, [Edge { from: version("4.14.1"), to: version("4.14.8") }]);
         assert_eq!(slow.nodes[&version("4.14.8")].channels, ["fast", "slow"]);
-        assert_eq!(world.graph("gone", Architecture::Amd64), Err(ServiceFault::Unreachable));
-        assert!(world.graph("unheard-of", Architecture::Amd64).unwrap().nodes.is_empty());
+        assert_eq!(environment.graph("gone", Architecture::Amd64), Err(ServiceFault::Unreachable));
+        assert!(environment.graph("unheard-of", Architecture::Amd64).unwrap().nodes.is_empty());
     }
 }

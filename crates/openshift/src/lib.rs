@@ -3,6 +3,7 @@
 pub mod admission;
 pub mod certificate;
 pub mod cvo;
+pub mod environment;
 pub mod graph;
 pub mod manifests;
 pub mod mco;
@@ -14,7 +15,6 @@ pub mod promql;
 pub mod release;
 pub mod service_ca;
 pub mod signature;
-pub mod world;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use windtunnel_controllers::machine::{Boot, Disk, StaticPod};
 use windtunnel_core::clock::Time;
 use windtunnel_core::rng::Streams;
 
-use world::Environment;
+use crate::environment::Environment;
 
 /// The addresses of Services in a cluster that the installer made by default.
 pub const SERVICE_NETWORK: &str = "172.30.0.0/16";
@@ -41,7 +41,7 @@ pub fn on_machine(
     disk: &Disk,
     static_pods: &[StaticPod],
     boot: Option<Boot>,
-    world: &Arc<Environment>,
+    environment: &Arc<Environment>,
     streams: &Streams,
     now: Time,
 ) -> Vec<Box<dyn Actor>> {
@@ -54,8 +54,8 @@ pub fn on_machine(
         ready = now + SignedDuration::from_millis(i64::try_from(millis).unwrap_or(0));
     }
     let kubelet = match boot {
-        Some(boot) => Kubelet::booted(node, boot, Arc::clone(world) as _, streams),
-        None => Kubelet::new(node, Arc::clone(world) as _, streams),
+        Some(boot) => Kubelet::booted(node, boot, Arc::clone(environment) as _, streams),
+        None => Kubelet::new(node, Arc::clone(environment) as _, streams),
     };
     let mut actors: Vec<Box<dyn Actor>> = vec![Box::new(kubelet.with_static_pods(static_pods))];
     if !disk.config.is_empty() {
@@ -66,23 +66,23 @@ pub fn on_machine(
 }
 
 /// The components of OpenShift around the cluster-version operator: Prometheus, and the operators of all releases of
-/// `world`, by the facts of the newest release that has them.
-pub fn components(world: &Arc<Environment>, streams: &Streams) -> Vec<Box<dyn Actor>> {
+/// `environment`, by the facts of the newest release that has them.
+pub fn components(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     let mut operators = BTreeMap::new();
-    for component in world.releases.values().flat_map(|release| release.components.iter()) {
+    for component in environment.releases.values().flat_map(|release| release.components.iter()) {
         if let Some(facts) = &component.operator {
             operators.insert(&facts.cluster_operator, (facts, &component.name));
         }
     }
     let mut actors: Vec<Box<dyn Actor>> = Vec::new();
-    actors.push(Box::new(monitoring::Prometheus::new(Arc::clone(world))));
+    actors.push(Box::new(monitoring::Prometheus::new(Arc::clone(environment))));
     let last = operators::LAST_MINOR_WITH_BACKUPS;
     if operators.contains_key(&"etcd".to_owned())
-        && world.releases.keys().any(|version| version.minor <= last)
+        && environment.releases.keys().any(|version| version.minor <= last)
     {
         actors.push(Box::new(operators::BackupController::new(streams)));
     }
-    let has_pools = world.releases.values().any(|release| release.defines(mco::POOLS));
+    let has_pools = environment.releases.values().any(|release| release.defines(mco::POOLS));
     if let Some((facts, component)) = operators.get(&operators::NETWORK.to_owned()) {
         actors.push(Box::new(operators::ProxyController::new(facts, component)));
     }
@@ -94,10 +94,15 @@ pub fn components(world: &Arc<Environment>, streams: &Streams) -> Vec<Box<dyn Ac
     for (facts, component) in operators.into_values() {
         // Payloads that people made for something else may have its ClusterOperator alone.
         if facts.cluster_operator == mco::CLUSTER_OPERATOR && has_pools && !facts.deployment.is_empty() {
-            actors.extend(mco::operator(facts, component, world, streams));
-            actors.extend(mco::controller(world, streams));
+            actors.extend(mco::operator(facts, component, environment, streams));
+            actors.extend(mco::controller(environment, streams));
         } else {
-            actors.push(Box::new(operators::Operator::new(facts, component, Arc::clone(world), streams)));
+            actors.push(Box::new(operators::Operator::new(
+                facts,
+                component,
+                Arc::clone(environment),
+                streams,
+            )));
         }
     }
     actors
@@ -142,8 +147,8 @@ mod tests {
     fn a_cluster_has_the_operators_of_all_releases_once_each() {
         let releases = [release("4.14.8", &["dns", "etcd"]), release("4.15.2", &["etcd", "olm"])];
         let releases = releases.map(|release| (release.version.clone(), release)).into();
-        let world = Arc::new(Environment { releases, ..Environment::default() });
-        let actors = components(&world, &Streams::new(1));
+        let environment = Arc::new(Environment { releases, ..Environment::default() });
+        let actors = components(&environment, &Streams::new(1));
         let names: Vec<&str> = actors.iter().map(|actor| actor.name()).collect();
         let expected = "prometheus operator/etcd-operator operator/dns-operator operator/etcd-operator operator/olm-operator";
         assert_eq!(names.join(" "), expected);

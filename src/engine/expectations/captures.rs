@@ -9,8 +9,7 @@ use windtunnel_core::text::did_you_mean;
 use super::matching::objects;
 use crate::engine::command;
 use crate::engine::runtime::Simulation;
-use crate::plan::path;
-use crate::plan::{Check, CommandCheck, ExpectedState, Kept, Step, TextMatch, placeholders};
+use crate::plan::{Check, CommandCheck, ExpectedState, Kept, Step, TextMatch, path, placeholders};
 
 /// Returns the current value to keep.
 ///

@@ -1,15 +1,13 @@
 //! Finds the objects and insights of a reference, and checks them.
 
 use serde_json::Value;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CONFIG_MAPS, UPDATE_STATUSES};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::{Object, View, pod};
 use windtunnel_update_status::insight::{documents, published};
 
-use crate::plan::path;
-use crate::plan::{Check, InsightRef, ObjectRef, TextMatch};
+use crate::plan::{Check, InsightRef, ObjectRef, TextMatch, path};
 
 /// Returns the objects that a reference selects.
 pub(in crate::engine) fn objects<'a>(

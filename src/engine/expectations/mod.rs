@@ -88,7 +88,7 @@ fn recorded<'w>(simulation: &Simulation, wanted: &'w [WriteMatch]) -> Vec<&'w Wr
 /// Rejects expectations about all writes if the cluster's own controllers make writes that are not recorded.
 ///
 /// # Errors
-/// [`SessionError::Unable`]
+/// [`SessionError::Unsupported`]
 pub(in crate::engine) fn can_be_known(
     simulation: &Simulation,
     what: &ExpectedState,

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use windtunnel_core::alert::{Alert, AlertState};
 use windtunnel_core::text::{did_you_mean, short_duration};
-use windtunnel_openshift::monitoring;
-use windtunnel_openshift::monitoring::Counted;
+use windtunnel_openshift::monitoring::{self, Counted};
 use windtunnel_openshift::promql::{Sample, Value};
 
 use crate::engine::runtime::Simulation;
@@ -80,8 +79,8 @@ pub(in crate::engine) fn no_metric(simulation: &Simulation, wanted: &MetricMatch
 
 fn samples(simulation: &Simulation, wanted: &MetricMatch) -> Result<Vec<Sample>, String> {
     let (view, now) = (&simulation.view, simulation.now());
-    let world = &simulation.world;
-    let query = |counted: Counted<'_>| monitoring::query(&wanted.expr, world, view, counted, now);
+    let environment = &simulation.environment;
+    let query = |counted: Counted<'_>| monitoring::query(&wanted.expr, environment, view, counted, now);
     match simulation.exports.with(query)? {
         Value::Vector(samples) => Ok(samples),
         Value::Scalar(value) => Ok(vec![Sample { labels: BTreeMap::new(), value }]),

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
 
-use super::render_flips;
-use super::render_flips::Flips;
+use super::render_flips::{self, Flips};
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;
 use crate::plan::{FaultTarget, InjectedFault};

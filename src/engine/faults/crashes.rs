@@ -75,8 +75,9 @@ impl Simulation {
         let Some(name) = self.schedule.name(id).map(str::to_owned) else { return };
         let again = self.replacement_program(id).or_else(|| {
             let kubernetes = windtunnel_controllers::kubernetes(&self.streams);
-            let mut all =
-                kubernetes.into_iter().chain(windtunnel_openshift::components(&self.world, &self.streams));
+            let mut all = kubernetes
+                .into_iter()
+                .chain(windtunnel_openshift::components(&self.environment, &self.streams));
             all.find(|actor| actor.name() == name)
         });
         self.forget_counts(&name);

@@ -51,8 +51,8 @@ impl Simulation {
 
     /// Finds the release of this version.
     fn find_release(&self, version: &Version) -> Result<&Release, SessionError> {
-        self.world.payload_of(version).ok_or_else(|| {
-            let known: Vec<String> = self.world.releases.keys().map(ToString::to_string).collect();
+        self.environment.payload_of(version).ok_or_else(|| {
+            let known: Vec<String> = self.environment.releases.keys().map(ToString::to_string).collect();
             SessionError::NoRelease { version: version.to_string(), known: known.join(", ") }
         })
     }
@@ -123,7 +123,7 @@ impl Simulation {
                 Ok(())
             }
             InjectedFault::Release(version, fault) => {
-                self.world.outages.begin(self.find_release(version)?, *fault);
+                self.environment.outages.begin(self.find_release(version)?, *fault);
                 Ok(())
             }
             InjectedFault::Webhook(writes) => self.put_webhook(writes),
@@ -139,7 +139,7 @@ impl Simulation {
             }
             InjectedFault::Process(name, _) => self.schedule.end_silence(name, &self.view),
             InjectedFault::Release(version, fault) => {
-                self.world.outages.end(self.find_release(version)?, *fault);
+                self.environment.outages.end(self.find_release(version)?, *fault);
             }
             other => return self.end_faults_of(&other.faulty()),
         }
@@ -186,7 +186,7 @@ impl Simulation {
                 self.delete_if_there(&MACHINE_CONFIGS, "", &render_flips::config_name(pool))
             }
             FaultTarget::Release(version) => {
-                self.world.outages.heal(self.find_release(version)?);
+                self.environment.outages.heal(self.find_release(version)?);
                 Ok(())
             }
             FaultTarget::Webhook(writes) => self.remove_webhook(writes),
@@ -237,7 +237,7 @@ impl Simulation {
         let name = blocker(node);
         let metadata = json!({ "name": name, "namespace": BLOCKER_NAMESPACE, "labels": { "app": name } });
         // Any image that can be pulled.
-        let image = self.world.releases.values().next().map(|release| release.image.clone());
+        let image = self.environment.releases.values().next().map(|release| release.image.clone());
         let container = json!({ "name": "web", "image": image });
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": metadata,

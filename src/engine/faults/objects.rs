@@ -1,9 +1,9 @@
 //! Faults that are objects: a webhook whose Service does not exist, and CRDs that conflict.
 
 use serde_json::{Value, json};
+use windtunnel_core::Write;
 use windtunnel_core::requests::faults::RequestFilter;
-use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOK_CONFIGURATIONS};
-use windtunnel_core::{Write, resources};
+use windtunnel_core::resources::{self, CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOK_CONFIGURATIONS};
 
 use crate::engine::error::SessionError;
 use crate::engine::runtime::Simulation;

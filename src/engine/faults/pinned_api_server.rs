@@ -15,7 +15,7 @@ impl Simulation {
         }
     }
 
-    /// Turns a failure after a downgrade to an older minor into [`SessionError::Unable`] if this cluster's
+    /// Turns a failure after a downgrade to an older minor into [`SessionError::Unsupported`] if this cluster's
     /// kube-apiserver could not follow: the steps might pass with the older kube-apiserver.
     pub(in crate::engine) fn excuse_downgrade(&self, error: SessionError) -> SessionError {
         let Some(why) = &self.api_server_mismatch else { return error };

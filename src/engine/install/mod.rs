@@ -11,15 +11,12 @@ use semver::Version;
 use serde_json::{Map, Value, json};
 use windtunnel_controllers::registry::{Image, digest_of};
 use windtunnel_core::clock::{Time, rfc3339};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Resource, Write, resources};
-use windtunnel_openshift::cvo;
-use windtunnel_openshift::cvo::{InstalledPayload, Surroundings};
+use windtunnel_openshift::cvo::{self, InstalledPayload, Surroundings};
+use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::release::{Architecture, OperatorFacts, Release};
-use windtunnel_openshift::world::Environment;
-use windtunnel_openshift::{manifests, signature};
-use windtunnel_openshift::{mco, operators};
+use windtunnel_openshift::{manifests, mco, operators, signature};
 use windtunnel_update_status::insight::published;
 
 use crate::plan::{ClusterPlan, PlannedObject, Platform, ReleasePlan};
@@ -37,31 +34,31 @@ const CLUSTER_VERSIONS: &str = "clusterversions.config.openshift.io";
 pub(super) fn environment(plan: &ClusterPlan) -> Environment {
     let workloads = plan.workloads.clone();
     let metrics = plan.metrics.clone();
-    let mut world =
+    let mut environment =
         Environment { node_leases: plan.node_leases, workloads, metrics, ..Environment::default() };
     if let Some(keyrings) = &plan.keyrings {
-        world.keyrings.clone_from(keyrings);
+        environment.keyrings.clone_from(keyrings);
     }
     let mut add = |version: &Version, payload: Release, image: Image| {
         for pullspec in [&payload.image, &payload.multi_image()] {
             if let Some(digest) = digest_of(pullspec) {
-                world.registry.images.insert(digest.to_owned(), image.clone());
+                environment.registry.images.insert(digest.to_owned(), image.clone());
             }
         }
         for component in operators::static_pod_images(&payload).chain(operator_images(&payload)) {
             let digest = digest_of(&component).unwrap_or_default().to_owned();
-            world.registry.images.insert(digest, Image::default());
+            environment.registry.images.insert(digest, Image::default());
         }
-        world.releases.insert(version.clone(), payload);
+        environment.releases.insert(version.clone(), payload);
     };
     add(&plan.release.version, plan.release.clone(), Image::default());
     for planned in &plan.releases {
         add(&planned.release.version, payload_of(planned), planned.image.clone());
     }
     let recommended = plan.releases.iter().filter(|planned| planned.recommended);
-    world.recommended = recommended.map(|planned| planned.release.version.clone()).collect();
-    world.service = plan.update_service.clone();
-    world
+    environment.recommended = recommended.map(|planned| planned.release.version.clone()).collect();
+    environment.service = plan.update_service.clone();
+    environment
 }
 
 /// The images of operators' Deployments. If a cluster has its own controllers, pods run them.
@@ -390,8 +387,8 @@ mod tests {
     #[test]
     fn the_registry_has_the_images_of_all_operators() {
         let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
-        let world = environment(&ClusterPlan::of(release.clone()));
-        let pull = |component: &str| world.image(&release.image_of(component)).pull;
+        let environment = environment(&ClusterPlan::of(release.clone()));
+        let pull = |component: &str| environment.image(&release.image_of(component)).pull;
         assert_eq!([pull("dns-operator"), pull("no-such-operator")], [Pull::Succeeds, Pull::ManifestUnknown]);
     }
 }

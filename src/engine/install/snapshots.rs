@@ -13,9 +13,9 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use jiff::SignedDuration;
 use semver::Version;
 use windtunnel_core::clock::{Time, VirtualClock, after};
+use windtunnel_openshift::environment::Environment;
 use windtunnel_openshift::graph::UpdateService;
 use windtunnel_openshift::release::Release;
-use windtunnel_openshift::world::Environment;
 
 use crate::engine::runtime::Simulation;
 use crate::engine::runtime::metrics::Exports;
@@ -118,13 +118,13 @@ impl SnapshotKey {
 
     /// Decides how to start a cluster of this origin, on the runtime of the caller, with this record header
     /// and environment.
-    pub(in crate::engine) fn look_up(&self, header: Header, world: &Arc<Environment>) -> StartPlan {
+    pub(in crate::engine) fn look_up(&self, header: Header, environment: &Arc<Environment>) -> StartPlan {
         let mut known = cache();
         let place = known.iter().position(|known| known.origin == *self);
         let Some(found) = place.and_then(|place| known.remove(place)) else { return StartPlan::default() };
         let kept_at = found.kept.as_ref().map(|(at, _)| *at);
         let keep_at = found.until.filter(|until| kept_at.is_none_or(|at| at < *until));
-        let copy = found.kept.as_ref().and_then(|(at, kept)| kept.fork(header, *at, Arc::clone(world)));
+        let copy = found.kept.as_ref().and_then(|(at, kept)| kept.fork(header, *at, Arc::clone(environment)));
         known.push_front(found);
         StartPlan { copy: copy.map(Box::new), keep_at }
     }
@@ -142,8 +142,8 @@ impl SnapshotKey {
 
     /// Keeps a snapshot of a cluster of this origin.
     pub(in crate::engine) fn keep(&self, simulation: &Simulation, now: Time) {
-        let world = Arc::clone(&simulation.world);
-        let copy = simulation.fork(simulation.record.header.clone(), now, world);
+        let environment = Arc::clone(&simulation.environment);
+        let copy = simulation.fork(simulation.record.header.clone(), now, environment);
         let mut known = cache();
         let entry = entry(&mut known, self.clone());
         if entry.kept.as_ref().is_none_or(|(at, _)| *at < now) {
@@ -169,16 +169,16 @@ fn is_as_published(release: &Release) -> bool {
 }
 
 impl Simulation {
-    /// A separate copy in `world`, on the runtime of the caller. `now` is the time of both. `None` if the API
+    /// A separate copy in `environment`, on the runtime of the caller. `now` is the time of both. `None` if the API
     /// server or a process cannot be copied.
-    fn fork(&self, header: Header, now: Time, world: Arc<Environment>) -> Option<Self> {
+    fn fork(&self, header: Header, now: Time, environment: Arc<Environment>) -> Option<Self> {
         let clock = VirtualClock::starting_at(now);
         let mut door = self.connection.fork(clock.clone())?;
         let exports = Arc::new(Exports::clone(&self.exports));
         door.set_upstream(exports.clone());
         let header = Header { epoch: self.record.header.epoch, ..header };
         let record = Record { header, entries: self.record.entries.clone() };
-        let mut copy = Self::new(door, clock, world, self.streams, record);
+        let mut copy = Self::new(door, clock, environment, self.streams, record);
         (copy.first_program, copy.first_task) = (self.first_program, self.first_task);
         copy.exports = exports;
         copy.view = self.view.clone();

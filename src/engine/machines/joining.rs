@@ -95,7 +95,7 @@ impl Simulation {
         let mut info = other.map_or_else(|| json!({}), |other| other["status"]["nodeInfo"].clone());
         let machine = info["architecture"].as_str().unwrap_or("amd64").to_owned();
         info["bootID"] = json!(boot.id);
-        if let Some(release) = self.world.release_of_os(&boot.os_image) {
+        if let Some(release) = self.environment.release_of_os(&boot.os_image) {
             install::set_os_info(&mut info, release, &machine);
         }
         let mut registered = json!({

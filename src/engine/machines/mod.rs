@@ -167,7 +167,7 @@ impl Simulation {
             disk,
             static_pods,
             boot.clone(),
-            &self.world,
+            &self.environment,
             &self.streams,
             now,
         )

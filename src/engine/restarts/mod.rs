@@ -69,7 +69,7 @@ impl Baseline {
     /// Reruns the plan with a crash. Returns how its end differs, if it does.
     ///
     /// # Errors
-    /// As [`undisturbed`].
+    /// As [`run_baseline`].
     pub fn difference(
         &self,
         plan: &Plan,

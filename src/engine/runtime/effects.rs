@@ -57,7 +57,7 @@ impl Simulation {
             return; // A restarted kubelet starts its running containers again.
         }
         let now = self.now();
-        let running = match program(&object, &container, &self.world, self.streams, now) {
+        let running = match program(&object, &container, &self.environment, self.streams, now) {
             Program::Actor(actor) => Running::Actor(self.add(actor)),
             Program::UpdateStatusController(identity) => {
                 self.first_task.get_or_insert(now);

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use windtunnel_controllers::counter::Counter;
 use windtunnel_core::{Change, Object};
 use windtunnel_openshift::cvo;
-use windtunnel_openshift::monitoring;
-use windtunnel_openshift::monitoring::{Counted, Transitions};
+use windtunnel_openshift::monitoring::{self, Counted, Transitions};
 
 use crate::backends::{Answered, Asked, Upstream};
 

@@ -8,9 +8,8 @@ use windtunnel_controllers::schedule::ActorId;
 use windtunnel_core::clock::Time;
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object};
-use windtunnel_openshift::cvo;
-use windtunnel_openshift::cvo::ClusterVersionOperator;
-use windtunnel_openshift::world::Environment;
+use windtunnel_openshift::cvo::{self, ClusterVersionOperator};
+use windtunnel_openshift::environment::Environment;
 
 /// The container name of the embedded update status controller.
 const UPDATE_STATUS_CONTROLLER: &str = "update-status-controller";
@@ -29,12 +28,12 @@ pub(in crate::engine) enum Program {
 pub(in crate::engine) fn program(
     pod: &Object,
     container: &str,
-    world: &Arc<Environment>,
+    environment: &Arc<Environment>,
     streams: Streams,
     now: Time,
 ) -> Program {
     match container {
-        cvo::NAME => ClusterVersionOperator::start(pod, world, &streams, now)
+        cvo::NAME => ClusterVersionOperator::start(pod, environment, &streams, now)
             .map_or(Program::Other, |process| Program::Actor(Box::new(process))),
         UPDATE_STATUS_CONTROLLER => {
             let account = match pod.text("/spec/serviceAccountName") {

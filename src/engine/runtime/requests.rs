@@ -179,7 +179,7 @@ mod tests {
     use windtunnel_core::clock::{Time, VirtualClock};
     use windtunnel_core::resources::CONFIG_MAPS;
     use windtunnel_core::rng::Streams;
-    use windtunnel_openshift::world::Environment;
+    use windtunnel_openshift::environment::Environment;
 
     use super::*;
     use crate::backends::in_process::InProcess;

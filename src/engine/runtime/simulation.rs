@@ -13,9 +13,9 @@ use windtunnel_controllers::{Actor, Signal};
 use windtunnel_core::View;
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::{Clock as _, Time, VirtualClock};
-use windtunnel_core::limits::{REQUESTS_PER_SECOND_MAX, STEPS_PER_ACTOR_MAX, STEPS_PER_MOMENT_MAX};
+use windtunnel_core::limits::REQUESTS_PER_SECOND_MAX;
 use windtunnel_core::rng::Streams;
-use windtunnel_openshift::world::Environment;
+use windtunnel_openshift::environment::Environment;
 
 use super::metrics::Exports;
 use super::processes::Processes;
@@ -43,7 +43,7 @@ pub struct Pending {
 
 /// A cluster that runs in virtual time.
 pub(in crate::engine) struct Simulation {
-    pub(in crate::engine) world: Arc<Environment>,
+    pub(in crate::engine) environment: Arc<Environment>,
     pub(in crate::engine) streams: Streams,
     pub(in crate::engine) clock: Arc<VirtualClock>,
     pub(in crate::engine) connection: Box<dyn ClusterConnection>,
@@ -89,7 +89,7 @@ impl Simulation {
     pub(in crate::engine) fn new(
         mut door: Box<dyn ClusterConnection>,
         clock: Arc<VirtualClock>,
-        world: Arc<Environment>,
+        environment: Arc<Environment>,
         streams: Streams,
         record: Record,
     ) -> Self {
@@ -98,7 +98,7 @@ impl Simulation {
         let phases = Phases::new(record.header.epoch);
         let invariants = Invariants::of(Invariant::all(), record.header.epoch);
         Self {
-            world,
+            environment,
             streams,
             clock,
             connection: door,
@@ -129,7 +129,7 @@ impl Simulation {
     /// Takes over the actors of another simulation, with their inboxes.
     pub(in crate::engine) fn copy_actors_from(&mut self, other: &Self) {
         self.schedule = other.schedule.clone();
-        let environment: Arc<dyn NodeEnvironment> = Arc::clone(&self.world) as _;
+        let environment: Arc<dyn NodeEnvironment> = Arc::clone(&self.environment) as _;
         self.schedule.move_to(&environment);
     }
 
@@ -257,7 +257,7 @@ impl Simulation {
         self.take_changes();
         self.wake_by(now)?;
         while let Some(id) = self.schedule.next_ready() {
-            let most = self.steps_per_moment_max();
+            let most = self.schedule.turns_per_moment_max();
             if steps == most {
                 let actor = self.schedule.name(id).unwrap_or_default().to_owned();
                 return Err(SessionError::NoProgress { actor, steps: most });
@@ -267,11 +267,6 @@ impl Simulation {
             self.wake_by(now)?;
         }
         Ok(())
-    }
-
-    fn steps_per_moment_max(&self) -> u32 {
-        let actors = u32::try_from(self.schedule.len()).unwrap_or(u32::MAX);
-        actors.saturating_mul(STEPS_PER_ACTOR_MAX).max(STEPS_PER_MOMENT_MAX)
     }
 
     pub(in crate::engine) fn turn(&mut self, id: ActorId) {

@@ -45,8 +45,8 @@ use self::sync::apply::PassPace;
 pub use self::sync::inject::Surroundings;
 use self::upgradeable::Style;
 use self::worker::Worker;
+use crate::environment::Environment;
 use crate::release::Release;
-use crate::world::Environment;
 pub use payload::{InstalledPayload, installed_cluster_operator, update_status_controller_objects};
 
 /// The name of the component, its container, and its field manager.
@@ -77,15 +77,15 @@ pub struct ClusterVersionOperator {
 impl ClusterVersionOperator {
     /// The process in `pod`. Its release is that of the container's image. `None` if the image is no known
     /// release.
-    pub fn start(pod: &Object, world: &Arc<Environment>, streams: &Streams, now: Time) -> Option<Self> {
+    pub fn start(pod: &Object, environment: &Arc<Environment>, streams: &Streams, now: Time) -> Option<Self> {
         let image = pod.list("/spec/containers").first()?["image"].as_str()?;
-        let release = Release { image: image.to_owned(), ..world.release_of(image)? };
+        let release = Release { image: image.to_owned(), ..environment.release_of(image)? };
         let mut draws = streams.stream(&format!("cluster-version-operator/{}", pod.name()));
         let interval = RECONCILE_INTERVAL_MIN.mul_f64(1.0 + draws.fraction());
         let site = OperatorContext {
             node: pod.text("/spec/nodeName").to_owned(),
             behaviour: Behaviour::for_release(&release),
-            world: Arc::clone(world),
+            environment: Arc::clone(environment),
             names: streams.stream(&format!("version-pod/{}", pod.name())),
             stored_image: String::new(),
             verifier: Verifier::new(interval, now),
@@ -217,7 +217,7 @@ impl Actor for ClusterVersionOperator {
     }
 
     fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        Environment::replace(&mut self.site.world, environment);
+        Environment::replace(&mut self.site.environment, environment);
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -39,8 +39,8 @@ use windtunnel_core::resources::{CONTROLLER_CONFIGS, NODE_SETTINGS};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Object, View};
 
+use crate::environment::Environment;
 use crate::manifests::MajorMinor;
-use crate::world::Environment;
 pub use annotations::RELEASE_VERSION;
 pub use daemon::MachineConfigDaemon;
 pub(super) use daemon::{KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS};
@@ -63,9 +63,9 @@ const CONTROLLER: &str = "machine-config-controller";
 const DAEMON: &str = "machine-config-daemon";
 
 /// The parts of the machine-config controller.
-pub fn controller(world: &Arc<Environment>, streams: &Streams) -> Vec<Box<dyn Actor>> {
+pub fn controller(environment: &Arc<Environment>, streams: &Streams) -> Vec<Box<dyn Actor>> {
     vec![
-        Box::new(template::TemplateController::new(Arc::clone(world))),
+        Box::new(template::TemplateController::new(Arc::clone(environment))),
         Box::new(render::RenderController::new()),
         Box::new(pool::NodeController::new()),
         Box::new(drain::DrainController::new(*streams)),
@@ -76,11 +76,11 @@ pub fn controller(world: &Arc<Environment>, streams: &Streams) -> Vec<Box<dyn Ac
 pub fn operator(
     facts: &crate::release::OperatorFacts,
     component: &str,
-    world: &Arc<Environment>,
+    environment: &Arc<Environment>,
     streams: &Streams,
 ) -> Vec<Box<dyn Actor>> {
     vec![
-        Box::new(MachineConfigOperator::new(facts, component, Arc::clone(world), streams)),
+        Box::new(MachineConfigOperator::new(facts, component, Arc::clone(environment), streams)),
         Box::new(config_node::keeper::MachineConfigNodes::new(facts)),
     ]
 }

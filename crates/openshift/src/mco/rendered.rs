@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
-use windtunnel_core::Object;
 use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
-use windtunnel_core::text;
+use windtunnel_core::{Object, text};
 
 use super::annotations::{GENERATED_BY, OS_IMAGE_OVERRIDDEN, RELEASE_VERSION, ROLE};
 use super::membership::WORKER;

@@ -14,35 +14,39 @@ use windtunnel_core::View;
 use windtunnel_core::clock::Time;
 
 use self::metrics::Moment;
-use crate::promql;
-use crate::promql::Value;
-use crate::world::Environment;
+use crate::environment::Environment;
+use crate::promql::{self, Value};
 pub(super) use metrics::{CERTIFICATE, PAYLOAD, PAYLOAD_ERRORS, SERVING_CERTIFICATE};
 pub use metrics::{Counted, EXPOSITION, Transitions, exposition};
 pub use prometheus::Prometheus;
 
-/// Evaluates a query at a moment, with the objects and counters of that moment and the samples in `world`.
+/// Evaluates a query at a moment, with the objects and counters of that moment and the samples in `environment`.
 ///
 /// # Errors
 /// The error of the evaluation.
 pub fn query(
     expr: &promql::Expr,
-    world: &Environment,
+    environment: &Environment,
     view: &View,
     counted: Counted<'_>,
     now: Time,
 ) -> Result<Value, String> {
-    promql::evaluate(expr, &Moment { given: &world.metrics, ..Moment::scraped(view, now, counted) })
+    promql::evaluate(expr, &Moment { given: &environment.metrics, ..Moment::scraped(view, now, counted) })
 }
 
 /// Evaluates a query of the cluster-version operator, which must result in one sample with value 1 or 0.
 ///
 /// # Errors
 /// The operator's message about any other result.
-pub(super) fn is_true(query: &str, world: &Environment, view: &View, now: Time) -> Result<bool, String> {
+pub(super) fn is_true(
+    query: &str,
+    environment: &Environment,
+    view: &View,
+    now: Time,
+) -> Result<bool, String> {
     let expr = promql::parse(query)
         .map_err(|error| format!("bad_data: invalid parameter \"query\": parse error: {error}"))?;
-    let moment = Moment { operator_runs: true, given: &world.metrics, ..Moment::of(view, now) };
+    let moment = Moment { operator_runs: true, given: &environment.metrics, ..Moment::of(view, now) };
     let value = promql::evaluate(&expr, &moment);
     let samples = match value.map_err(|error| format!("execution: {error}"))? {
         Value::Vector(samples) => samples,

@@ -27,9 +27,8 @@ use super::metrics::{
 };
 use super::rules::{self, Rule};
 use super::scrapes::{INTERVAL, Scraped, Scrapes};
-use crate::promql;
-use crate::promql::{Labels, Selector, Value};
-use crate::world::Environment;
+use crate::environment::Environment;
+use crate::promql::{self, Labels, Selector, Value};
 
 /// A pending or firing alert.
 #[derive(Debug, Clone)]
@@ -43,7 +42,7 @@ struct Active {
 /// The Prometheus of the cluster monitoring stack.
 #[derive(Debug, Clone, Default)]
 pub struct Prometheus {
-    world: Arc<Environment>,
+    environment: Arc<Environment>,
     rules: Vec<Rule>,
     /// The rules that a change can affect, by group and plural of the kind.
     concerned: BTreeMap<(Cow<'static, str>, Cow<'static, str>), Vec<usize>>,
@@ -61,8 +60,8 @@ pub struct Prometheus {
 
 impl Prometheus {
     /// A Prometheus without any scrapes.
-    pub fn new(world: Arc<Environment>) -> Self {
-        Self { world, ..Self::default() }
+    pub fn new(environment: Arc<Environment>) -> Self {
+        Self { environment, ..Self::default() }
     }
 
     fn notice(&mut self, input: &Input<'_>) {
@@ -143,8 +142,8 @@ impl Prometheus {
     fn evaluate(&mut self, input: &Input<'_>) -> Vec<Effect> {
         let now = input.now;
         let counted = Counted { transitions: Some(&self.transitions), counters: input.counters };
-        let world = Arc::clone(&self.world);
-        let moment = Moment { given: &world.metrics, ..Moment::scraped(input.view, now, counted) };
+        let environment = Arc::clone(&self.environment);
+        let moment = Moment { given: &environment.metrics, ..Moment::scraped(input.view, now, counted) };
         let mut scrapes = std::mem::take(&mut self.scrapes);
         self.scrape(&moment, &mut scrapes);
         self.scrapes = scrapes;
@@ -261,7 +260,7 @@ impl Actor for Prometheus {
     }
 
     fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        Environment::replace(&mut self.world, environment);
+        Environment::replace(&mut self.environment, environment);
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -8,8 +8,7 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::PROMETHEUS_RULES;
 use windtunnel_core::{Object, View, alert};
 
-use crate::promql;
-use crate::promql::{Expr, Labels, Metrics, NAME, Sample, Selector, Value};
+use crate::promql::{self, Expr, Labels, Metrics, NAME, Sample, Selector, Value};
 
 /// An alert rule.
 #[derive(Debug, Clone)]
@@ -90,7 +89,7 @@ fn texts(values: &Json) -> BTreeMap<String, String> {
     values.map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned())).collect()
 }
 
-/// Expands the commands of [`said`] in a template. Other text in braces stays unchanged.
+/// Expands the commands of [`template_value`] in a template. Other text in braces stays unchanged.
 fn expand_template(template: &str, sample: &Sample, metrics: &dyn Metrics) -> String {
     let (mut out, mut rest) = (String::new(), template);
     while let Some((before, (inner, after))) =

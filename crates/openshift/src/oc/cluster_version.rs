@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use windtunnel_core::Object;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 
 use super::semantic_version::newest_first;
 

@@ -3,12 +3,12 @@
 use serde_json::Value;
 use windtunnel_core::Object;
 
-use super::accept::Change;
+use super::accept::{self, Change};
 use super::arguments::{self, Upgrade};
-use super::channel::Channel;
+use super::channel::{self, Channel};
 use super::cluster_version::Release;
-use super::recommend::{Alert, Recommend};
-use super::{accept, channel, clear, recommend, report, request, rollback, said::CommandOutput};
+use super::recommend::{self, Alert, Recommend};
+use super::{clear, report, request, rollback, said::CommandOutput};
 
 /// The commands that the client hides unless an environment variable enables them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

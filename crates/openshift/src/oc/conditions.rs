@@ -1,8 +1,7 @@
 //! Conditions of a ClusterVersion, formatted like the client.
 
 use windtunnel_core::Object;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 
 /// Returns the condition of this type.
 pub(super) fn find(cluster_version: &Object, kind: &str) -> Option<Condition> {

@@ -1,13 +1,11 @@
 //! The client `oc get`: parses its arguments, and prints the response.
 
 use serde_json::{Value, json};
-use windtunnel_core::Resource;
 use windtunnel_core::jsonpath::JsonPath;
-use windtunnel_core::resources;
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use windtunnel_core::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS};
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::text::tabwriter::Columns;
-use windtunnel_core::yaml;
+use windtunnel_core::{Resource, yaml};
 
 use super::said::CommandOutput;
 

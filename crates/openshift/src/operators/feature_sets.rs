@@ -3,8 +3,7 @@
 use serde_json::Value;
 use windtunnel_core::View;
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::FEATURE_GATES;
 
 use super::health::{WELL, WELL_MESSAGE};

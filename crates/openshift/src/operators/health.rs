@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 use windtunnel_controllers::faults::{Fault, FaultKind};
 use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 
 /// How long a flapping operator keeps its report. The alert `ClusterOperatorFlapping` fires at more than two
 /// changes in two minutes.

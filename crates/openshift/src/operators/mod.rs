@@ -28,17 +28,15 @@ use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::workqueue::WorkQueue;
 use windtunnel_controllers::{Actor, Effect, Input, Interest, Step};
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, DEPLOYMENTS, FEATURE_GATES, INFRASTRUCTURES, NAMESPACES, NODES, PODS,
 };
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, Object, View, Write};
 
-use crate::release;
-use crate::release::{Account, Release};
-use crate::world::Environment;
+use crate::environment::Environment;
+use crate::release::{self, Account, Release};
 pub use backup::{BackupController, LAST_MINOR as LAST_MINOR_WITH_BACKUPS};
 use health::{FaultReport, Pace};
 use kubelet_skew::Kubelets;
@@ -56,7 +54,7 @@ const OPERATOR: &str = "operator";
 pub struct Operator {
     name: String,
     facts: release::OperatorFacts,
-    world: Arc<Environment>,
+    environment: Arc<Environment>,
     streams: Streams,
     queue: WorkQueue,
     /// The version being rolled out and the start of the rollout, if this process has seen it.
@@ -71,18 +69,18 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// The operator of `component` with these facts. A version in `world` is rolled out by the facts of its
+    /// The operator of `component` with these facts. A version in `environment` is rolled out by the facts of its
     /// release, any other by `facts`.
     pub fn new(
         facts: &release::OperatorFacts,
         component: &str,
-        world: Arc<Environment>,
+        environment: Arc<Environment>,
         streams: &Streams,
     ) -> Self {
         Self {
             name: format!("operator/{component}"),
             facts: facts.clone(),
-            world,
+            environment,
             streams: *streams,
             queue: WorkQueue::default(),
             rollout: None,
@@ -258,7 +256,7 @@ impl Operator {
     }
 
     fn release(&self, version: &str) -> Option<&Release> {
-        self.world.payload_of(&Version::parse(version).ok()?)
+        self.environment.payload_of(&Version::parse(version).ok()?)
     }
 
     fn facts_of(&self, version: &str) -> &release::OperatorFacts {
@@ -326,7 +324,7 @@ impl Actor for Operator {
     }
 
     fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        Environment::replace(&mut self.world, environment);
+        Environment::replace(&mut self.environment, environment);
     }
 
     fn interests(&self) -> Vec<Interest> {

@@ -12,8 +12,7 @@ use windtunnel_core::resources::{DEPLOYMENTS, INFRASTRUCTURES, PROXIES};
 use windtunnel_core::{Identity, Key, View, Write};
 
 use super::identity;
-use crate::SERVICE_NETWORK;
-use crate::release;
+use crate::{SERVICE_NETWORK, release};
 
 /// The ClusterOperator of the network operator.
 pub const NETWORK: &str = "network";

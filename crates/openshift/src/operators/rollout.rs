@@ -3,8 +3,7 @@
 use serde_json::Value;
 use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, parse_rfc3339};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 
 use super::health::{self, WORKING_TOWARDS};
 use super::reported_version;

@@ -12,9 +12,8 @@ use windtunnel_core::rng::Streams;
 use windtunnel_core::{Object, Write, condition};
 
 use super::Operator;
-use crate::release;
-use crate::release::{Architecture, Component, Release};
-use crate::world::Environment;
+use crate::environment::Environment;
+use crate::release::{self, Architecture, Component, Release};
 
 const NAME: &str = "kube-apiserver";
 
@@ -40,7 +39,7 @@ fn said(platforms: &[&str], reason: &str, message: &str) -> release::OwnConditio
     }
 }
 
-fn world(facts: &release::OperatorFacts) -> Environment {
+fn environment(facts: &release::OperatorFacts) -> Environment {
     let release = |version: &str, kubernetes_minor| Release {
         version: Version::parse(version).unwrap(),
         image: String::new(),
@@ -85,9 +84,9 @@ fn prepare_with(rig: &mut Rig, facts: &release::OperatorFacts) {
     let mut first = deployment("4.14.8");
     first["metadata"] = json!({ "namespace": "ns", "name": "kube-apiserver-operator" });
     rig.put(&DEPLOYMENTS, first);
-    let world = Arc::new(world(&facts));
+    let environment = Arc::new(environment(&facts));
     rig.seat(move || {
-        Box::new(Operator::new(&facts, "kube-apiserver-operator", Arc::clone(&world), &Streams::new(7)))
+        Box::new(Operator::new(&facts, "kube-apiserver-operator", Arc::clone(&environment), &Streams::new(7)))
     });
     rig.run(1000);
 }

@@ -137,7 +137,7 @@ impl Expr {
 }
 
 impl Aggregate {
-    /// Returns the selector of which the result depends only on these labels.
+    /// Returns the selector whose result depends only on these labels.
     fn grouped(&self) -> Option<&Selector> {
         match &self.of {
             Expr::Select(selector) if self.operator == "group" && !self.without => Some(selector),

@@ -7,8 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::Component;
-use crate::manifests;
-use crate::manifests::MajorMinor;
+use crate::manifests::{self, MajorMinor};
 
 /// Facts by minor.
 pub(super) static FACTS: LazyLock<BTreeMap<MajorMinor, Facts>> = LazyLock::new(|| {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use windtunnel_apiserver::ApiServer;
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{NAMESPACES, PODS, SECURITY_CONTEXT_CONSTRAINTS};
-use windtunnel_core::{Identity, Write, resources};
+use windtunnel_core::resources::{self, NAMESPACES, PODS, SECURITY_CONTEXT_CONSTRAINTS};
+use windtunnel_core::{Identity, Write};
 
 use super::{CHOSEN, Range, SecurityContextConstraints};
 use crate::manifests;

@@ -136,7 +136,7 @@ pub(super) fn rule(object: &Value) -> ApplyRule {
     }
 }
 
-/// The object as it is applied: without status, which the payload does not own. The operator's own Deployment
+/// The object that is applied: without status, which the payload does not own. The operator's own Deployment
 /// is marked as one whose pods run a simulated program.
 fn applied(object: &Arc<Value>) -> Arc<Value> {
     let is_own = object["kind"] == "Deployment" && object["metadata"]["name"] == NAME;

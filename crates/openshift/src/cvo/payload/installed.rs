@@ -7,8 +7,7 @@ use windtunnel_core::Resource;
 
 use super::{ApplyRule, Payload, Task, TaskKind, facts, text};
 use crate::cvo::capabilities::Capabilities;
-use crate::cvo::sync::inject;
-use crate::cvo::sync::inject::Surroundings;
+use crate::cvo::sync::inject::{self, Surroundings};
 use crate::cvo::sync::manifest;
 use crate::payload::Selection;
 use crate::release::{OperatorFacts, Release};

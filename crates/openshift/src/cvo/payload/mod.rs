@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use windtunnel_core::resources;
-use windtunnel_core::resources::CLUSTER_OPERATORS;
+use windtunnel_core::resources::{self, CLUSTER_OPERATORS};
 use windtunnel_core::{Object, Resource, View, text_of as text};
 
 use crate::payload::Selection;

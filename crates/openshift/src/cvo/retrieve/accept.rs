@@ -41,13 +41,13 @@ pub(in crate::cvo) fn accept(
         "LoadPayload",
         format!("Loading payload version=\"{version}\" image=\"{image}\""),
     ));
-    let mut release = site.world.release_of(&target.image).ok_or_else(|| {
+    let mut release = site.environment.release_of(&target.image).ok_or_else(|| {
         let missing = format!("stat {}/manifests: no such file or directory", payload_path(image));
         LoadResult::not_loaded(target, &missing)
     })?;
     // The same image can be in several repositories. Use the pull spec that the ClusterVersion has.
     release.image.clone_from(&target.image);
-    if let Some(error) = unreadable(site.world.release_image(&target.image).contents, &release) {
+    if let Some(error) = unreadable(site.environment.release_image(&target.image).contents, &release) {
         return Err(LoadResult::not_loaded(target, &error));
     }
     let actual = release.version.to_string();

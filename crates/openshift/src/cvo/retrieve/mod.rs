@@ -24,7 +24,7 @@ use self::version_pod::{Judgement, VersionPod};
 use super::behaviour::{Behaviour, RetrievalMethod as By};
 use super::lease::NAMESPACE;
 use super::outbox::{Outbox, Purpose};
-use crate::world::Environment;
+use crate::environment::Environment;
 
 /// The time limit of a retrieval, in releases that have one.
 const TIMEOUT: SignedDuration = SignedDuration::from_mins(4);
@@ -102,7 +102,7 @@ pub(super) struct OperatorContext {
     /// The operator's own node.
     pub(super) node: String,
     pub(super) behaviour: Behaviour,
-    pub(super) world: Arc<Environment>,
+    pub(super) environment: Arc<Environment>,
     /// Random suffixes of names.
     pub(super) names: Stream,
     /// Image of the payload on the node's disk, which needs no second Pod. Empty for none.
@@ -132,7 +132,7 @@ impl OperatorContext {
 
     /// Checks that the retrieved contents of `image` are a payload.
     fn confirm(&self, image: &str) -> Result<(), String> {
-        let lacks = match self.world.release_image(image).contents {
+        let lacks = match self.environment.release_image(image).contents {
             Contents::NoPayload => "manifests",
             Contents::NoImageReferences => "release-manifests/image-references",
             _ => return Ok(()),

@@ -21,7 +21,7 @@ fn begun(version: &str, view: &View) -> (OperatorContext, Retrieval) {
     let site = OperatorContext {
         node: "master-0".to_owned(),
         behaviour: Behaviour::for_release(&release),
-        world: Arc::new(Environment::default()),
+        environment: Arc::new(Environment::default()),
         names: Streams::new(1).stream("names"),
         stored_image: String::new(),
         verifier: Verifier::new(SignedDuration::from_mins(3), now()),
@@ -131,10 +131,10 @@ fn finds_the_payload_of_an_earlier_process_on_the_same_node() {
 #[test]
 fn rejects_a_retrieved_image_that_is_no_payload() {
     let (mut site, _) = begun("4.20.1", &View::default());
-    let mut world = Environment::default();
+    let mut environment = Environment::default();
     let image = Image { contents: Contents::NoImageReferences, ..Image::default() };
-    world.registry.images.insert("sha256:aaaa".to_owned(), image);
-    site.world = Arc::new(world);
+    environment.registry.images.insert("sha256:aaaa".to_owned(), image);
+    site.environment = Arc::new(environment);
     IMAGE.clone_into(&mut site.stored_image);
     let place = version_pod::payload_path(IMAGE);
     let missing = format!("stat {place}/release-manifests/image-references: no such file or directory");
@@ -162,10 +162,11 @@ fn a_payload_on_the_disk_needs_no_pod() {
 #[test]
 fn before_4_12_only_force_stops_the_wait_for_unresponsive_signature_stores() {
     let image = Image { openpgp: OpenPgp::Unanswered, ..Image::default() };
-    let mut world = Environment { keyrings: vec![signature::KEYRING.to_owned()], ..Environment::default() };
-    world.registry.images.insert("sha256:aaaa".to_owned(), image);
+    let mut environment =
+        Environment { keyrings: vec![signature::KEYRING.to_owned()], ..Environment::default() };
+    environment.registry.images.insert("sha256:aaaa".to_owned(), image);
     let (mut site, forced) = begun("4.11.1", &View::default());
-    site.world = Arc::new(world);
+    site.environment = Arc::new(environment);
     let asked_until = |force| {
         let target = Target { force, ..forced.target.clone() };
         Retrieval::new(target, &site, &View::default(), now()).wake_at()

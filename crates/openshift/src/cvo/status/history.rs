@@ -5,7 +5,7 @@ use windtunnel_core::clock::{Time, rfc3339};
 
 const ENTRIES_MAX: usize = 100;
 
-/// The release of the apply loop, as it is recorded in the history.
+/// The release of the apply loop, in the form of a history entry.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cvo) struct Applied<'a> {
     pub(in crate::cvo) version: &'a str,

@@ -11,8 +11,7 @@ pub(super) mod validation;
 use serde_json::{Map, Value, json};
 use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 
 use self::failure::{FailingEffect, Failure};
 use self::history::{Applied, Pruning};

@@ -7,8 +7,8 @@ use windtunnel_core::rng::Streams;
 use super::*;
 use crate::cvo::payload::Payload;
 use crate::cvo::sync::apply::{PassPace, Work};
+use crate::environment::Environment;
 use crate::payload::Selection;
-use crate::world::Environment;
 
 const VERSION: &str = "4.16.3";
 

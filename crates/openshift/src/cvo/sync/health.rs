@@ -1,8 +1,7 @@
 //! Health checks of applied objects (`cvobuild.checkDeploymentHealth` and similar).
 
 use serde_json::Value;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Object, text_of};
 
 use crate::cvo::payload::namespaced_name;

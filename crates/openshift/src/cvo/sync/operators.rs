@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
+use windtunnel_core::{Object, condition};
 
 use super::graph::ApplyMode;
 use crate::cvo::status::failure::{FailingEffect, Failure};

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use semver::Version;
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::FEATURE_GATES;
 use windtunnel_core::{Object, View};
 

@@ -8,9 +8,9 @@ use windtunnel_core::Object;
 use windtunnel_core::condition::Condition;
 
 use crate::cvo::status::validation;
+use crate::environment::Environment;
 use crate::graph::{Graph, Node, Risk, ServiceFault};
 use crate::release::{Architecture, Release};
-use crate::world::Environment;
 
 /// The update service unless the spec names another one.
 const DEFAULT_UPSTREAM: &str = "https://api.openshift.com/api/upgrades_info/v1/graph";
@@ -32,7 +32,7 @@ pub(super) struct Fetched {
 /// # Errors
 /// The condition RetrievedUpdates=False.
 pub(super) fn fetch(
-    world: &Environment,
+    environment: &Environment,
     cluster_version: &Object,
     own: &Release,
     architecture: Architecture,
@@ -47,7 +47,7 @@ pub(super) fn fetch(
     if channel.is_empty() {
         return Err(failed("NoChannel", "The update channel has not been configured.".to_owned()));
     }
-    let graph = world.graph(channel, architecture).map_err(|fault| match fault {
+    let graph = environment.graph(channel, architecture).map_err(|fault| match fault {
         ServiceFault::Unreachable => {
             unable("RemoteFailed", unreachable(cluster_version, &id, current, architecture))
         }

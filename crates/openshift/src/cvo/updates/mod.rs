@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 use windtunnel_controllers::registry::digest_of;
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Object, View};
 
 use self::accepted::Accepted;
@@ -27,10 +26,10 @@ use super::behaviour::Behaviour;
 use super::retrieve::desired;
 use super::status::validation;
 use super::upgradeable::risks as risks_of_state;
+use crate::environment::Environment;
 use crate::graph::{Node, Risk};
 use crate::monitoring;
 use crate::release::{Architecture, Release};
-use crate::world::Environment;
 
 /// How long the last good answer is kept while the service fails.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
@@ -116,7 +115,7 @@ impl Updates {
     /// Updates are always those from the operator's `own` release, even while it applies another one.
     pub(super) fn run(
         &mut self,
-        world: &Environment,
+        environment: &Environment,
         view: &View,
         alerts: &[ActiveAlert],
         cluster_version: &Object,
@@ -141,9 +140,9 @@ impl Updates {
         let before = (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone());
         (self.accepted, self.own_risks) = (accepted, own_risks);
         if due {
-            self.request_updates(world, cluster_version, own, same, now);
+            self.request_updates(environment, cluster_version, own, same, now);
         }
-        self.evaluate(Behaviour::for_release(own), world, view, now);
+        self.evaluate(Behaviour::for_release(own), environment, view, now);
         !same || before != (self.fetched.clone(), self.retrieved.clone(), self.recommended.clone())
     }
 
@@ -188,7 +187,7 @@ impl Updates {
 
     fn request_updates(
         &mut self,
-        world: &Environment,
+        environment: &Environment,
         cluster_version: &Object,
         own: &Release,
         same: bool,
@@ -202,7 +201,7 @@ impl Updates {
             architecture: desired::architecture(cluster_version, own),
             settled_at,
         };
-        match fetch(world, cluster_version, own, look.architecture) {
+        match fetch(environment, cluster_version, own, look.architecture) {
             Ok(fetched) => {
                 look.settled_at = now;
                 self.fetched = fetched;
@@ -222,10 +221,10 @@ impl Updates {
     }
 
     /// Evaluates Recommended of all conditional updates.
-    fn evaluate(&mut self, behaviour: Behaviour, world: &Environment, view: &View, now: Time) {
+    fn evaluate(&mut self, behaviour: Behaviour, environment: &Environment, view: &View, now: Time) {
         self.offered = alerts::merge(&self.fetched, &self.own_risks);
         self.queries.begin();
-        let query = |text: &str| monitoring::is_true(text, world, view, now);
+        let query = |text: &str| monitoring::is_true(text, environment, view, now);
         let (mut recommended, mut doubted) = (Vec::new(), false);
         for (node, risks) in &self.offered.conditional {
             let exposed: Vec<_> =

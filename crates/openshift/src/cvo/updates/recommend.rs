@@ -23,7 +23,7 @@ static REASON: LazyLock<Regex> =
 /// Unknown over True. Accepted risks do not count. Older operators ([`Behaviour::tells_exposure`]) use other
 /// reasons and messages.
 ///
-/// [`Behaviour::tells_exposure`]: crate::cvo::behaviour::Behaviour::tells_exposure
+/// [`Behaviour::tells_exposure`]: crate::cvo::behaviour::Behaviour::reports_exposure
 pub(super) fn recommended(
     risks: &[(&Risk, Result<bool, String>)],
     accepted: Option<&Accepted>,

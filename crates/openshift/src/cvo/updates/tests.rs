@@ -14,7 +14,7 @@ const IN_FAST: &str = r#"group(cluster_version_available_updates{channel="fast"}
 
 /// An available-updates loop with its environment and cluster.
 struct Bench {
-    world: Environment,
+    environment: Environment,
     view: View,
     updates: Updates,
     now: Time,
@@ -41,15 +41,19 @@ fn risky(to: &[&str], risks: &[(&str, &[MatchingRule])]) -> ConditionalEdges {
 
 impl Bench {
     fn new() -> Self {
-        let mut world = Environment::default();
+        let mut environment = Environment::default();
         for version in [OWN, "4.14.8", "4.14.9", "4.15.0"] {
             let release = release_of(version);
-            world.recommended.push(release.version.clone());
-            world.releases.insert(release.version.clone(), release);
+            environment.recommended.push(release.version.clone());
+            environment.releases.insert(release.version.clone(), release);
         }
         let updates = Updates::new(INTERVAL);
-        let mut bench =
-            Self { world, view: View::default(), updates, now: "2024-01-01T00:00:00Z".parse().unwrap() };
+        let mut bench = Self {
+            environment,
+            view: View::default(),
+            updates,
+            now: "2024-01-01T00:00:00Z".parse().unwrap(),
+        };
         bench.spec(json!({ "channel": "stable" }));
         bench
     }
@@ -71,7 +75,7 @@ impl Bench {
     fn after(&mut self, seconds: i64) -> bool {
         self.now += SignedDuration::from_secs(seconds);
         let object = self.cluster_version();
-        self.updates.run(&self.world, &self.view, &[], &object, &release_of(OWN), self.now)
+        self.updates.run(&self.environment, &self.view, &[], &object, &release_of(OWN), self.now)
     }
 
     fn status(&self) -> Value {
@@ -105,7 +109,7 @@ impl Bench {
     }
 
     fn answers(&mut self, channel: &str, answer: Channel) {
-        self.world.service.channels.get_or_insert_default().insert(channel.to_owned(), answer);
+        self.environment.service.channels.get_or_insert_default().insert(channel.to_owned(), answer);
     }
 }
 
@@ -163,7 +167,7 @@ fn requests_updates_after_the_interval_and_when_the_spec_changes() {
     assert!(bench.after(0));
     assert_eq!(bench.available(), ["4.15.0", "4.14.9", "4.14.8"]);
     assert_eq!(bench.updates.wake_at(), Some(bench.now + INTERVAL));
-    bench.world.recommended.retain(|version| version.to_string() != "4.14.9");
+    bench.environment.recommended.retain(|version| version.to_string() != "4.14.9");
     assert!(!bench.after(179));
     assert_eq!(bench.available(), ["4.15.0", "4.14.9", "4.14.8"]);
     assert!(bench.after(1));
@@ -204,7 +208,7 @@ fn keeps_the_last_updates_for_a_day_while_the_service_fails() {
 fn conditional_updates_are_available_if_no_risk_applies() {
     let mut bench = Bench::new();
     let query = MatchingRule::PromQl(IN_FAST.to_owned());
-    bench.world.service.conditional = vec![
+    bench.environment.service.conditional = vec![
         risky(&["4.14.8"], &[("InFast", std::slice::from_ref(&query))]),
         risky(&["4.15.0"], &[("InFast", &[query]), ("Everyone", &[MatchingRule::Always])]),
     ];
@@ -229,7 +233,7 @@ fn conditional_updates_are_available_if_no_risk_applies() {
 fn a_delayed_query_is_made_a_second_later() {
     let mut bench = Bench::new();
     let rule = |text: &str| [MatchingRule::PromQl(text.to_owned())];
-    bench.world.service.conditional = vec![
+    bench.environment.service.conditional = vec![
         risky(&["4.14.9"], &[("A", &rule("0 * group(cluster_version_available_updates)"))]),
         risky(&["4.14.8"], &[("B", &rule("group(nothing)"))]),
         risky(&["4.15.0"], &[("C", &rule("group(cluster_version_available_updates)"))]),
@@ -260,7 +264,7 @@ fn a_delayed_query_is_made_a_second_later() {
 fn omits_conditional_updates_that_the_api_cannot_represent() {
     let check = |conditional: Vec<ConditionalEdges>, told: &[&str], available: &[&str]| {
         let mut bench = Bench::new();
-        bench.world.service.conditional = conditional;
+        bench.environment.service.conditional = conditional;
         bench.after(0);
         assert_eq!((bench.conditional(), bench.available()), (own(told), own(available)));
     };
@@ -272,7 +276,7 @@ fn omits_conditional_updates_that_the_api_cannot_represent() {
     );
     check(vec![risky(&["4.14.8"], &[("A", always), ("B", &[])])], &[], &["4.15.0", "4.14.9"]);
     let mut bench = Bench::new();
-    bench.world.service.conditional = vec![risky(&["4.14.99"], &[("A", always)])];
+    bench.environment.service.conditional = vec![risky(&["4.14.99"], &[("A", always)])];
     bench.after(0);
     let message = "Unable to retrieve available updates: no node for conditional update 4.14.99";
     assert_eq!(bench.retrieved(), ("ResponseInvalid".to_owned(), message.to_owned()));

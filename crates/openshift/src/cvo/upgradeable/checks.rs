@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Object, View};
 
 use super::{KIND, Style, completed_version, gates, has_overrides, refusing_operators};

@@ -10,8 +10,7 @@ mod tests;
 use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_core::clock::{Time, parse_rfc3339};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Change, ChangeKind, Object, View};
 
 use super::behaviour::Behaviour;

@@ -2,8 +2,7 @@
 
 use semver::Version;
 use windtunnel_core::Object;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 
 use super::{KIND, checks, completed_version, has_overrides};
 use crate::cvo::behaviour::Behaviour;

@@ -1,7 +1,6 @@
 //! The risks behind Upgradeable from 4.23 on. There are no separate conditions.
 
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Object, View};
 
 use super::{KIND, gates, has_overrides, refusing_operators};

@@ -15,9 +15,8 @@ use super::capabilities::Capabilities;
 use super::outbox::{Outbox, Purpose};
 use super::queue::Queue;
 use super::retrieve::accept::accept;
-use super::retrieve::desired;
 use super::retrieve::load::LoadResult;
-use super::retrieve::{OperatorContext, Retrieval};
+use super::retrieve::{OperatorContext, Retrieval, desired};
 use super::status::events::{Events, Notice};
 use super::status::{self, Report};
 use super::sync::apply::{ApplyLoop, ApplyMode, PassPace};
@@ -107,7 +106,7 @@ impl Worker {
     ) {
         if let Some(cluster_version) = view.get(&CLUSTER_VERSIONS, "", "version") {
             // The available-updates loop runs in parallel. The worker reports its results when it is free.
-            if self.updates.run(&site.world, view, alerts, cluster_version, &self.own, now) {
+            if self.updates.run(&site.environment, view, alerts, cluster_version, &self.own, now) {
                 self.queue.trigger(now);
             }
             self.agentic_runs.follow(&self.updates, &self.own, view, now, out);

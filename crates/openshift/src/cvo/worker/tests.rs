@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CONFIG_MAPS};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Change, ChangeKind, Refusal};
@@ -13,7 +12,7 @@ use windtunnel_core::{Change, ChangeKind, Refusal};
 use super::*;
 use crate::cvo::behaviour::Behaviour;
 use crate::cvo::retrieve::verify::Verifier;
-use crate::world::Environment;
+use crate::environment::Environment;
 
 fn now() -> Time {
     "2024-01-01T00:00:00Z".parse().unwrap()
@@ -59,7 +58,7 @@ fn begun() -> (Worker, OperatorContext) {
     let site = OperatorContext {
         node: "master-0".to_owned(),
         behaviour: Behaviour::for_release(&own()),
-        world: Arc::new(Environment::default()),
+        environment: Arc::new(Environment::default()),
         names: Streams::new(1).stream("names"),
         stored_image: String::new(),
         verifier: Verifier::new(interval, now()),

@@ -12,16 +12,14 @@ pub(super) mod told;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, FEATURE_GATES, MACHINE_CONFIG_NODES};
 use windtunnel_core::{Key, Object, Resource, View, Write};
 
 use self::told::ProgressStep;
 use super::annotations::{CURRENT_CONFIG, DESIRED_CONFIG};
 use super::controller_line;
-use crate::manifests;
-use crate::manifests::MajorMinor;
+use crate::manifests::{self, MajorMinor};
 
 /// The name of the CustomResourceDefinition.
 pub(super) const DEFINITION: &str = "machineconfignodes.machineconfiguration.openshift.io";

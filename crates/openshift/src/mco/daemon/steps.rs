@@ -17,8 +17,7 @@ use crate::mco::annotations::{
     CONTROL_PLANE_TOPOLOGY, CURRENT_CONFIG, DESIRED_CONFIG, DESIRED_DRAIN, FIRST_PIVOT_CONFIG,
     LAST_APPLIED_DRAIN, POST_CONFIG_ACTION, REASON, STATE,
 };
-use crate::mco::config_node;
-use crate::mco::config_node::told;
+use crate::mco::config_node::{self, told};
 use crate::mco::controller_line;
 use crate::mco::pace::{Seconds, StepDurations};
 

@@ -15,24 +15,22 @@ use windtunnel_controllers::environment::NodeEnvironment;
 use windtunnel_controllers::workqueue::WorkQueue;
 use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::condition;
 use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CONTROLLER_CONFIGS, DEPLOYMENTS, INFRASTRUCTURES, MACHINE_CONFIG_POOLS,
     MACHINE_CONFIGS, NODE_SETTINGS,
 };
 use windtunnel_core::rng::Streams;
-use windtunnel_core::{Identity, Key, Object, View, Write};
+use windtunnel_core::{Identity, Key, Object, View, Write, condition};
 
 use self::pools::{Problem, WantedRelease};
 use self::status::Report;
 use super::annotations::RELEASE_VERSION;
 use super::{CONTROLLER_CONFIG, daemon_set, install};
+use crate::environment::Environment;
 use crate::manifests::MajorMinor;
 use crate::operators::health::FaultReport;
 use crate::operators::identity;
-use crate::release;
-use crate::release::Release;
-use crate::world::Environment;
+use crate::release::{self, Release};
 
 /// Seconds until a new process has the lease, and from then until daemons and controller are rolled out.
 const LEASE_SECONDS: (u64, u64) = (5, 26);
@@ -51,7 +49,7 @@ const SAYS_AT_ONCE: MajorMinor = (4, 17);
 pub struct MachineConfigOperator {
     name: String,
     facts: release::OperatorFacts,
-    world: Arc<Environment>,
+    environment: Arc<Environment>,
     streams: Streams,
     queue: WorkQueue,
     /// The release in its Deployment, and since when.
@@ -68,13 +66,13 @@ impl MachineConfigOperator {
     pub fn new(
         facts: &release::OperatorFacts,
         component: &str,
-        world: Arc<Environment>,
+        environment: Arc<Environment>,
         streams: &Streams,
     ) -> Self {
         Self {
             name: format!("operator/{component}"),
             facts: facts.clone(),
-            world,
+            environment,
             streams: *streams,
             queue: WorkQueue::default(),
             seen: None,
@@ -90,8 +88,10 @@ impl MachineConfigOperator {
 
     fn sync(&mut self, view: &View, now: Time, step: &mut Step) {
         let deployment = view.get(&DEPLOYMENTS, &self.facts.namespace, &self.facts.deployment);
-        let world = Arc::clone(&self.world);
-        let Some(release) = deployment.and_then(|object| world.release_of_deployment(object)) else { return };
+        let environment = Arc::clone(&self.environment);
+        let Some(release) = deployment.and_then(|object| environment.release_of_deployment(object)) else {
+            return;
+        };
         let Some(object) = view.get_key(&self.key()) else {
             return self.ask(Write::create(&CLUSTER_OPERATORS, cluster_operator(&self.facts)), step);
         };
@@ -138,7 +138,7 @@ impl MachineConfigOperator {
                 && config.text("/spec/osImageURL") == os_image
         });
         // If the previous release is requested again, the daemons may already have the new one.
-        let is_rolled = self.world.has_controllers || daemon_set::is_rolled(release, view);
+        let is_rolled = self.environment.has_controllers || daemon_set::is_rolled(release, view);
         if !is_configured || !is_rolled || stalls {
             step.why = format!("rolls out the controller of {version}").into();
             let (leads_at, configures_at) = self.moments(&version, view, now);
@@ -273,7 +273,7 @@ impl Actor for MachineConfigOperator {
     }
 
     fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        Environment::replace(&mut self.world, environment);
+        Environment::replace(&mut self.environment, environment);
     }
 
     fn interests(&self) -> Vec<Interest> {

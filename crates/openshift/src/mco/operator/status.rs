@@ -3,8 +3,7 @@
 use semver::Version;
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::MACHINE_CONFIG_POOLS;
 use windtunnel_core::{Object, View};
 

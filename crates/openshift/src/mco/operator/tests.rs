@@ -40,14 +40,14 @@ fn rig(from: &str, to: &str) -> Rig {
         );
         tell(&mut rig, name, from, machines, &[("Updated", "True", "")]);
     }
-    let world = Arc::new(Environment {
+    let environment = Arc::new(Environment {
         releases: { all }.map(|release| (release.version.clone(), release)).into(),
         ..Environment::default()
     });
     rig.seat(|| Box::new(DaemonSetController::new(&Streams::new(1))));
     rig.seat(move || {
-        let (world, streams) = (Arc::clone(&world), Streams::new(1));
-        Box::new(MachineConfigOperator::new(&facts, "machine-config-operator", world, &streams))
+        let (environment, streams) = (Arc::clone(&environment), Streams::new(1));
+        Box::new(MachineConfigOperator::new(&facts, "machine-config-operator", environment, &streams))
     });
     rig.run(200);
     rig

@@ -3,8 +3,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 
 /// Sets a condition in a list. Its `lastTransitionTime` changes only with its status.
 pub(in crate::mco) fn set(conditions: &mut Vec<Value>, told: &Condition, now: Time) {

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::text::go_quote::quote;
 
 use super::{certificates, conditions};

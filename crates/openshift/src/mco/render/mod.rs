@@ -12,8 +12,7 @@ use windtunnel_controllers::recorder::{Notice, Recorder};
 use windtunnel_controllers::workqueue::{Reconcile, WorkQueue};
 use windtunnel_controllers::{Actor, Input, Interest, Step};
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIGS};
 use windtunnel_core::{Answer, Identity, Key, Object, Operation, View, Write};
 

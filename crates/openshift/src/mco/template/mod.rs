@@ -15,7 +15,7 @@ use windtunnel_core::{Identity, Key, Object, View, Write, patch};
 
 use super::annotations::GENERATED_BY;
 use super::{CONTROLLER_CONFIG, membership, templates};
-use crate::world::Environment;
+use crate::environment::Environment;
 
 /// How long it takes to fill the templates.
 const TAKES: SignedDuration = SignedDuration::from_secs(2);
@@ -24,22 +24,22 @@ const TAKES: SignedDuration = SignedDuration::from_secs(2);
 /// machine-config controller.
 #[derive(Debug, Clone)]
 pub(super) struct TemplateController {
-    world: Arc<Environment>,
+    environment: Arc<Environment>,
     queue: WorkQueue,
     started: bool,
 }
 
 impl TemplateController {
-    /// A controller that has written nothing yet. The templates come from the releases of `world`.
-    pub(super) fn new(world: Arc<Environment>) -> Self {
-        Self { world, queue: WorkQueue::default(), started: false }
+    /// A controller that has written nothing yet. The templates come from the releases of `environment`.
+    pub(super) fn new(environment: Arc<Environment>) -> Self {
+        Self { environment, queue: WorkQueue::default(), started: false }
     }
 
     fn sync(&self, view: &View) -> Vec<Write> {
         let Some(controller) = view.get(&CONTROLLER_CONFIGS, "", CONTROLLER_CONFIG) else {
             return Vec::new();
         };
-        let Some(release) = self.world.release_of(controller.text("/spec/releaseImage")) else {
+        let Some(release) = self.environment.release_of(controller.text("/spec/releaseImage")) else {
             return Vec::new();
         };
         let configs = [membership::MASTER, membership::WORKER].into_iter();
@@ -87,7 +87,7 @@ impl Actor for TemplateController {
     }
 
     fn set_environment(&mut self, environment: &Arc<dyn NodeEnvironment>) {
-        Environment::replace(&mut self.world, environment);
+        Environment::replace(&mut self.environment, environment);
     }
 
     fn interests(&self) -> Vec<Interest> {

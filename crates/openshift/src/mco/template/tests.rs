@@ -14,8 +14,8 @@ fn release(version: &str) -> Release {
 
 fn prepare(rig: &mut Rig) {
     let releases = ["4.17.3", "4.18.3"].map(release).map(|release| (release.version.clone(), release));
-    let world = Arc::new(Environment { releases: releases.into(), ..Environment::default() });
-    rig.seat(move || Box::new(TemplateController::new(Arc::clone(&world))));
+    let environment = Arc::new(Environment { releases: releases.into(), ..Environment::default() });
+    rig.seat(move || Box::new(TemplateController::new(Arc::clone(&environment))));
 }
 
 fn configure(rig: &mut Rig, version: &str) {

@@ -12,7 +12,7 @@ use crate::promql::SampleCollector;
 pub(in crate::monitoring) const COUNTED: [&str; 4] =
     [DRAIN_ERRORS, KUBELET_STATE, PIVOT_ERRORS, REBOOT_ERRORS];
 
-/// The metric of nodes that several pools select, one of which was chosen: 1.
+/// The metric of nodes that several pools select: 1 for the chosen pool.
 const POOL_ALERT: &str = "mcc_pool_alert";
 
 /// The labels that a scrape of the controller adds.

@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 use windtunnel_controllers::testing::Rig;
 use windtunnel_core::Write;
-use windtunnel_core::resources;
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS, PROMETHEUS_RULES};
+use windtunnel_core::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS, PROMETHEUS_RULES};
 
 use crate::manifests;
 use crate::monitoring::Prometheus;

@@ -8,10 +8,9 @@ use windtunnel_core::resources::CONFIG_MAPS;
 
 use super::{NOW, cluster, put};
 use crate::certificate::Certificate;
+use crate::environment::Environment;
 use crate::monitoring::{Counted, SERVING_CERTIFICATE, query};
-use crate::promql;
-use crate::promql::parse;
-use crate::world::Environment;
+use crate::promql::{self, parse};
 
 /// The trusted signers, the counters, and whether the scrape succeeds.
 type Case<'a> = (Option<&'a [&'a str]>, &'a [Counter], bool);

@@ -8,17 +8,15 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use windtunnel_controllers::counter::Counter;
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources;
 use windtunnel_core::resources::{
-    CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, INFRASTRUCTURES, NODES, PODS,
+    self, CLUSTER_OPERATORS, CLUSTER_VERSIONS, CONFIG_MAPS, INFRASTRUCTURES, NODES, PODS,
 };
 use windtunnel_core::{Change, ChangeKind, Object, Resource, View};
 
 use super::{Counted, PAYLOAD, PAYLOAD_ERRORS, Transitions, is_true as is_true_at};
+use crate::environment::Environment;
 use crate::manifests::payload;
-use crate::promql;
-use crate::promql::{Sample, parse};
-use crate::world::Environment;
+use crate::promql::{self, Sample, parse};
 
 /// 2024-01-01T02:00:00Z.
 const NOW: Time = Time::constant(1_704_074_400, 0);
@@ -243,8 +241,8 @@ fn samples_of_other_exporters_can_be_queried_too() {
         Sample { labels: labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into(), value }
     };
     let metrics = vec![sample("csv_succeeded", "web.v1", 1.0), sample("csv_count", "", 2.0)];
-    let world = Environment { metrics, ..Environment::default() };
-    let query = |text: &str| is_true_at(text, &world, &cluster(), NOW);
+    let environment = Environment { metrics, ..Environment::default() };
+    let query = |text: &str| is_true_at(text, &environment, &cluster(), NOW);
     assert_eq!(query(r#"csv_succeeded{name=~"web.*"}"#), Ok(true));
     assert_eq!(query("csv_count - 1"), Ok(true));
     assert_eq!(query(r#"0 * csv_succeeded{name="web.v1"}"#), Ok(false));

@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::NODES;
 use windtunnel_core::{Change, ChangeKind, Object, View};
 

@@ -4,8 +4,7 @@
 
 use jiff::SignedDuration;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::NODES;
 use windtunnel_core::{Change, ChangeKind, Object, View};
 

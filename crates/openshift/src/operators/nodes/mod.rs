@@ -7,8 +7,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_controllers::Interest;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::NODES;
 use windtunnel_core::{Change, Object, View};
 

@@ -7,8 +7,8 @@ use windtunnel_core::resources::{DEPLOYMENTS, NODES};
 use windtunnel_core::rng::Streams;
 
 use super::*;
+use crate::environment::Environment;
 use crate::operators::Operator;
-use crate::world::Environment;
 
 fn release(version: &str) -> Release {
     Release::find(&Version::parse(version).unwrap()).unwrap()
@@ -41,8 +41,10 @@ fn rig() -> Rig {
     old["metadata"] = json!({ "namespace": facts.namespace, "name": facts.deployment });
     rig.put(&DEPLOYMENTS, old);
     let releases = [first, release("4.18.7")].map(|release| (release.version.clone(), release)).into();
-    let world = std::sync::Arc::new(Environment { releases, ..Environment::default() });
-    rig.seat(move || Box::new(Operator::new(&facts, "kube-scheduler", world.clone(), &Streams::new(7))));
+    let environment = std::sync::Arc::new(Environment { releases, ..Environment::default() });
+    rig.seat(move || {
+        Box::new(Operator::new(&facts, "kube-scheduler", environment.clone(), &Streams::new(7)))
+    });
     rig.run(1_000);
     rig.log.clear();
     rig

@@ -2,8 +2,7 @@
 //! makes one when ReleaseAccepted reports that it is missing.
 
 use semver::Version;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::CLUSTER_OPERATORS;
 use windtunnel_core::{Object, View};
 

@@ -13,7 +13,7 @@ const EXHAUSTED: &str = "no more signatures to check";
 impl SignatureSources<'_> {
     /// The causes of the error that `image` cannot be verified. Empty if no signature was looked for.
     pub(in crate::cvo) fn causes(&self, image: &str, now: Time) -> String {
-        let Ok(digest) = acceptable(image, self.world) else { return String::new() };
+        let Ok(digest) = acceptable(image, self.environment) else { return String::new() };
         let mut causes = self.in_config_maps(digest);
         if self.own_stores && self.stores.is_empty() {
             causes.push(
@@ -44,7 +44,7 @@ impl SignatureSources<'_> {
 
     /// The result of a request to a store: it has no further signature, or did not answer.
     fn in_store(&self, store: &str, image: &str, digest: &str) -> String {
-        let found = self.world.release_image(image);
+        let found = self.environment.release_image(image);
         let (number, cause) = match found.openpgp {
             OpenPgp::Unanswered => (1, "context deadline exceeded"),
             _ => (1 + self.in_stores(image, digest).len().min(1), EXHAUSTED),

@@ -17,8 +17,8 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS};
 
 use super::OperatorContext;
+use crate::environment::Environment;
 use crate::signature;
-use crate::world::Environment;
 
 /// How long it takes to check the cache and the ConfigMaps.
 const A_LOOK: SignedDuration = SignedDuration::from_millis(200);
@@ -41,7 +41,7 @@ pub(in crate::cvo) struct Verifier {
 /// The places with signatures.
 pub(in crate::cvo) struct SignatureSources<'a> {
     view: &'a View,
-    world: &'a Environment,
+    environment: &'a Environment,
     /// URLs of the stores.
     stores: Vec<String>,
     /// Whether the spec can name stores, and whether it does.
@@ -67,7 +67,14 @@ impl<'a> SignatureSources<'a> {
         };
         let may_have_own = site.behaviour.custom_signature_stores;
         let patience = site.behaviour.limits_retrieval.then_some(STORE_TIMEOUT);
-        Self { view, world: &site.world, stores, may_have_own, own_stores: own.is_some(), patience }
+        Self {
+            view,
+            environment: &site.environment,
+            stores,
+            may_have_own,
+            own_stores: own.is_some(),
+            patience,
+        }
     }
 
     /// Signatures of `digest` in the cluster, in the order of ConfigMaps and of keys.
@@ -86,7 +93,7 @@ impl<'a> SignatureSources<'a> {
 
     /// Signatures in the stores.
     fn in_stores(&self, image: &str, digest: &str) -> Vec<String> {
-        let found = self.world.release_image(image);
+        let found = self.environment.release_image(image);
         let keyring = match found.openpgp {
             OpenPgp::Valid => signature::KEYRING,
             OpenPgp::WrongKey => "another-key",
@@ -106,7 +113,7 @@ impl<'a> SignatureSources<'a> {
 
     /// How long the stores take to answer about `image`. `None` means forever.
     fn answer_time(&self, image: &str) -> Option<SignedDuration> {
-        match self.world.release_image(image).openpgp {
+        match self.environment.release_image(image).openpgp {
             _ if self.stores.is_empty() => Some(A_LOOK),
             OpenPgp::Unanswered => self.patience,
             OpenPgp::Valid | OpenPgp::Missing | OpenPgp::WrongKey => Some(ANSWER),
@@ -128,10 +135,10 @@ impl Verifier {
         places: &SignatureSources<'_>,
         now: Time,
     ) -> Option<Time> {
-        match acceptable(image, places.world) {
+        match acceptable(image, places.environment) {
             Ok(digest) if !self.verified.contains_key(digest) => {
                 let unsigned =
-                    unsigned_by(digest, &places.world.keyrings, &places.in_cluster(digest)).is_some();
+                    unsigned_by(digest, &places.environment.keyrings, &places.in_cluster(digest)).is_some();
                 let takes = if unsigned { places.answer_time(image) } else { Some(A_LOOK) };
                 takes.map(|takes| now + takes)
             }
@@ -149,19 +156,19 @@ impl Verifier {
         image: &str,
         places: &SignatureSources<'_>,
     ) -> Result<(String, Vec<String>), String> {
-        let digest = acceptable(image, places.world)?;
+        let digest = acceptable(image, places.environment)?;
         if let Some(known) = self.verified.get(digest) {
             return Ok((digest.to_owned(), known.clone()));
         }
         let mut documents = places.in_cluster(digest);
         // The stores are asked only if the cluster lacks signatures.
-        if unsigned_by(digest, &places.world.keyrings, &documents).is_some() {
+        if unsigned_by(digest, &places.environment.keyrings, &documents).is_some() {
             documents.extend(places.in_stores(image, digest));
         }
-        if let Some(keyrings) = unsigned_by(digest, &places.world.keyrings, &documents) {
+        if let Some(keyrings) = unsigned_by(digest, &places.environment.keyrings, &documents) {
             return Err(format!("unable to verify {digest} against keyrings: {keyrings}"));
         }
-        let mut wanted: BTreeSet<&String> = places.world.keyrings.iter().collect();
+        let mut wanted: BTreeSet<&String> = places.environment.keyrings.iter().collect();
         documents.retain(|document| {
             signature::signer(document, digest).is_some_and(|signer| wanted.remove(&signer))
         });
@@ -180,8 +187,8 @@ impl Verifier {
 }
 
 /// The digest of an image, if it can be verified at all.
-fn acceptable<'a>(image: &'a str, world: &Environment) -> Result<&'a str, String> {
-    if world.keyrings.is_empty() {
+fn acceptable<'a>(image: &'a str, environment: &Environment) -> Result<&'a str, String> {
+    if environment.keyrings.is_empty() {
         return Err("verification is not possible".to_owned());
     }
     let digest = digest_of(image).filter(|digest| !digest.is_empty());

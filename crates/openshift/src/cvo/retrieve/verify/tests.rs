@@ -27,7 +27,7 @@ fn site(version: &str, image: Image, keyrings: &[&str]) -> OperatorContext {
     OperatorContext {
         node: "master-0".to_owned(),
         behaviour: Behaviour::for_release(&release),
-        world: Arc::new(Environment { registry, keyrings, ..Environment::default() }),
+        environment: Arc::new(Environment { registry, keyrings, ..Environment::default() }),
         names: Streams::new(1).stream("names"),
         stored_image: String::new(),
         verifier: Verifier::new(SignedDuration::from_mins(3), now()),

@@ -25,8 +25,7 @@ use super::pass::{Pass, PassAction};
 use crate::cvo::capabilities::Capabilities;
 use crate::cvo::outbox::{Outbox, Purpose};
 use crate::cvo::payload::{ApplyRule, Payload, PayloadObject, Task, TaskKind, existing_operator};
-use crate::cvo::status::failure;
-use crate::cvo::status::failure::{FailingEffect, Failure};
+use crate::cvo::status::failure::{self, FailingEffect, Failure};
 use crate::release::Release;
 
 /// The maximum of manifests that are done in one step if they need no request, so that a pass costs few

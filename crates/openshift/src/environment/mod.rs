@@ -38,7 +38,7 @@ pub struct Environment {
     pub workloads: Workloads,
     /// Samples of metrics whose exporters are not simulated.
     pub metrics: Vec<Sample>,
-    /// Keyrings in the payloads of releases, each of which must have signed a release. Without any, payloads
+    /// Keyrings in the payloads of releases. Each must have signed a release. Without any, payloads
     /// configure no verification.
     pub keyrings: Vec<String>,
     /// Whether the cluster has its own Kubernetes controllers, which restart nothing on machines.
@@ -176,14 +176,14 @@ mod tests {
     #[test]
     fn unknown_images_exist_except_in_release_repositories() {
         let release = Release::find(&Version::parse("4.18.3").unwrap()).unwrap();
-        let mut world = Environment::default();
+        let mut environment = Environment::default();
         let component = release.image_of("etcd");
-        world.registry.images.insert(digest_of(&release.image).unwrap().to_owned(), Image::default());
+        environment.registry.images.insert(digest_of(&release.image).unwrap().to_owned(), Image::default());
         let slow = Workloads::image(Pull::Slow, Containers::Run);
-        world.workloads.named.insert("quay.io/x/y:1".to_owned(), slow);
+        environment.workloads.named.insert("quay.io/x/y:1".to_owned(), slow);
         let own = release.image.clone();
-        world.releases.insert(release.version.clone(), release);
-        let pull = |image: &str| world.image(image).pull;
+        environment.releases.insert(release.version.clone(), release);
+        let pull = |image: &str| environment.image(image).pull;
         assert_eq!([pull(&own), pull("quay.io/x/y:2"), pull("quay.io/x/y@sha256:0a")], [Pull::Succeeds; 3]);
         assert_eq!(pull("quay.io/x/y:1"), Pull::Slow);
         let tag = format!("{}:4.18.9", repository_of(&own));
@@ -191,9 +191,12 @@ mod tests {
             assert_eq!(pull(unknown), Pull::ManifestUnknown, "{unknown}");
         }
         let mirrored = "mirror.example.com:5000/ocp4/openshift4@sha256:0a";
-        assert_eq!([pull(mirrored), world.payload(mirrored).pull], [Pull::Succeeds, Pull::ManifestUnknown]);
         assert_eq!(
-            [world.payload(&own).pull, world.payload("quay.io/x/y:1").pull],
+            [pull(mirrored), environment.payload(mirrored).pull],
+            [Pull::Succeeds, Pull::ManifestUnknown]
+        );
+        assert_eq!(
+            [environment.payload(&own).pull, environment.payload("quay.io/x/y:1").pull],
             [Pull::Succeeds, Pull::Slow]
         );
     }

@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use windtunnel_controllers::registry::{Image, digest_of};
 
+use crate::environment::ReleaseFault;
 use crate::release::Release;
-use crate::world::ReleaseFault;
 
 /// The current faults of releases, on top of the registry. Clones share them: there is one registry.
 #[derive(Debug, Clone, Default)]
