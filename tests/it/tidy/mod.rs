@@ -182,3 +182,18 @@ fn walk(folder: &str, files: &mut Files) {
         }
     }
 }
+
+/// The most crates that the API server alone may need, itself included: an author of a controller builds them for a test.
+const API_SERVER_CRATES_MAX: usize = 90;
+
+#[test]
+fn the_api_server_without_features_needs_few_crates() {
+    let arguments =
+        "tree --locked -p windtunnel-apiserver --no-default-features -e normal,build --prefix none";
+    let output = Command::new(env!("CARGO")).args(arguments.split(' ')).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let crates: BTreeSet<&str> = text.lines().filter_map(|line| line.split(" (").next()).collect();
+    assert!(crates.contains("windtunnel-core v0.1.0"), "{crates:?}");
+    assert!(crates.len() <= API_SERVER_CRATES_MAX, "{} crates: {crates:#?}", crates.len());
+}
