@@ -19,8 +19,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::json;
 use tokio::task::JoinSet;
 use windtunnel_apiserver::ApiServer;
-use windtunnel_apiserver::https;
-use windtunnel_apiserver::https::{Serving, Settings};
+use windtunnel_apiserver::https::{self, Serving, Settings};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_core::clock::{Clock as _, WallClock};
 

@@ -11,8 +11,7 @@ use windtunnel_apiserver::service::Shared;
 use windtunnel_core::clock::{Time, VirtualClock};
 use windtunnel_core::{Identity, Write, resources};
 use windtunnel_openshift::manifests;
-use windtunnel_update_status::controller;
-use windtunnel_update_status::controller::Parts;
+use windtunnel_update_status::controller::{self, Parts};
 
 use crate::measure::{Table, Timing, thousands};
 use crate::nodes::exponent;

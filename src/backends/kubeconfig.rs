@@ -10,10 +10,9 @@ use windtunnel_core::clock::{Clock as _, ManualClock, Time, WallClock};
 use windtunnel_core::resources::{CLUSTER_VERSIONS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NODES};
 use windtunnel_openshift::manifests;
 
-use super::remote;
 use super::remote::marks::runs;
 use super::remote::marks::sweep::sweep;
-use super::remote::{Link, Remote, Stamp, Terms, Wire, heartbeats};
+use super::remote::{self, Link, Remote, Stamp, Terms, Wire, heartbeats};
 use super::{Backend, BackendError, Capabilities, Cleanups, ClusterConnection, Order, RUN, Stop, Tell};
 
 /// The time limit for the cluster to become ready, and the polling interval.

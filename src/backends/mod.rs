@@ -155,7 +155,7 @@ pub trait Backend: Send + Sync {
     }
 
     /// Returns whether installing the same plan with the same seed always gives the same cluster, so that
-    /// runs may start from a copy ([`Door::copied`]).
+    /// runs may start from a copy ([`ClusterConnection::fork`]).
     fn is_always_the_same(&self) -> bool {
         false
     }

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use windtunnel_apiserver::https;
-use windtunnel_apiserver::https::{Serving, Settings};
+use windtunnel_apiserver::https::{self, Serving, Settings};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_core::clock::{Clock as _, ManualClock};
 use windtunnel_core::requests::faults::{RequestFault, RequestFilter};

@@ -1,8 +1,7 @@
 //! Parses a file of a dump: objects, lists of objects, or an answer of Prometheus.
 
 use serde_json::{Value, json};
-use windtunnel_core::Object;
-use windtunnel_core::yaml;
+use windtunnel_core::{Object, yaml};
 
 use super::alerts;
 

@@ -12,8 +12,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use windtunnel_core::resources;
-use windtunnel_core::resources::CLUSTER_VERSIONS;
+use windtunnel_core::resources::{self, CLUSTER_VERSIONS};
 use windtunnel_core::{Object, Resource};
 
 pub use facts::Facts;

@@ -3,7 +3,7 @@
 use semver::Version;
 use windtunnel_controllers::faults::Fault;
 use windtunnel_core::requests::faults::{ProgramFault, RequestFault, RequestFilter};
-use windtunnel_openshift::world::ReleaseFault;
+use windtunnel_openshift::environment::ReleaseFault;
 
 use super::CrdFault;
 

@@ -135,7 +135,7 @@ pub enum Check {
         /// The expected value; a missing field is the empty text.
         value: TextMatch,
     },
-    /// A field, by path, that must not change over time (only with [`When::Throughout`]).
+    /// A field, by path, that must not change over time (only with [`ExpectedTime::Throughout`]).
     Unchanged {
         /// The path.
         path: String,

@@ -6,9 +6,8 @@ use std::sync::LazyLock;
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use regex::Regex;
-use windtunnel_core::condition;
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
-use windtunnel_core::{Object, View};
+use windtunnel_core::{Object, View, condition};
 
 use super::ScenarioResult;
 use crate::record::Record;

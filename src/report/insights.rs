@@ -6,10 +6,9 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use serde_json::Value;
-use windtunnel_core::yaml;
-use windtunnel_core::{Key, resources};
-use windtunnel_update_status::insight::published::{CONFIG_MAP, KEY_PREFIX, NAMESPACE};
-use windtunnel_update_status::insight::{documents, published};
+use windtunnel_core::{Key, resources, yaml};
+use windtunnel_update_status::insight::documents;
+use windtunnel_update_status::insight::published::{self, CONFIG_MAP, KEY_PREFIX, NAMESPACE};
 
 use crate::record::{Event, Record};
 

@@ -90,8 +90,9 @@ impl ScenarioResult {
         let failed_step = self.steps.iter().any(|step| matches!(step.outcome, Outcome::Failed(_)));
         match self.failure.take() {
             None => {
-                self.failure =
-                    Some("this canary must fail, and passed: who plays it notices nothing".to_owned());
+                self.failure = Some(
+                    "expected this canary to fail, but it passed: its checks detect no failure".to_owned(),
+                );
             }
             Some(failure) if failed_step => self.must_fail = Some(failure),
             // A failure before the steps proves nothing about them.

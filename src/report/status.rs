@@ -1,8 +1,7 @@
 //! The output of `oc adm upgrade status` at a moment of a run.
 
 use windtunnel_core::clock::Time;
-use windtunnel_update_status::status;
-use windtunnel_update_status::status::{AlertsResponse, Details, Inputs, Moment};
+use windtunnel_update_status::status::{self, AlertsResponse, Details, Inputs, Moment};
 
 use crate::record::Record;
 

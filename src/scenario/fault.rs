@@ -8,12 +8,11 @@ use windtunnel_core::requests::faults::{
 use windtunnel_core::resources;
 use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::Node;
-use windtunnel_openshift::world::ReleaseFault;
+use windtunnel_openshift::environment::ReleaseFault;
 
 use super::object::{self, Star};
 use super::reader::{Map, Reader};
-use crate::plan::Action;
-use crate::plan::{CrdFault, FaultTarget, InjectedFault};
+use crate::plan::{Action, CrdFault, FaultTarget, InjectedFault};
 
 const POD: &str = "pods such as `default/web-*`";
 

@@ -1,12 +1,10 @@
 //! `include`: steps from another file, which several scenarios share.
 
 use semver::Version;
-use windtunnel_core::yaml;
-use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_core::yaml::{self, Kind, Node};
 
-use super::parameters;
 use super::reader::Reader;
-use super::step;
+use super::{parameters, step};
 use crate::plan::PlannedStep;
 
 /// The maximum depth of includes. It is enough to group steps, and it stops files that include themselves.

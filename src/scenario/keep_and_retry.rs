@@ -6,13 +6,12 @@ use windtunnel_core::yaml::Node;
 use super::object::{self, Star};
 use super::reader::Reader;
 use super::step;
-use crate::plan::path;
-use crate::plan::{Keep, Kept, Retry};
+use crate::plan::{Keep, Kept, Retry, path};
 
 /// Parses `keep: {as: image, object: ClusterVersion/version, field: status.desired.image}`. Without `object`
 /// and `field`, it keeps the output of the last command.
 pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
-    let map = reader.map(node, "what is kept", &["as", "object", "field"])?;
+    let map = reader.map(node, "a value to keep", &["as", "object", "field"])?;
     let name = map.required(reader, "as", "a name for it");
     let name = name.and_then(|node| reader.text(node, "a name"));
     let what = match (map.get("object"), map.get("field")) {
@@ -27,7 +26,7 @@ pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
             Kept::Field(object?, text)
         }
         _ => {
-            let both = "an `object` and a `field` of it, or neither for what the last command printed";
+            let both = "an `object` and its `field`, or neither for the output of the last command";
             reader.problem(node, format!("expected {both}"));
             return None;
         }
@@ -37,7 +36,7 @@ pub(super) fn keep(reader: &mut Reader<'_>, node: &Node) -> Option<Keep> {
 
 /// Parses `retry: {within: 10m, steps: [...]}`.
 pub(super) fn retry(reader: &mut Reader<'_>, node: &Node, versions: &[Version]) -> Option<Retry> {
-    let map = reader.map(node, "steps to play again", &["within", "steps"])?;
+    let map = reader.map(node, "a retry", &["within", "steps"])?;
     let within = map.required(reader, "within", "how long, such as `10m`");
     let within = within.and_then(|node| reader.duration(node));
     let steps = map.required(reader, "steps", "steps that must pass, one after the other");

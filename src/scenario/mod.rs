@@ -67,7 +67,7 @@ pub fn parse(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Pla
 /// none.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`parse`].
 pub fn parse_all(file_name: &str, text: &str, releases: &dyn Releases) -> Result<Vec<Plan>, Problems> {
     let mut reader = Reader::new(file_name, releases);
     let tree = match yaml::parse_tree(text) {

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use semver::Version;
 use windtunnel_core::resources::CLUSTER_VERSIONS;
-use windtunnel_core::yaml;
-use windtunnel_core::yaml::{Kind, Node};
+use windtunnel_core::yaml::{self, Kind, Node};
 
 use super::{Problem, Problems, Reader, Releases, parameters, parse_all};
 use crate::plan::{

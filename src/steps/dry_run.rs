@@ -8,10 +8,9 @@ use cucumber::step::Collection;
 use futures::FutureExt as _;
 use windtunnel_core::panics;
 
-use super::FeatureFiles;
 use super::gherkin::{scenarios, steps_of};
-use super::suite;
 use super::world::{ClusterWorld, no_cluster};
+use super::{FeatureFiles, suite};
 use crate::plan::PlannedStep;
 
 /// Returns steps that cannot run, and why, in the order of the text. All steps must be known.

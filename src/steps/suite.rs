@@ -6,12 +6,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cucumber::event;
 use cucumber::gherkin::tagexpr::TagOperation;
 use cucumber::gherkin::{Feature, Rule, Scenario, Step, StepType};
 use cucumber::step::Collection;
 use cucumber::tag::Ext as _;
-use cucumber::{Event, World as _, Writer, cli, parser, writer};
+use cucumber::{Event, World as _, Writer, cli, event, parser, writer};
 use futures::FutureExt as _;
 
 use super::results::{Place, ScenarioResult, not_started, result};
@@ -56,7 +55,7 @@ impl Suite {
     /// Parses features that may name folders and files.
     ///
     /// # Errors
-    /// As [`Suite::read`].
+    /// As [`Suite::parse`].
     pub fn parse_with_files(files: &[(String, String)], beside: FeatureFiles) -> Result<Self, Problems> {
         Self::read_beside(files, Some(beside))
     }

@@ -21,8 +21,7 @@ use crate::plan::{
     Action, ClusterPlan, CommandLine, Expectation, PlannedObject, PlannedStep, ReleasePlan, Retry, Snapshot,
     Step,
 };
-use crate::scenario::lint;
-use crate::scenario::{self, Folders};
+use crate::scenario::{self, Folders, lint};
 
 /// The error of a step, as cucumber shows it.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 //! Commands are in ```` ```console ```` blocks, each after `$ `. The blocks of a page run in order in one folder with a copy of `scenarios/`
 //! and `features/`. A `yaml` or `gherkin` block that begins with `# file: NAME` is written to that file first. A command must exit with
 //! 0, or with N where its line ends with `# exits with N`. The lines below a command must be in its output, in this order; `...`
-//! stands for any text of a line, and as a line of its own for any lines. Other commands are in `sh` blocks, which do not run.
+//! matches any text within a line, and a line `...` any lines. Commands that cannot run in a clone are in `sh` blocks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,6 @@ struct Shown {
 fn commands_in_docs_print_what_the_page_shows() {
     let pages = pages();
     let faults: Vec<String> = std::thread::scope(|scope| {
-        // Two at once, as the machine of CI has cores.
         let half = pages.len().div_ceil(2);
         let workers: Vec<_> = pages
             .chunks(half)
@@ -51,7 +50,7 @@ fn relative_links_in_docs_lead_to_files() {
     let code = Regex::new(r"(?s)```.*?```|`[^`\n]*`").unwrap();
     let mut faults = Vec::new();
     for page in pages() {
-        // Links in code are none.
+        // Brackets in code are not links.
         let text = code.replace_all(&fs::read_to_string(&page).unwrap(), "").into_owned();
         let folder = page.parent().unwrap();
         let broken = link.captures_iter(&text).filter(|found| !folder.join(&found[1]).exists());

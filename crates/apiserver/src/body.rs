@@ -8,10 +8,9 @@ use bytes::Bytes;
 use serde_json::Value;
 use windtunnel_core::yaml::YamlError;
 
-use super::duplicates;
 use super::gotext::quote;
-use super::protobuf;
 use super::status::{Outcome, Refused};
+use super::{duplicates, protobuf};
 
 /// Bodies longer than this are refused.
 pub(crate) const LIMIT: usize = 3 * 1024 * 1024;

@@ -16,7 +16,6 @@ use sha2::{Digest as _, Sha256};
 use windtunnel_core::clock::Time;
 
 use super::reply::Reply;
-
 use super::status::Refused;
 
 /// The most calls that one request may make; one whose reviews never settle ends there.

@@ -70,7 +70,7 @@ pub enum Interest {
     Object(Key),
     /// Pods bound to this node.
     PodsOn(String),
-    /// Objects of any kind when their ownership changes ([`Change::moves_ownership`]).
+    /// Objects of any kind when their ownership changes ([`Change::affects_ownership`]).
     Ownership,
     /// Changes of the counters of this metric ([`Input::counters`]).
     Counted(&'static str),

@@ -29,7 +29,6 @@ use tokio::task::JoinHandle;
 use windtunnel_apiserver::Builder;
 use windtunnel_apiserver::service::{Feed, Shared, without_owners};
 use windtunnel_core::clock::{Clock as _, Time, VirtualClock, after};
-use windtunnel_core::limits::{STEPS_PER_ACTOR_MAX, STEPS_PER_MOMENT_MAX};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Key, View};
 
@@ -159,7 +158,7 @@ impl Runner {
         self.take_changes();
         self.wake(now);
         while let Some(id) = self.schedule.next_ready() {
-            if turns == self.turns_max() {
+            if turns == self.schedule.turns_per_moment_max() {
                 let actor = self.schedule.name(id).unwrap_or_default().to_owned();
                 return Err(NoProgress { actor, turns });
             }
@@ -168,11 +167,6 @@ impl Runner {
             self.wake(now);
         }
         Ok(())
-    }
-
-    fn turns_max(&self) -> u32 {
-        let actors = u32::try_from(self.schedule.len()).unwrap_or(u32::MAX);
-        actors.saturating_mul(STEPS_PER_ACTOR_MAX).max(STEPS_PER_MOMENT_MAX)
     }
 
     fn wake(&mut self, now: Time) {

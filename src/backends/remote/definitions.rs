@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use windtunnel_core::resources;
-use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
+use windtunnel_core::resources::{self, CUSTOM_RESOURCE_DEFINITIONS};
 use windtunnel_core::{Object, Refusal, Resource};
 
 use super::link::Link;

@@ -56,11 +56,11 @@ const DELETION_SHOWS: Duration = Duration::from_secs(5);
 
 /// Functions that only windtunnel's own API server has.
 pub(crate) trait Beneath: Send {
-    /// As [`Door::fail`].
+    /// As [`ClusterConnection::fail`].
     fn fail(&mut self, fault: RequestFault);
-    /// As [`Door::heal`].
+    /// As [`ClusterConnection::heal`].
     fn heal(&mut self, requests: Option<&RequestFilter>);
-    /// As [`Door::serve_kubernetes`], without errors.
+    /// As [`ClusterConnection::serve_kubernetes`], without errors.
     fn serve_kubernetes(&mut self, minor: u32);
 }
 

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use windtunnel_core::condition;
 use windtunnel_core::resources::{
     DAEMON_SETS, DEPLOYMENTS, JOBS, POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS, STATEFUL_SETS,
 };
-use windtunnel_core::{Key, Resource};
+use windtunnel_core::{Key, Resource, condition};
 
 use super::marks::stamp::Stamp;
 

@@ -247,13 +247,13 @@ pub struct Make {
     pub maker: Maker,
     /// The folder of the ledger and of windtunnel's kubeconfigs.
     pub folder: PathBuf,
-    /// As [`Use::speed`].
+    /// As [`ClusterSettings::speed`].
     pub speed: f64,
-    /// As [`Use::writes_per_second`].
+    /// As [`ClusterSettings::writes_per_second`].
     pub writes_per_second: u32,
     /// Whether the cluster stays.
     pub keep: bool,
-    /// As [`Use::stop`].
+    /// As [`ClusterSettings::stop`].
     pub stop: Stop,
 }
 

@@ -1,14 +1,12 @@
 //! The states that lanes show for an object.
 
 use serde_json::Value;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::text::truncate;
 use windtunnel_core::{Object, View};
 use windtunnel_update_status::assessment::node::phase::Phase;
 use windtunnel_update_status::insight::published;
-use windtunnel_update_status::status::nodes;
-use windtunnel_update_status::status::nodes::NodeAssessment;
+use windtunnel_update_status::status::nodes::{self, NodeAssessment};
 
 use super::lanes::{Group, State, Tone};
 use crate::report::insights::{self, PublishedInsight};

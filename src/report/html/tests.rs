@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
-use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS};
-use windtunnel_core::{Object, Resource, resources};
+use windtunnel_core::resources::{self, CLUSTER_OPERATORS, CLUSTER_VERSIONS};
+use windtunnel_core::{Object, Resource};
 
 use super::*;
 use crate::record::{Entry, Event, Header, WriteEvent};

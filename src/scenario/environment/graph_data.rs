@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 use semver::Version;
-use windtunnel_core::yaml;
-use windtunnel_core::yaml::Node;
+use windtunnel_core::yaml::{self, Node};
 use windtunnel_openshift::graph::{BlockedEdge, Channel, MatchingRule, Risk, UpdateService};
 
 use super::update_service::promql;

@@ -1,8 +1,7 @@
 //! `metrics`: samples that no component of windtunnel exports.
 
 use windtunnel_core::yaml::{Kind, Node};
-use windtunnel_openshift::promql;
-use windtunnel_openshift::promql::{Expr, Sample};
+use windtunnel_openshift::promql::{self, Expr, Sample};
 
 use crate::scenario::reader::Reader;
 

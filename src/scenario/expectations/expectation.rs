@@ -5,13 +5,10 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::{Kind, Node};
 use windtunnel_update_status::assessment::node::phase::Phase;
 
-use super::insight;
-use super::status_text;
-use crate::plan::path;
-use crate::plan::{Check, Expectation, ExpectedState, ExpectedTime, Subject, TextMatch, WriteMatch};
+use super::{insight, status_text};
+use crate::plan::{Check, Expectation, ExpectedState, ExpectedTime, Subject, TextMatch, WriteMatch, path};
 use crate::scenario::environment::monitoring;
-use crate::scenario::object;
-use crate::scenario::object::Star;
+use crate::scenario::object::{self, Star};
 use crate::scenario::reader::{Map, Reader};
 
 pub(in crate::scenario) const KEYS: &[&str] = &[

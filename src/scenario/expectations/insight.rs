@@ -4,8 +4,7 @@ use windtunnel_core::text::did_you_mean;
 use windtunnel_core::yaml::Node;
 
 use crate::plan::{Check, ExpectedState, InsightRef, TextMatch};
-use crate::scenario::object;
-use crate::scenario::object::Star;
+use crate::scenario::object::{self, Star};
 use crate::scenario::reader::{Map, Reader};
 
 const INSIGHTS: &[&str] = &["ClusterVersion", "ClusterOperator", "MachineConfigPool", "Node", "Health"];

@@ -32,7 +32,7 @@ impl Steps {
 }
 
 /// Returns warnings about the scenarios of a file, in the order of its text. `plans` are those that
-/// [`super::read_all`] returned for `text`.
+/// [`super::parse_all`] returned for `text`.
 pub fn warnings(plans: &[Plan], text: &str) -> Vec<Problem> {
     let mut found: Vec<Problem> = plans.iter().flat_map(|plan| of_plan(plan, text)).collect();
     found.sort();

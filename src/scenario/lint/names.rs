@@ -9,11 +9,10 @@ use windtunnel_openshift::release::Release;
 use windtunnel_update_status::assessment::node::phase::Phase;
 
 use crate::plan::{
-    Action, Check, ClusterPlan, ExpectedState, InsightRef, Keep, Kept, ObjectRef, Step, Subject, TextMatch,
+    Action, Check, ClusterPlan, ExpectedState, FaultTarget, InjectedFault, InsightRef, Keep, Kept, ObjectRef,
+    Step, Subject, TextMatch,
 };
-use crate::plan::{FaultTarget, InjectedFault};
-use crate::scenario::lint::vocabulary;
-use crate::scenario::lint::vocabulary::Types;
+use crate::scenario::lint::vocabulary::{self, Types};
 
 /// The MachineConfigPools of every cluster.
 const POOLS: [&str; 2] = ["master", "worker"];

@@ -10,9 +10,8 @@ use serde_json::{Value, json};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, CLUSTER_VERSIONS, PODS};
 use windtunnel_openshift::oc;
 
-use crate::plan;
 use crate::plan::{
-    Action, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, Kept, ObjectRef,
+    self, Action, Check, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, Kept, ObjectRef,
     PlannedStep, Retry, Run, TextMatch,
 };
 use crate::steps::gherkin;

@@ -7,8 +7,7 @@ use windtunnel_core::requests::faults::{Hits, InjectedError, ProgramFault, Reque
 use windtunnel_core::resources;
 use windtunnel_core::text::did_you_mean;
 
-use crate::plan::Action;
-use crate::plan::{FaultTarget, InjectedFault};
+use crate::plan::{Action, FaultTarget, InjectedFault};
 use crate::steps::phrase::duration;
 use crate::steps::world::{ClusterWorld, StepError};
 

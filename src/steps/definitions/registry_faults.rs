@@ -4,11 +4,10 @@ use cucumber::gherkin::Step;
 use cucumber::when;
 use jiff::SignedDuration;
 use windtunnel_core::requests::faults::RequestFilter;
-use windtunnel_openshift::world::ReleaseFault;
+use windtunnel_openshift::environment::ReleaseFault;
 
 use super::faults::requests;
-use crate::plan::Action;
-use crate::plan::{CrdFault, FaultTarget, InjectedFault};
+use crate::plan::{Action, CrdFault, FaultTarget, InjectedFault};
 use crate::steps::phrase::{duration, pulled};
 use crate::steps::world::{ClusterWorld, StepError, find};
 

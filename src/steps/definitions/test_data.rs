@@ -8,12 +8,10 @@ use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use windtunnel_core::resources;
-use windtunnel_core::yaml;
+use windtunnel_core::{resources, yaml};
 
 use super::aliases::{filled, rows};
-use crate::plan;
-use crate::plan::{Action, CommandCheck, PlannedStep, Retry, Run, TextMatch};
+use crate::plan::{self, Action, CommandCheck, PlannedStep, Retry, Run, TextMatch};
 use crate::scenario;
 use crate::steps::world::{ClusterWorld, StepError};
 

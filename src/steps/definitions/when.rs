@@ -8,10 +8,9 @@ use windtunnel_core::resources::{MACHINE_CONFIG_POOLS, NODES};
 use windtunnel_core::{Propagation, Resource};
 use windtunnel_update_status::status::Details;
 
-use crate::plan;
 use crate::plan::{
-    Action, Attempt, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, Kept, Run, StatusMatch,
-    Target, TextMatch,
+    self, Action, Attempt, CommandCheck, Expectation, ExpectedState, ExpectedTime, Keep, Kept, Run,
+    StatusMatch, Target, TextMatch,
 };
 use crate::steps::phrase::{docstring_object, duration, object, one_object};
 use crate::steps::world::{ClusterWorld, StepError};

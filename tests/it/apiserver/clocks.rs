@@ -9,8 +9,7 @@ use kube::api::{Api, PostParams};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use serde_json::Value;
 use windtunnel_apiserver::ApiServer;
-use windtunnel_apiserver::https;
-use windtunnel_apiserver::https::Settings;
+use windtunnel_apiserver::https::{self, Settings};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_core::clock::{Clock as _, ManualClock, ScaledClock, Time, WallClock};
 

@@ -2,7 +2,7 @@
 
 use super::environment::{TestEnvironment, check};
 
-/// Two scenarios, of which the second one expects the wrong thing.
+/// Two scenarios; the second one expects the wrong thing.
 const HOPES: &str = r"Feature: Hopes
 
   Background:

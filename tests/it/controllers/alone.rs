@@ -13,14 +13,12 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use windtunnel_apiserver::ApiServer;
 use windtunnel_apiserver::service::Shared;
-use windtunnel_controllers::Actor;
 use windtunnel_controllers::cleanup::garbage_collector::GarbageCollector;
 use windtunnel_controllers::cleanup::namespaces::NamespaceController;
 use windtunnel_controllers::cleanup::pod_gc::PodGarbageCollector;
 use windtunnel_controllers::endpoints::{EndpointSliceController, EndpointsController};
 use windtunnel_controllers::kubelet::Kubelet;
 use windtunnel_controllers::node_lifecycle::NodeLifecycleController;
-use windtunnel_controllers::runner;
 use windtunnel_controllers::scheduler::Scheduler;
 use windtunnel_controllers::service_accounts::{RootCaPublisher, ServiceAccountsController};
 use windtunnel_controllers::workloads::daemon_sets::DaemonSetController;
@@ -28,10 +26,11 @@ use windtunnel_controllers::workloads::deployments::DeploymentController;
 use windtunnel_controllers::workloads::disruption::DisruptionController;
 use windtunnel_controllers::workloads::jobs::JobController;
 use windtunnel_controllers::workloads::replica_sets::ReplicaSetController;
+use windtunnel_controllers::{Actor, runner};
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Time, VirtualClock};
 use windtunnel_core::rng::Streams;
-use windtunnel_openshift::world::Environment;
+use windtunnel_openshift::environment::Environment;
 
 use super::{config_map, create, pass, put_ready};
 

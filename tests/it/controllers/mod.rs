@@ -22,7 +22,7 @@ use windtunnel_controllers::runner;
 use windtunnel_core::clock::{Time, VirtualClock};
 use windtunnel_core::rng::Streams;
 use windtunnel_core::{Identity, Write, resources};
-use windtunnel_openshift::world::Environment;
+use windtunnel_openshift::environment::Environment;
 
 /// A server with all Kubernetes controllers, in the paused time of the test.
 fn cluster() -> (Shared, kube::Client) {

@@ -8,9 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use windtunnel_core::Object;
 use windtunnel_core::clock::Time;
-use windtunnel_core::yaml;
+use windtunnel_core::{Object, yaml};
 use windtunnel_update_status::assessment::progress::Progress;
 use windtunnel_update_status::assessment::{cluster_operator, cluster_version, health, node};
 use windtunnel_update_status::insight::{Detail, Insight};

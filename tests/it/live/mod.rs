@@ -6,8 +6,7 @@ mod control_plane;
 use std::process::{Child, Stdio};
 
 use self::control_plane::{CONTEXT, ControlPlane};
-use crate::cli::backends::signal;
-use crate::cli::backends::tools;
+use crate::cli::backends::{signal, tools};
 use crate::cli::environment::{Output, TestEnvironment};
 
 /// An update in a name and five lines.

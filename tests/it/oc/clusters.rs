@@ -1,8 +1,7 @@
 //! The clusters of the transcripts: a base cluster, and how each of the others differs from it.
 
 use serde_json::{Map, Value, json};
-use windtunnel_core::Object;
-use windtunnel_core::yaml;
+use windtunnel_core::{Object, yaml};
 use windtunnel_openshift::oc::Gates;
 
 /// A cluster, and the rights of its client.

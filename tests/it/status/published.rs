@@ -5,10 +5,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 use windtunnel::dump::{Dump, Source};
-use windtunnel_core::yaml;
-use windtunnel_core::{Object, Resource};
-use windtunnel_update_status::controller::snapshot;
-use windtunnel_update_status::controller::snapshot::Insights;
+use windtunnel_core::{Object, Resource, yaml};
+use windtunnel_update_status::controller::snapshot::{self, Insights};
 use windtunnel_update_status::status::published::sections_on_nodes;
 use windtunnel_update_status::status::{Details, Inputs, Moment, render};
 

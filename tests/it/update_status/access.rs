@@ -11,8 +11,7 @@ use tokio::time::timeout;
 use tower::Service as _;
 use windtunnel_core::Identity;
 use windtunnel_openshift::manifests;
-use windtunnel_update_status::controller;
-use windtunnel_update_status::controller::{Election, Parts, Terms};
+use windtunnel_update_status::controller::{self, Election, Parts, Terms};
 
 use super::cluster::Cluster;
 

@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use windtunnel_update_status::controller;
-use windtunnel_update_status::controller::{Note, Observer, Parts, snapshot};
+use windtunnel_update_status::controller::{self, Note, Observer, Parts, snapshot};
 use windtunnel_update_status::status::Details;
 use windtunnel_update_status::status::published::sections_on_nodes;
 

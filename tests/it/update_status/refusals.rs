@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use windtunnel_core::Identity;
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_openshift::manifests;
-use windtunnel_update_status::controller;
-use windtunnel_update_status::controller::{Note, Observer, Parts};
+use windtunnel_update_status::controller::{self, Note, Observer, Parts};
 
 use super::cluster::{Cluster, definition, pass};
 use super::insights_by_informer;

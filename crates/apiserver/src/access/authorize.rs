@@ -4,9 +4,8 @@ use windtunnel_core::Identity;
 
 use super::attributes::Attributes;
 use super::binding::RoleKind;
-use super::node;
 use super::policy::{Decision, Subject};
-use super::{Access, AuthorizationMode};
+use super::{Access, AuthorizationMode, node};
 use crate::call::Call;
 use crate::request::Request;
 use crate::server::ApiServer;

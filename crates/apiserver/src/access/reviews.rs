@@ -4,18 +4,16 @@ use serde_json::{Map, Value, json};
 use windtunnel_core::Identity;
 use windtunnel_core::clock::{Time, rfc3339};
 
-use super::Attributes;
-use super::AuthorizationMode;
 use super::policy::Subject;
 use super::rule::Rule;
 use super::token::ISSUER;
+use super::{Attributes, AuthorizationMode};
 use crate::call::Call;
-use crate::decode;
 use crate::field::FieldError;
-use crate::metadata;
 use crate::reply::Reply;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
+use crate::{decode, metadata};
 
 const AUTHORIZATION: &str = "authorization.k8s.io";
 

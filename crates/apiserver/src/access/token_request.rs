@@ -7,15 +7,14 @@ use windtunnel_core::{Object, Resource};
 
 use super::SECRETS;
 use super::token::{Bound, Claims, ISSUER, Reference};
-use crate::body;
 use crate::call::Call;
 use crate::field::FieldError;
 use crate::gotext::quote;
-use crate::metadata;
 use crate::reply::Reply;
 use crate::request::Body;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
+use crate::{body, metadata};
 
 const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";

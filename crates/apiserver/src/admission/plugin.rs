@@ -6,12 +6,11 @@ use serde_json::Value;
 use windtunnel_core::requests::admission::{AdmissionPlugin, AdmissionRequest, AdmittingCluster, Permission};
 use windtunnel_core::{Identity, Object, Resource};
 
-use crate::access;
 use crate::builder::Builder;
 use crate::call::Call;
-use crate::metadata;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
+use crate::{access, metadata};
 
 impl Builder {
     /// Adds an admission plug-in. Plug-ins decide in the order in which they were added.

@@ -2,7 +2,7 @@
 //!
 //! [`FieldSet`](set::FieldSet) is a set of fields, [`Shape`] the necessary part of a schema, `typed` the
 //! operations on values with a shape, and [`Managers`] the entries of `metadata.managedFields`. They are the
-//! base of [`Tracker::update`], which computes the owners of fields after a write, [`Tracker::renewed`], a
+//! base of [`Tracker::update`], which computes the owners of fields after a write, [`Tracker::shortcut_update`], a
 //! shortcut for most writes, and [`Tracker::apply`].
 
 mod configuration;

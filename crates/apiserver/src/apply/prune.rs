@@ -30,7 +30,7 @@ impl Tracker<'_> {
         let Some((pruned, _)) = self.versions.convert(&pruned, &last.manager.api_version) else {
             return merged;
         };
-        // Fields that this manager did not own stay, whoever owns them.
+        // Fields that this manager did not own stay, with or without another owner.
         let mut difference = with_named_fields(&typed::fields(&before, shape), shape);
         difference.subtract(&with_named_fields(&typed::fields(&pruned, shape), shape));
         let gone = difference.intersection(&gone);

@@ -6,11 +6,10 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
-use super::element;
 use super::set::{Tree, child, is_member};
 use super::shape::{Form, Keys, ListMerge, Member, Shape};
 use super::tracker::{Tracker, UNOWNED};
-use super::typed;
+use super::{element, typed};
 use crate::delta::Delta;
 
 /// The path from the root, or from an element of a list, to a value: field names, linked from the last one.

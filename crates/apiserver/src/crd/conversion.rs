@@ -2,7 +2,7 @@
 //!
 //! Objects are converted deep within the server, but webhooks can be called only at its edge. So an unknown
 //! conversion is recorded as wanted, and the object is passed on unchanged. Before anything is stored or
-//! returned, [`ApiServer::settle`] requests all wanted conversions at once and reruns the request.
+//! returned, [`ApiServer::run_wanted_conversions`] requests all wanted conversions at once and reruns the request.
 //! Conversions are cached as long as the definition is unchanged, so that an unchanged object is converted
 //! only once.
 
@@ -18,8 +18,7 @@ use super::Version;
 use crate::admission::webhook::client;
 use crate::call::Call;
 use crate::gotext::quote;
-use crate::hooks;
-use crate::hooks::{HookCall, HookError, HookTarget};
+use crate::hooks::{self, HookCall, HookError, HookTarget};
 use crate::names;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};

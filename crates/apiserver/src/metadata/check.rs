@@ -5,8 +5,7 @@ use serde_json::Value;
 use super::{finalizers, text};
 use crate::field::{Cause, FieldError, Shown};
 use crate::gotext;
-use crate::names;
-use crate::names::NameRule;
+use crate::names::{self, NameRule};
 use crate::profile::Profile;
 
 /// Maximum size of all annotations of an object, in bytes (`TotalAnnotationSizeLimitB`).

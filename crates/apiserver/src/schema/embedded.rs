@@ -5,8 +5,7 @@ use serde_json::Value;
 use super::path::Path;
 use super::structural::Structural;
 use crate::field::FieldError;
-use crate::metadata;
-use crate::names;
+use crate::{metadata, names};
 
 /// Normalises the metadata of embedded objects. Returns the paths of the unknown fields that it removed, in
 /// order.

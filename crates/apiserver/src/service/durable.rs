@@ -12,8 +12,7 @@ use crate::reply::Reply;
 use crate::request::{Method, Request, Target};
 use crate::server::ApiServer;
 use crate::status::Refused;
-use crate::storage::writer;
-use crate::storage::writer::{CommitObserver, Writer, Written};
+use crate::storage::writer::{self, CommitObserver, Writer, Written};
 use crate::storage::{Change, Health, Report, Storage, StorageError};
 
 /// The answer to a write that the storage did not take.

@@ -12,8 +12,7 @@ use redb::{
     Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageBackend, TableDefinition,
 };
 use serde_json::Value;
-use windtunnel_core::Key;
-use windtunnel_core::panics;
+use windtunnel_core::{Key, panics};
 
 use super::opening::{self, Unopened};
 use super::{Change, Saved, Storage, StorageError};

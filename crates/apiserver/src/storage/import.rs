@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
-use windtunnel_core::condition;
 use windtunnel_core::resources::{CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES};
-use windtunnel_core::{Identity, Key, Write};
+use windtunnel_core::{Identity, Key, Write, condition};
 
 use crate::kinds::Kind;
 use crate::request::Request;

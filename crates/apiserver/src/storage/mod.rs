@@ -113,7 +113,7 @@ impl ApiServer {
         for kind in &kinds {
             self.derive(kind);
         }
-        // Nobody has seen these changes.
+        // No client has seen these changes.
         self.store.compact();
     }
 }

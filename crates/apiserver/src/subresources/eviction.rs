@@ -9,14 +9,13 @@ use super::binding::set_condition;
 use super::{done, read};
 use crate::call::Call;
 use crate::kinds::Kind;
-use crate::metadata;
 use crate::options::Deletion;
 use crate::profile::since;
 use crate::reply::Reply;
-use crate::selector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::Stored;
+use crate::{metadata, selector};
 
 /// How many evictions a budget may have open that its controller has not seen.
 const MOST_DISRUPTED: usize = 2000;

@@ -8,17 +8,14 @@ use windtunnel_core::clock::rfc3339;
 use super::validation;
 use crate::admission::{Attributes, Operation};
 use crate::call::Call;
-use crate::crd;
-use crate::decode;
-use crate::etcd;
 use crate::kinds::{Generation, strategy};
-use crate::metadata;
 use crate::profile::since;
 use crate::reply::Reply;
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::{Owned, Stored};
+use crate::{crd, decode, etcd, metadata};
 
 /// The longest prefix that a generated name keeps: 63 less the five letters.
 const PREFIX_LIMIT: usize = 58;

@@ -13,13 +13,11 @@ use crate::crd::lifecycle;
 use crate::held::Held;
 use crate::kinds::{Dependents, Kind};
 use crate::metadata;
-use crate::options;
-use crate::options::Deletion;
+use crate::options::{self, Deletion};
 use crate::reply::{List, Reply, ReplyBody};
 use crate::selector::Selector;
 use crate::server::ApiServer;
-use crate::status;
-use crate::status::{Outcome, Refused};
+use crate::status::{self, Outcome, Refused};
 use crate::store::Stored;
 
 /// Finalizers that stand for a propagation policy.

@@ -11,7 +11,6 @@ mod update;
 mod validation;
 mod watch;
 
-pub(crate) use patch::patched;
-pub(crate) use patch::patched_by;
+pub(crate) use patch::{patched, patched_by};
 pub(crate) use surroundings::Allocations;
 pub(crate) use validation::created as check_created;

@@ -6,23 +6,19 @@ use serde_json::{Map, Value, json};
 use windtunnel_core::Key;
 use windtunnel_core::clock::Time;
 
-use super::validation::Written;
-use super::{owners, validation};
+use super::owners;
+use super::validation::{self, Written};
 use crate::admission::{Attributes, Operation};
 use crate::call::Call;
-use crate::crd;
-use crate::decode;
 use crate::delta::Delta;
-use crate::etcd;
 use crate::field::{Cause, FieldError, Shown};
 use crate::kinds::{Generation, Kind, StatusMetadata, strategy};
-use crate::metadata;
-use crate::options;
 use crate::reply::Reply;
 use crate::schema::default;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::store::{Entry, Owned, Stored};
+use crate::{crd, decode, etcd, metadata, options};
 
 /// Metadata that an update keeps whatever it says.
 const KEPT: [&str; 3] = ["creationTimestamp", "generation", "selfLink"];

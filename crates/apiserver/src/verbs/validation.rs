@@ -5,20 +5,17 @@ use serde_json::Value;
 use crate::admission::policy;
 use crate::admission::webhook::configuration;
 use crate::call::Call;
-use crate::crd;
 use crate::delta::Delta;
 use crate::field::FieldError;
-use crate::gotext;
 use crate::kinds::validation as builtin;
 use crate::kinds::{Custom, Kind};
-use crate::metadata;
 use crate::names::NameRule;
 use crate::profile::{Profile, StatusScope};
 use crate::schema::ratchet::StoredCounterpart;
-use crate::schema::rules;
-use crate::schema::rules::ValidatedObject;
+use crate::schema::rules::{self, ValidatedObject};
 use crate::schema::{embedded, list_type, validate};
 use crate::status::{Outcome, Refused};
+use crate::{crd, gotext, metadata};
 
 /// The namespace of the path is the object's.
 pub(super) fn match_namespace(call: &Call<'_>, object: &mut Value) -> Outcome<()> {

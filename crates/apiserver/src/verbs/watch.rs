@@ -6,13 +6,12 @@ use jiff::SignedDuration;
 use windtunnel_core::clock::Time;
 
 use crate::call::Call;
-use crate::options;
 use crate::reply::{Reply, ReplyBody};
 use crate::selector::Selector;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
-use crate::store;
 use crate::watch::{Initial, Poll, Progress, Watch};
+use crate::{options, store};
 
 /// How long a watch lasts at least that does not say (`--min-request-timeout`); at most, twice as long.
 const TIMEOUT_SECONDS: u64 = 1800;

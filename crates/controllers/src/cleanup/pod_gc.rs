@@ -4,8 +4,7 @@
 use jiff::SignedDuration;
 use serde_json::json;
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write};
 

@@ -11,8 +11,7 @@ use sha2::{Digest as _, Sha256};
 use windtunnel_core::clock::{Time, rfc3339};
 use windtunnel_core::pod::MIRROR;
 use windtunnel_core::resources::{NODES, PODS};
-use windtunnel_core::text;
-use windtunnel_core::{DeleteOptions, Key, Object, View, Write};
+use windtunnel_core::{DeleteOptions, Key, Object, View, Write, text};
 
 use crate::machine::StaticPod;
 

@@ -5,8 +5,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Map, Value, json};
 use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::rng::Streams;
 
 use super::mirror;

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde_json::json;
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::{Key, Object, View, Write};
 

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, after, rfc3339};
-use windtunnel_core::condition;
 use windtunnel_core::resources::{LEASES, NODES, PODS};
-use windtunnel_core::{Object, View, Write};
+use windtunnel_core::{Object, View, Write, condition};
 
 use super::LEASE_NAMESPACE;
 

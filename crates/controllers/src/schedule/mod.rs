@@ -16,6 +16,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use windtunnel_core::alert::ActiveAlert;
 use windtunnel_core::clock::{Time, after};
+use windtunnel_core::limits::{STEPS_PER_ACTOR_MAX, STEPS_PER_MOMENT_MAX};
 use windtunnel_core::{Change, View, Write};
 
 pub use self::client::Request;
@@ -194,6 +195,12 @@ impl Schedule {
     /// Makes the actors ready that scrape a metric.
     pub fn deliver_count(&mut self, metric: &str) {
         self.ready.extend(self.router.scrapers(metric));
+    }
+
+    /// How many turns all actors may take at one moment; more are a sign that they make no progress.
+    pub fn turns_per_moment_max(&self) -> u32 {
+        let actors = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        actors.saturating_mul(STEPS_PER_ACTOR_MAX).max(STEPS_PER_MOMENT_MAX)
     }
 
     /// When the next actor wakes, or the next client retries a request.

@@ -8,8 +8,7 @@ use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Object, View};
 
 use crate::scheduler::placement::is_chosen;
-use crate::scheduler::taints;
-use crate::scheduler::taints::{find_untolerated, tolerated};
+use crate::scheduler::taints::{self, find_untolerated, tolerated};
 use crate::workloads::owners;
 
 /// The best node for a pod, or the scheduler's message if no node fits.

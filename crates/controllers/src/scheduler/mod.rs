@@ -21,8 +21,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{NODES, PODS};
 use windtunnel_core::{ChangeKind, Identity, Key, Object, View, Write};
 

@@ -18,7 +18,7 @@ pub struct RequestFilter {
     pub by: Option<String>,
 }
 
-/// The verbs that [`Requests`] can match.
+/// The verbs that [`RequestFilter`] can match.
 pub const VERBS: [&str; 8] =
     ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 

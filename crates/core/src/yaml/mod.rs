@@ -47,7 +47,7 @@ fn message(error: &serde_saphyr::Error) -> String {
     first[..end].trim_end_matches([',', '.', ':', ' ']).to_owned()
 }
 
-/// The maximum nesting depth of a [`tree`]. A level takes some 40 kB of stack in debug builds, and test
+/// The maximum nesting depth for [`parse_tree`]. A level takes some 40 kB of stack in debug builds, and test
 /// threads have 2 MB.
 const TREE_DEPTH_MAX: usize = 32;
 

@@ -10,8 +10,7 @@ use windtunnel_core::resources::{
     CLUSTER_OPERATORS, CLUSTER_VERSIONS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, MACHINE_CONFIG_POOLS,
     MACHINE_CONFIGS, NODES, PODS,
 };
-use windtunnel_core::yaml;
-use windtunnel_core::yaml::YamlError;
+use windtunnel_core::yaml::{self, YamlError};
 use windtunnel_core::{Object, Resource};
 
 use super::publishing::update_status;

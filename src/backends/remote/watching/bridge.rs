@@ -27,8 +27,7 @@ use super::follow::Lines;
 use super::lag::{Delivery, Topic};
 use crate::backends::remote::link::{Link, Observation, Wrote};
 use crate::backends::remote::marks::keep_marks::Sent;
-use crate::backends::remote::wire;
-use crate::backends::remote::wire::Reply;
+use crate::backends::remote::wire::{self, Reply};
 
 type ReplyBody = UnsyncBoxBody<Bytes, Infallible>;
 

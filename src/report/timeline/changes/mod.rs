@@ -4,8 +4,7 @@ mod generic;
 mod openshift;
 
 use serde_json::Value;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::{Object, pod, resources};
 use windtunnel_update_status::insight::published;
 

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use windtunnel_apiserver::https;
-use windtunnel_apiserver::https::Settings;
+use windtunnel_apiserver::https::{self, Settings};
 use windtunnel_apiserver::service::Shared;
 use windtunnel_apiserver::{ApiServer, AuthorizationMode};
 use windtunnel_core::clock::{Clock as _, WallClock};

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{Checker, is_function};
-use crate::cel::library;
-use crate::cel::library::Function;
+use crate::cel::library::{self, Function};
 use crate::cel::syntax::{Apply, Kind, Node};
 use crate::cel::types::Type;
 use crate::gotext::regexp;

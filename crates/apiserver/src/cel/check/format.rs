@@ -70,7 +70,7 @@ fn without_precision(clause: &str) -> Result<&str, String> {
 /// The argument types that a clause accepts.
 struct AcceptedTypes {
     clause: &'static str,
-    /// Type names, as returned by [`name`].
+    /// Names of types, as [`type_name`] returns them.
     types: &'static [&'static str],
 }
 

@@ -33,7 +33,7 @@ pub(crate) use self::lists::sort_by_keys;
 /// checked.
 pub(crate) type Run = for<'a> fn(&[Value<'a>]) -> Outcome<'a>;
 
-/// A row of a library: the minor that introduces the function, its signature for [`signature::read`], the
+/// A row of a library: the minor that introduces the function, its signature for [`signature::parse_row`], the
 /// function.
 pub(crate) type Row = (u32, &'static str, Run);
 

@@ -27,7 +27,7 @@ const OPERATORS: [&str; 25] = [
     ".", ",", "?", ":", "in",
 ];
 
-/// Splits a text into tokens, the last of which marks the end.
+/// Splits a text into tokens; the last one marks the end.
 pub(super) fn tokens(source: &str) -> Result<Vec<Token>, Vec<Issue>> {
     let mut lexer = Lexer { chars: source.chars().collect(), at: 0, issues: Vec::new() };
     let mut tokens = Vec::new();

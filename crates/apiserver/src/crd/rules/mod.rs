@@ -17,9 +17,8 @@ use crate::cel::types::Type;
 use crate::field::{Cause, FieldError, Shown};
 use crate::profile::Profile;
 use crate::schema::Structural;
-use crate::schema::rules;
 use crate::schema::rules::compile::{OLD_SELF, Rule, STORED};
-use crate::schema::rules::{Rules, ValidatedObject, declare, field_path};
+use crate::schema::rules::{self, Rules, ValidatedObject, declare, field_path};
 use crate::schema::structural::{Additional, ListType};
 
 /// Maximum estimated cost of a rule.

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::{list, text};
 use crate::field::{FieldError, Shown};
-use crate::metadata;
-use crate::names;
+use crate::{metadata, names};
 
 /// Validates the names of a definition, and `metadata.name` if it is `new`.
 pub(super) fn check(crd: &Value, new: bool) -> Vec<FieldError> {

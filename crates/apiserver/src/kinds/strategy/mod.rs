@@ -20,7 +20,7 @@ pub(crate) struct Context<'a> {
     /// The x of Kubernetes 1.x.
     pub(crate) minor: u32,
     pub(crate) now: Time,
-    /// The user who writes.
+    /// The user of the write.
     pub(crate) user: &'a Identity,
 }
 

@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::{Errors, NON_NEGATIVE, Path, items, text};
-use crate::gotext;
 use crate::kinds::quantity::Quantity;
-use crate::names;
+use crate::{gotext, names};
 
 /// Resources that are counted in whole objects (`integerResources`).
 const COUNTED: [&str; 9] = [

@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use super::path::string_map;
 use super::{Errors, Path, items, text};
-use crate::gotext;
-use crate::names;
+use crate::{gotext, names};
 
 /// Validates a selector (`ValidateLabelSelector`).
 pub(super) fn check(selector: &Value, at: Path<'_>, errors: &mut Errors<'_>) {

@@ -74,7 +74,7 @@ pub(super) fn is_isbn10(text: &str) -> bool {
     (sum + 10 * last).is_multiple_of(11)
 }
 
-/// Whether a text is an ISBN of thirteen digits, every second of which has the weight 3.
+/// Whether a text is an ISBN of thirteen digits: every second digit has the weight 3.
 pub(super) fn is_isbn13(text: &str) -> bool {
     let number = book(text);
     let weights = [1, 3].into_iter().cycle();

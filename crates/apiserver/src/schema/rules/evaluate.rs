@@ -10,8 +10,7 @@ use crate::cel::value::{EvalError, Value};
 use crate::field::{FieldError, Shown};
 use crate::profile::Profile;
 use crate::schema::path::Path;
-use crate::schema::ratchet;
-use crate::schema::ratchet::StoredCounterpart;
+use crate::schema::ratchet::{self, StoredCounterpart};
 use crate::schema::structural::Structural;
 
 /// Cost limit of all rules of an object.

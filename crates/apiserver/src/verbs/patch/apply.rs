@@ -4,22 +4,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windtunnel_core::Resource;
-use windtunnel_core::yaml;
-use windtunnel_core::yaml::YamlError;
+use windtunnel_core::yaml::{self, YamlError};
 
 use crate::apply::{Applied, KUBECTL, LAST_APPLIED, Managers};
-use crate::body;
 use crate::call::{Call, Owners};
-use crate::decode;
-use crate::gotext;
-use crate::gotext::json_type;
-use crate::metadata;
+use crate::gotext::{self, json_type};
 use crate::options::FieldValidation;
 use crate::reply::Reply;
 use crate::request::Body;
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
 use crate::verbs::update;
+use crate::{body, decode, metadata};
 
 /// Metadata that is the server's to set on new objects, whatever is applied (`WipeObjectMetaSystemFields`).
 const SYSTEM: [&str; 5] =

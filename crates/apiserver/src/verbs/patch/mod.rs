@@ -6,12 +6,9 @@ mod strategic;
 
 use serde_json::Value;
 
-use crate::body;
 use crate::call::Call;
-use crate::decode;
 use crate::field::FieldError;
-use crate::gotext;
-use crate::gotext::json_type;
+use crate::gotext::{self, json_type};
 use crate::kinds::Kind;
 use crate::options::{FieldValidation, PatchType};
 use crate::profile::Profile;
@@ -19,6 +16,7 @@ use crate::reply::Reply;
 use crate::request::{Body, JSON_PATCH, MERGE_PATCH};
 use crate::server::ApiServer;
 use crate::status::{Outcome, Refused};
+use crate::{body, decode};
 
 /// What custom resources accept; built-in kinds accept strategic merge patches as well.
 const CUSTOM_TYPES: [&str; 3] = [JSON_PATCH, MERGE_PATCH, "application/apply-patch+yaml"];

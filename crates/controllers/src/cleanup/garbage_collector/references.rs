@@ -1,8 +1,7 @@
 //! Owner references of an object and the state of the owners.
 
 use serde_json::Value;
-use windtunnel_core::resources;
-use windtunnel_core::resources::CUSTOM_RESOURCE_DEFINITIONS;
+use windtunnel_core::resources::{self, CUSTOM_RESOURCE_DEFINITIONS};
 use windtunnel_core::{Key, Object, Resource, View};
 
 use super::{FOREGROUND, uid};

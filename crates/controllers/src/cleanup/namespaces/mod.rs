@@ -12,8 +12,7 @@ mod tests;
 use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::NAMESPACES;
 use windtunnel_core::{Identity, Key, Object, View, Write};
 

@@ -4,8 +4,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use windtunnel_core::Object;
 use windtunnel_core::clock::{Time, after, parse_rfc3339, rfc3339};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 
 const PROGRESSING: &str = "Progressing";
 const DONE: &str = "NewReplicaSetAvailable";

@@ -3,8 +3,7 @@
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 use windtunnel_core::clock::{Time, parse_rfc3339, rfc3339};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{DEPLOYMENTS, POD_DISRUPTION_BUDGETS, PODS};
 use windtunnel_core::selector::selector_matches;
 use windtunnel_core::{Object, View, Write};

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::{Time, rfc3339};
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::{CLUSTER_OPERATORS, JOBS};
 use windtunnel_core::{Object, View, Write};
 

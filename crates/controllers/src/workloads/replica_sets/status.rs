@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use windtunnel_core::clock::Time;
-use windtunnel_core::condition;
-use windtunnel_core::condition::Condition;
+use windtunnel_core::condition::{self, Condition};
 use windtunnel_core::resources::REPLICA_SETS;
 use windtunnel_core::{Object, Write};
 

@@ -15,14 +15,12 @@ use super::state::cache::{Cache, Change};
 use super::state::mirror::Mirror;
 use super::state::nodes::Nodes;
 use super::state::operators::{Operators, is_of_operator};
-use crate::assessment;
 use crate::assessment::cluster_operator::{MACHINE_CONFIG_OPERATOR, Operator};
-use crate::assessment::health;
 use crate::assessment::node::{Node, Pool};
 use crate::assessment::progress::Progress;
+use crate::assessment::{self, health};
 use crate::insight::published::CONFIG_MAP;
-use crate::insight::uid;
-use crate::insight::{Detail, Insight};
+use crate::insight::{Detail, Insight, uid};
 
 /// The name of a cluster's ClusterVersion; the cluster-version operator ignores any other one.
 const CLUSTER_VERSION: &str = "version";

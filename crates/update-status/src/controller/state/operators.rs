@@ -9,11 +9,9 @@ use windtunnel_core::clock::Time;
 use windtunnel_core::yaml::YamlError;
 
 use super::cache::{Cache, Change};
-use crate::assessment::cluster_operator;
-use crate::assessment::cluster_operator::{MACHINE_CONFIG, Operator};
+use crate::assessment::cluster_operator::{self, MACHINE_CONFIG, Operator};
 use crate::controller::publishing::informer::Informer;
-use crate::insight::uid;
-use crate::insight::{Detail, Insight};
+use crate::insight::{Detail, Insight, uid};
 
 /// Cluster operators, and everything else that their insights depend on.
 #[derive(Debug, Default)]

@@ -8,10 +8,9 @@ use std::fmt::Write as _;
 use windtunnel_core::clock::{Time, after};
 
 use super::control_plane::ControlPlane;
-use super::go_sort;
 use super::go_time::{short, truncate};
 use super::nodes::PoolNodes;
-use super::{Details, Inputs, Moment, TABLE};
+use super::{Details, Inputs, Moment, TABLE, go_sort};
 use crate::assessment::cluster_version::alerts_count_since;
 use crate::assessment::health::{
     Findings, HealthDraft, assess_alerts, assess_excluded_nodes, assess_failing, assess_interrupted,

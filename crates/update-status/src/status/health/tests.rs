@@ -1,8 +1,7 @@
 //! Update health of small clusters: YAML in, section out.
 
 use serde_json::{Value, json};
-use windtunnel_core::Object;
-use windtunnel_core::yaml;
+use windtunnel_core::{Object, yaml};
 
 use super::*;
 use crate::status::{AlertsResponse, render};

@@ -4,8 +4,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use windtunnel_core::clock::Time;
 
-use crate::admission::builtin::amounts;
-use crate::admission::builtin::amounts::Amounts;
+use crate::admission::builtin::amounts::{self, Amounts};
 use crate::kinds::Kind;
 use crate::kinds::quantity::Quantity;
 

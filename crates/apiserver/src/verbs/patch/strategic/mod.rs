@@ -8,9 +8,8 @@ mod list;
 use serde_json::{Map, Value};
 
 use crate::gotext;
-use crate::kinds::Kind;
 use crate::kinds::facts::{FieldKind, PatchMerge, TypeId, types};
-use crate::kinds::strategy;
+use crate::kinds::{Kind, strategy};
 use crate::status::{Outcome, Refused};
 
 /// What is to be done with the map or list that says so: `delete`, `replace` or `merge`.

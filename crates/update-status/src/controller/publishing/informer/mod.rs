@@ -7,13 +7,11 @@ use std::sync::OnceLock;
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 use windtunnel_core::clock::{Time, after};
-use windtunnel_core::yaml;
-use windtunnel_core::yaml::YamlError;
+use windtunnel_core::yaml::{self, YamlError};
 
 use super::keep_times::keep_times;
 use super::update_status::ApiInsight;
-use crate::insight::uid;
-use crate::insight::{Detail, ImpactLevel, Insight};
+use crate::insight::{Detail, ImpactLevel, Insight, uid};
 
 /// How long a health insight stays after its cause is gone. If the cause returns by then, the insight
 /// continues unchanged (`unknownInsightGracePeriod` of the upstream controller).

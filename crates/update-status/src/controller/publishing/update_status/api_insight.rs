@@ -6,8 +6,7 @@ use windtunnel_core::clock::rfc3339;
 use windtunnel_core::text::truncate;
 
 use crate::assessment::time::ZERO_TIME;
-use crate::insight::uid;
-use crate::insight::{Detail, Insight};
+use crate::insight::{Detail, Insight, uid};
 
 /// Placeholder for the version before an installation.
 const NO_VERSION: &str = "<none>";

@@ -12,15 +12,11 @@ use windtunnel_core::yaml::YamlError;
 
 use super::alarms::Alarms;
 use super::cache::{Cache, Change};
-use crate::assessment::health;
-use crate::assessment::health::{Findings, Outcome, PriorInsights};
-use crate::assessment::node;
-use crate::assessment::node::{Node, NodeState, Pool, Releases};
-use crate::assessment::pool;
-use crate::assessment::pool::NodeCounts;
+use crate::assessment::health::{self, Findings, Outcome, PriorInsights};
+use crate::assessment::node::{self, Node, NodeState, Pool, Releases};
+use crate::assessment::pool::{self, NodeCounts};
 use crate::controller::publishing::informer::Informer;
-use crate::insight::uid;
-use crate::insight::{Detail, Insight, NodeStatusInsight};
+use crate::insight::{Detail, Insight, NodeStatusInsight, uid};
 
 /// The pool of a node, and its assessment.
 type NodeResult = (String, NodeStatusInsight, NodeState, Outcome);
