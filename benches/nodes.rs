@@ -17,12 +17,13 @@ const EXPONENT: &str = "at most 1.15";
 
 pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     let six = update_of(3)?;
-    let timing = table.time(|| (), |()| run::play(&six))?;
+    let timing = table.time(|| (), |()| run::run_plan(&six))?;
     table.row("an update of 6 nodes, in a copy of their cluster", timing, String::new(), "under 50 ms");
     let mut points = Vec::new();
     for &workers in if table.is_trial() { TRIAL } else { SIZES } {
         let plan = update_of(workers)?;
-        let timing = table.time(|| (), |()| run::play(&plan).map(|outcome| outcome.record.entries.len()))?;
+        let timing =
+            table.time(|| (), |()| run::run_plan(&plan).map(|outcome| outcome.record.entries.len()))?;
         let each = timing.cpu.as_secs_f64() * 1e6 / f64::from(workers);
         let requirement = if workers == 1_000 { "under 5 s" } else { "" };
         let figure = format!("{} µs a worker", thousands(each));

@@ -4,11 +4,11 @@ use jiff::SignedDuration;
 use windtunnel::plan::{Action, Expectation, ExpectedState, Plan, PlannedStep, Step, Subject};
 
 use crate::measure::{Table, Timing};
-use crate::run::{play, z_stream};
+use crate::run::{run_plan, z_stream};
 
 pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
     let whole = z_stream()?;
-    let virtual_time = play(&whole)?.virtual_time;
+    let virtual_time = run_plan(&whole)?.virtual_time;
     let timing = time(table, &whole)?;
     table.row("z-stream as shipped", timing, "1.00".to_owned(), "");
     let share = |part: Timing| format!("{:.2}", part.median.as_secs_f64() / timing.median.as_secs_f64());
@@ -29,7 +29,7 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
 }
 
 fn time(table: &Table, plan: &Plan) -> Result<Timing, String> {
-    table.time(|| (), |()| play(plan))
+    table.time(|| (), |()| run_plan(plan))
 }
 
 /// The plan with only the chosen steps, for `span` of virtual time.

@@ -38,21 +38,21 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
         String::new(),
         "",
     );
-    play_all(table, "z-stream: play it, in a copy of its cluster", std::slice::from_ref(&z_stream), 1)?;
+    run_all(table, "z-stream: run it, in a copy of its cluster", std::slice::from_ref(&z_stream), 1)?;
 
     let minor = minor_update()?;
-    play_all(table, "4.17 to 4.18: play it, in a copy of its cluster", std::slice::from_ref(&minor), 1)?;
+    run_all(table, "4.17 to 4.18: run it, in a copy of its cluster", std::slice::from_ref(&minor), 1)?;
     let updating = table.time(|| install(&minor), |session| advance(session?, &minor))?;
-    table.row("4.17 to 4.18: play it in an installed cluster", updating, String::new(), "100 ms");
+    table.row("4.17 to 4.18: run it in an installed cluster", updating, String::new(), "100 ms");
 
     // The canary must fail.
     let sources = sources.iter().filter(|(file, _)| !file.ends_with("canary.yaml"));
     let plans: Vec<Plan> = sources.map(parse_all).collect::<Result<Vec<_>, _>>()?.concat();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    play_all(table, &format!("all {} scenarios, one after the other", plans.len()), &plans, 1)?;
-    play_all(table, &format!("all {} scenarios on {cores} cores", plans.len()), &plans, cores)?;
+    run_all(table, &format!("all {} scenarios, one after the other", plans.len()), &plans, 1)?;
+    run_all(table, &format!("all {} scenarios on {cores} cores", plans.len()), &plans, cores)?;
     small(table, cores)?;
-    let record = play(&z_stream)?.record;
+    let record = run_plan(&z_stream)?.record;
     let writing = table.time(|| (), |()| Ok(record.hash()))?;
     table.row(
         "z-stream: its record as text, hashed",
@@ -102,7 +102,7 @@ pub(crate) fn z_stream() -> Result<Plan, String> {
 }
 
 /// Runs a plan; a failure is an error, because it measures nothing.
-pub(crate) fn play(plan: &Plan) -> Result<Outcome, String> {
+pub(crate) fn run_plan(plan: &Plan) -> Result<Outcome, String> {
     let outcome = engine::run_plan(plan, SEED).map_err(|error| format!("{}: {error}", plan.name))?;
     match &outcome.failure {
         Some(failure) => Err(format!("{}: {}", plan.name, failure.error)),
@@ -127,7 +127,7 @@ fn advance(mut session: Session, plan: &Plan) -> Result<Session, String> {
     Ok(session)
 }
 
-fn play_all(table: &mut Table, what: &str, plans: &[Plan], threads: usize) -> Result<(), String> {
+fn run_all(table: &mut Table, what: &str, plans: &[Plan], threads: usize) -> Result<(), String> {
     let mut span = SignedDuration::ZERO;
     let timing = table.time(
         || (),
@@ -151,9 +151,9 @@ fn side_by_side(plans: &[Plan], threads: usize) -> Result<SignedDuration, String
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let played = play(plan).map(|outcome| outcome.virtual_time);
+                    let outcome = run_plan(plan).map(|outcome| outcome.virtual_time);
                     if let Ok(mut total) = total.lock() {
-                        *total = total.clone().and_then(|sum| played.map(|span| sum + span));
+                        *total = total.clone().and_then(|sum| outcome.map(|span| sum + span));
                     }
                 }
             });

@@ -17,7 +17,7 @@ struct Findings {
 }
 
 pub(super) fn lint(args: &LintArgs) -> Result<Exit, String> {
-    let sources = files::read_played(&paths_to_check(&args.paths))?;
+    let sources = files::read_sources(&paths_to_check(&args.paths))?;
     let releases = Releases::read(&args.payload)?;
     let mut findings = Findings::default();
     for (file, text) in &sources {

@@ -95,7 +95,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "serve")]
         Command::Envtest(args) => envtest::envtest(&args),
         #[cfg(feature = "serve")]
-        Command::Replay(args) => serve::replayed::replay(&args),
+        Command::Replay(args) => serve::replay::replay(&args),
         #[cfg(feature = "gherkin")]
         Command::Test(args) => test::test(&args),
         #[cfg(feature = "gherkin")]

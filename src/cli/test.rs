@@ -11,7 +11,7 @@ use crate::record::Record;
 use crate::report::steps::Written;
 use crate::report::{ScenarioResult, cucumber_json, summary};
 use crate::scenario::is_id;
-use crate::steps::{self, FeatureFiles, Playing, Suite};
+use crate::steps::{self, FeatureFiles, RunOptions, Suite};
 
 pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let sources = files::read_all(&args.paths, "feature")?;
@@ -20,8 +20,8 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     let mut suite = Suite::parse_with_files(&sources, beside).map_err(|problems| problems.to_string())?;
     suite.retain(|number, _| args.selection.has(number));
     let interrupt = Interrupt::listen();
-    let (played, wall) = super::run::timed(|| play_all(&suite, args, &interrupt));
-    let (played, results): (Vec<_>, Vec<ScenarioResult>) = played?.into_iter().unzip();
+    let (finished, wall) = super::run::timed(|| run_all(&suite, args, &interrupt));
+    let (finished, results): (Vec<_>, Vec<ScenarioResult>) = finished?.into_iter().unzip();
     // A shard may be empty if there are more shards than scenarios.
     if results.is_empty() && args.selection.shard.is_none() {
         return Err(match &args.selection.tags {
@@ -33,9 +33,12 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, String> {
     if for_people {
         print_results(&results);
     }
-    let kept = snapshots::write(played.iter().flat_map(|played| &played.snapshots));
-    let told: Vec<(&ScenarioResult, Option<&Record>)> =
-        results.iter().zip(&played).map(|(result, played)| (result, played.record.as_deref())).collect();
+    let kept = snapshots::write(finished.iter().flat_map(|finished| &finished.snapshots));
+    let told: Vec<(&ScenarioResult, Option<&Record>)> = results
+        .iter()
+        .zip(&finished)
+        .map(|(result, finished)| (result, finished.record.as_deref()))
+        .collect();
     let reports = outputs::write(&args.reports, "windtunnel test", "cucumber", &told, &[]);
     let cucumber = args.cucumber_json.as_deref();
     let cucumber = cucumber.map_or(Ok(()), |path| files::write(path, &cucumber_json::render(&results)));
@@ -65,40 +68,39 @@ fn print_results(results: &[ScenarioResult]) {
     }
 }
 
-type Played = (steps::ScenarioResult, ScenarioResult);
+type FinishedScenario = (steps::ScenarioResult, ScenarioResult);
 
 /// Runs a suite, and reruns failed scenarios with other seeds.
-fn play_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec<Played>, String> {
+fn run_all(suite: &Suite, args: &TestArgs, interrupt: &Interrupt) -> Result<Vec<FinishedScenario>, String> {
     let place = backend::make(&args.place, interrupt)?;
-    let playing = |suite, seed| play(suite, &place, args, seed, interrupt);
-    let mut played = playing(suite.clone(), args.seed)?;
+    let run = |suite, seed| run_suite(suite, &place, args, seed, interrupt);
+    let mut finished = run(suite.clone(), args.seed)?;
     for more in 1..=args.selection.retry {
         let seed = args.seed.wrapping_add(more);
         let failing: Vec<_> =
-            played.iter().filter(|(_, result)| result.failed()).map(|(told, _)| told.place()).collect();
+            finished.iter().filter(|(_, result)| result.failed()).map(|(told, _)| told.place()).collect();
         if failing.is_empty() || interrupt.is_interrupted() {
             break;
         }
         let mut again = suite.clone();
         again.retain(|_, place| failing.contains(place));
-        let passed: Vec<_> =
-            playing(again, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
-        for (told, result) in &mut played {
+        let passed: Vec<_> = run(again, seed)?.into_iter().filter(|(_, result)| result.passed()).collect();
+        for (told, result) in &mut finished {
             if passed.iter().any(|(again, _)| again.place() == told.place()) {
                 result.passed_with = Some(seed);
             }
         }
     }
-    Ok(played)
+    Ok(finished)
 }
 
-fn play(
+fn run_suite(
     suite: Suite,
     place: &Place,
     args: &TestArgs,
     seed: u64,
     interrupt: &Interrupt,
-) -> Result<Vec<Played>, String> {
+) -> Result<Vec<FinishedScenario>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
@@ -109,7 +111,7 @@ fn play(
     let keeps_records = args.record.is_some() || args.reports.are_of_records();
     let interrupted = interrupt.clone();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let playing = Playing {
+    let options = RunOptions {
         tags,
         seed,
         concurrency: cores.min(place.runs_at_a_time()),
@@ -117,42 +119,42 @@ fn play(
         backend: place.shared(),
         stop: interrupt.flag(),
     };
-    let take = move |mut played: steps::ScenarioResult| {
+    let take = move |mut finished: steps::ScenarioResult| {
         let why = if interrupted.is_interrupted() { INTERRUPTED } else { FAILED_FAST };
-        let result = result(&played, seed, why);
-        if played.begun {
-            told.done(&played.name);
+        let result = result(&finished, seed, why);
+        if finished.begun {
+            told.done(&finished.name);
         }
         // The records of a whole suite take a lot of memory.
-        played.record = played.record.filter(|_| keeps_records);
-        (played, result)
+        finished.record = finished.record.filter(|_| keeps_records);
+        (finished, result)
     };
-    let played = runtime.block_on(suite.run_each(playing, take));
+    let finished = runtime.block_on(suite.run_each(options, take));
     done.end();
-    Ok(played)
+    Ok(finished)
 }
 
 /// Converts a result; `why` is the reason if the scenario did not start.
-fn result(played: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioResult {
-    let ids: Vec<String> = played.ids.iter().filter(|id| is_id(id)).cloned().collect();
-    let record = played.record.as_deref();
-    let mut result = if played.begun {
+fn result(finished: &steps::ScenarioResult, seed: u64, why: &str) -> ScenarioResult {
+    let ids: Vec<String> = finished.ids.iter().filter(|id| is_id(id)).cloned().collect();
+    let record = finished.record.as_deref();
+    let mut result = if finished.begun {
         record.map_or_else(
-            || ScenarioResult::unplayed(&played.name, &played.file, &[], seed),
-            |record| ScenarioResult::from_record(record, &played.file),
+            || ScenarioResult::not_started(&finished.name, &finished.file, &[], seed),
+            |record| ScenarioResult::from_record(record, &finished.file),
         )
     } else {
-        ScenarioResult::skipped(&played.name, &played.file, &[], seed, why)
+        ScenarioResult::skipped(&finished.name, &finished.file, &[], seed, why)
     };
-    result.name.clone_from(&played.name);
-    result.feature.clone_from(&played.feature);
-    result.line = played.line;
+    result.name.clone_from(&finished.name);
+    result.feature.clone_from(&finished.feature);
+    result.line = finished.line;
     result.ids = ids;
-    result.failure.clone_from(&played.failure);
-    result.skipped = played.skipped.clone().or(result.skipped);
-    result.failed_at = played.failed_at.or_else(|| played.failure.as_ref().map(|_| (played.line, 1)));
-    let written: Vec<Written> = played.steps.iter().map(written).collect();
-    result.of_scenario(record, &played.tags, &written).judge_canary()
+    result.failure.clone_from(&finished.failure);
+    result.skipped = finished.skipped.clone().or(result.skipped);
+    result.failed_at = finished.failed_at.or_else(|| finished.failure.as_ref().map(|_| (finished.line, 1)));
+    let written: Vec<Written> = finished.steps.iter().map(written).collect();
+    result.of_scenario(record, &finished.tags, &written).judge_canary()
 }
 
 fn written(step: &steps::SaidStep) -> Written {

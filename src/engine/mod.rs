@@ -1,7 +1,7 @@
 //! The engine: runs a cluster in virtual time, performs administrator actions and checks expectations.
 //!
 //! ```text
-//! plan --> play --> Session --> Simulation --writes--> ClusterConnection --> API server
+//! plan --> run  --> Session --> Simulation --writes--> ClusterConnection --> API server
 //!                                  ^                           |
 //!                                  +---------changes-----------+
 //! ```
@@ -13,15 +13,15 @@ mod expectations;
 mod faults;
 mod install;
 mod machines;
-mod play;
 pub mod restarts;
 mod retry;
+mod run;
 mod runtime;
 mod session;
 mod start;
 
 pub use error::SessionError;
-pub use play::{Failure, Outcome, play_in, run_plan, run_plan_on};
+pub use run::{Failure, Outcome, run_in_session, run_plan, run_plan_on};
 pub use runtime::Pending;
 pub use session::Session;
 pub use start::EPOCH;

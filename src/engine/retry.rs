@@ -40,7 +40,7 @@ impl Session {
             let begun = self.simulation.record.entries.len();
             let mut failed = None;
             for PlannedStep { text, step, .. } in &retry.steps {
-                if let Err(error) = self.play_plainly(step) {
+                if let Err(error) = self.run_step_once(step) {
                     failed = Some((text, error));
                     break;
                 }

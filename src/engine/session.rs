@@ -78,14 +78,14 @@ impl Session {
     /// As [`Session::perform`], [`Session::expect_rejection`], [`Session::run`], [`Session::advance`] and
     /// [`Session::expect`]. [`SessionError::InvariantBroken`]: the step broke an invariant of the plan.
     pub fn run_step(&mut self, step: &Step) -> Result<(), SessionError> {
-        let played = self.play_plainly(step);
-        played.map_err(|error| {
+        let outcome = self.run_step_once(step);
+        outcome.map_err(|error| {
             self.simulation.excuse_downgrade(error).redact_with(|text| self.simulation.redact(text))
         })
     }
 
     /// Runs a step and returns its error unchanged, because a retry may still succeed.
-    pub(super) fn play_plainly(&mut self, step: &Step) -> Result<(), SessionError> {
+    pub(super) fn run_step_once(&mut self, step: &Step) -> Result<(), SessionError> {
         let filled = captures::fill_kept_values(step, &self.simulation.kept)
             .map_err(SessionError::ExpectationFailed)?;
         match &*filled {

@@ -107,13 +107,13 @@ impl ScenarioResult {
     }
 
     /// Returns the result of a scenario without a record, because no cluster could be installed.
-    pub fn unplayed(name: &str, file: &str, ids: &[String], seed: u64) -> Self {
+    pub fn not_started(name: &str, file: &str, ids: &[String], seed: u64) -> Self {
         Self { name: name.to_owned(), file: file.to_owned(), ids: ids.to_vec(), seed, ..Self::default() }
     }
 
     /// Returns the result of a scenario that did not start, with the reason.
     pub fn skipped(name: &str, file: &str, ids: &[String], seed: u64, why: &str) -> Self {
-        Self { skipped: Some(why.to_owned()), ..Self::unplayed(name, file, ids, seed) }
+        Self { skipped: Some(why.to_owned()), ..Self::not_started(name, file, ids, seed) }
     }
 
     /// Returns whether it ran and all steps passed.

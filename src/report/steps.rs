@@ -46,10 +46,10 @@ pub enum Outcome {
 
 /// Returns the results of steps, in the order of the file.
 pub fn results(record: Option<&Record>, written: &[Written]) -> Vec<StepResult> {
-    let mut played = record.map(played).unwrap_or_default().into_iter();
+    let mut outcomes = record.map(step_outcomes).unwrap_or_default().into_iter();
     let step = |step: &Written| {
         let (took, outcome) = if step.recorded {
-            played.next().unwrap_or((SignedDuration::ZERO, Outcome::Skipped))
+            outcomes.next().unwrap_or((SignedDuration::ZERO, Outcome::Skipped))
         } else {
             let outcome = if record.is_some() { Outcome::Passed } else { Outcome::Skipped };
             (SignedDuration::ZERO, outcome)
@@ -61,7 +61,7 @@ pub fn results(record: Option<&Record>, written: &[Written]) -> Vec<StepResult> 
 }
 
 /// Returns the duration and the outcome of each step in a record.
-fn played(record: &Record) -> Vec<(SignedDuration, Outcome)> {
+fn step_outcomes(record: &Record) -> Vec<(SignedDuration, Outcome)> {
     let mut began = record.header.epoch;
     let outcomes = record.entries.iter().filter_map(|entry| match &entry.event {
         Event::Step { .. } => {

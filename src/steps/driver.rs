@@ -20,7 +20,7 @@ static IDLE: Mutex<Vec<mpsc::Sender<Job>>> = Mutex::new(Vec::new());
 type Answer = oneshot::Sender<Result<(), SessionError>>;
 
 enum Command {
-    Play(String, Box<Step>, Answer),
+    Run(String, Box<Step>, Answer),
     Finish(oneshot::Sender<SessionResults>),
 }
 
@@ -64,9 +64,9 @@ impl Driver {
     }
 
     /// Runs one step; `text` is its name in the record.
-    pub(super) async fn play(&self, text: &str, step: Step) -> Result<(), SessionError> {
+    pub(super) async fn run(&self, text: &str, step: Step) -> Result<(), SessionError> {
         let (answer, outcome) = oneshot::channel();
-        let command = Command::Play(text.to_owned(), Box::new(step), answer);
+        let command = Command::Run(text.to_owned(), Box::new(step), answer);
         self.commands.send(command).map_err(|_| SessionError::Ended)?;
         outcome.await.unwrap_or(Err(SessionError::Ended))
     }
@@ -104,7 +104,7 @@ fn on_a_thread(job: Job) {
 fn serve(mut session: Session, inbox: &mpsc::Receiver<Command>) {
     while let Ok(command) = inbox.recv() {
         match command {
-            Command::Play(text, step, answer) => {
+            Command::Run(text, step, answer) => {
                 session.begin_step(&text);
                 let outcome = session.run_step(&step);
                 session.end_step(&text, &outcome);

@@ -86,11 +86,10 @@ pub(super) fn try_step(
     world: &mut ClusterWorld,
     step: &Step,
 ) -> Option<String> {
-    let Ok(Some((play, _, _, context))) = steps.find(step) else { return None };
-    let played = panics::without_panic_output(|| {
-        AssertUnwindSafe(play(world, context)).catch_unwind().now_or_never()
-    })?;
-    played.err().map(|panic| panics::text(&*panic))
+    let Ok(Some((run, _, _, context))) = steps.find(step) else { return None };
+    let outcome =
+        panics::without_panic_output(|| AssertUnwindSafe(run(world, context)).catch_unwind().now_or_never())?;
+    outcome.err().map(|panic| panics::text(&*panic))
 }
 
 #[cfg(test)]

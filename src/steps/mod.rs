@@ -18,7 +18,7 @@ use crate::plan::Snapshot;
 
 pub use cucumber::gherkin::tagexpr::TagOperation;
 pub use results::{Place, SaidStep, ScenarioResult};
-pub use suite::{Playing, Suite, matches_tags};
+pub use suite::{RunOptions, Suite, matches_tags};
 
 /// Names and texts of files.
 pub type Files = Vec<(String, String)>;

@@ -146,10 +146,10 @@ fn last_step<'f>(
     scenario: &'f Scenario,
     record: &Record,
 ) -> Option<&'f Step> {
-    let played = record.entries.iter().filter(|entry| matches!(entry.event, Entry::Outcome { .. })).count();
+    let outcomes = record.entries.iter().filter(|entry| matches!(entry.event, Entry::Outcome { .. })).count();
     gherkin::steps_of(feature, rule, scenario)
         .filter(|step| step.ty != StepType::Given)
-        .nth(played.checked_sub(1)?)
+        .nth(outcomes.checked_sub(1)?)
 }
 
 fn in_words(error: &StepError) -> String {

@@ -28,7 +28,7 @@ pub struct Suite {
 }
 
 /// The settings of a suite's run.
-pub struct Playing {
+pub struct RunOptions {
     /// Selects scenarios by their tags.
     pub tags: Option<TagOperation>,
     /// The seed of all random choices.
@@ -131,18 +131,18 @@ impl Suite {
     }
 
     /// Runs the scenarios and returns the results in the order of the files.
-    pub async fn run(self, playing: Playing) -> Vec<ScenarioResult> {
-        self.run_each(playing, |result| result).await
+    pub async fn run(self, options: RunOptions) -> Vec<ScenarioResult> {
+        self.run_each(options, |result| result).await
     }
 
     /// Runs the scenarios and passes each result to `take` as soon as it exists, at the end also those of
     /// scenarios that did not start. Returns the values of `take` in the order of the files.
     pub async fn run_each<T: 'static>(
         self,
-        playing: Playing,
+        options: RunOptions,
         take: impl Fn(ScenarioResult) -> T + 'static,
     ) -> Vec<T> {
-        let Playing { tags, seed, concurrency, fail_fast, backend, stop } = playing;
+        let RunOptions { tags, seed, concurrency, fail_fast, backend, stop } = options;
         let mut selected = self.selected(tags.as_ref());
         let results = Rc::new(RefCell::new(Vec::new()));
         let sink = Rc::clone(&results);

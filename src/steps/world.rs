@@ -189,16 +189,16 @@ impl ClusterWorld {
 
     /// Performs an action on the running cluster.
     pub(super) async fn act(&mut self, text: &str, action: Action) -> Result<(), StepError> {
-        self.play(text, Step::Act(action)).await
+        self.run_step(text, Step::Act(action)).await
     }
 
     /// Checks an expectation in the running cluster.
     pub(super) async fn expect(&mut self, text: &str, expectation: Expectation) -> Result<(), StepError> {
-        self.play(text, Step::Expect(expectation)).await
+        self.run_step(text, Step::Expect(expectation)).await
     }
 
     /// Runs a step; installs the cluster before the first one.
-    pub(super) async fn play(&mut self, text: &str, step: Step) -> Result<(), StepError> {
+    pub(super) async fn run_step(&mut self, text: &str, step: Step) -> Result<(), StepError> {
         self.created &= !matches!(step, Step::Run(_));
         if let Some(collected) = &mut self.collected {
             let text = text.to_owned();
@@ -222,7 +222,7 @@ impl ClusterWorld {
             self.driver = Some(driver.map_err(|error| self.noted(error))?);
         }
         let outcome = match &self.driver {
-            Some(driver) => driver.play(text, step).await,
+            Some(driver) => driver.run(text, step).await,
             None => return Err(no_cluster()),
         };
         outcome.map_err(|error| self.noted(error))
@@ -258,7 +258,7 @@ impl ClusterWorld {
         self.refusals = refusals;
         match why {
             Some(why) => Err(why),
-            None => self.play(text, Step::Retry(Retry { within, steps })).await,
+            None => self.run_step(text, Step::Retry(Retry { within, steps })).await,
         }
     }
 

@@ -41,13 +41,13 @@ pub(super) fn adm(command: &AdmCommand) -> Result<Exit, String> {
     let gates = Gates::from_env(variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let said = match Command::read(&words, gates) {
         Err(said) => said,
-        Ok(command) => play(&connection, &command)?,
+        Ok(command) => execute(&connection, &command)?,
     };
     Ok(print_client_output(&said))
 }
 
-fn play(connection: &Connection, command: &Command) -> Result<CommandOutput, String> {
-    let played = block_on(async {
+fn execute(connection: &Connection, command: &Command) -> Result<CommandOutput, String> {
+    let outcome = block_on(async {
         let config = connection.config().await?;
         let client = Client::try_from(config.clone()).map_err(|error| plain(&error.to_string()))?;
         let cluster_version = get(&client, CLUSTER_VERSION).await?.map(Object::new);
@@ -62,7 +62,7 @@ fn play(connection: &Connection, command: &Command) -> Result<CommandOutput, Str
             CommandStep::Patch(patch) => send(&client, patch).await,
         })
     })?;
-    Ok(played.unwrap_or_else(|said: CommandOutput| said))
+    Ok(outcome.unwrap_or_else(|said: CommandOutput| said))
 }
 
 /// Parses the alerts in an answer of Prometheus.

@@ -2,7 +2,7 @@
 
 mod clusters;
 mod place;
-mod playing;
+mod run_options;
 mod status;
 
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(super) use self::clusters::{EnvtestArgs, Listening, ReplayArgs, ServeArgs, k
 #[cfg(feature = "live")]
 pub(super) use self::place::CleanArgs;
 pub(super) use self::place::{BackendKind, PlaceArgs};
-pub(super) use self::playing::{Format, JunitPer, Layout, Look, Reports, Selection};
+pub(super) use self::run_options::{Format, JunitPer, Layout, Look, Reports, Selection};
 pub(super) use self::status::StatusArgs;
 
 /// A wind tunnel for OpenShift updates: runs updates and rollbacks in a simulated cluster, in virtual time.

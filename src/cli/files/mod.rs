@@ -29,9 +29,9 @@ pub(super) fn read_all(paths: &[PathBuf], extension: &str) -> Result<Vec<Source>
 ///
 /// # Errors
 /// As [`read_all`].
-pub(super) fn read_played(paths: &[PathBuf]) -> Result<Vec<Source>, String> {
+pub(super) fn read_sources(paths: &[PathBuf]) -> Result<Vec<Source>, String> {
     read_found(paths, "*.yaml or *.feature", |path| {
-        let fitting = PLAYED_BY.iter().filter(|(kind, _)| path.is_dir() || has_extension(path, kind));
+        let fitting = RUN_BY.iter().filter(|(kind, _)| path.is_dir() || has_extension(path, kind));
         let found: Vec<Vec<PathBuf>> = fitting.map(|(kind, _)| find(path, kind)).collect::<Result<_, _>>()?;
         fs::metadata(path).map_err(|error| unreadable(path, &error))?;
         Ok(found.concat())
@@ -140,7 +140,7 @@ pub(super) fn text_beside(file: &str, name: &str) -> Result<String, String> {
 }
 
 /// The extensions of files, with the command that runs them.
-const PLAYED_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
+const RUN_BY: &[(&str, &str)] = &[("yaml", "run"), ("feature", "test")];
 
 /// Returns the files of a path. Does not follow links to folders, which may form cycles.
 fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
@@ -148,7 +148,7 @@ fn find(path: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     if !path.is_dir() {
         // A file that the user names is accepted with any extension.
         fs::metadata(path).map_err(failed)?;
-        let other = PLAYED_BY.iter().find(|(kind, _)| *kind != extension && has_extension(path, kind));
+        let other = RUN_BY.iter().find(|(kind, _)| *kind != extension && has_extension(path, kind));
         if let Some((_, command)) = other {
             return Err(format!("{}: run this file with `windtunnel {command}`", path.display()));
         }

@@ -14,14 +14,14 @@ use crate::report::html::{self, Scenario};
 pub(in crate::cli) fn write<'a>(
     path: Option<&Path>,
     command: &str,
-    played: impl Iterator<Item = (&'a ScenarioResult, Option<&'a Record>)>,
+    results: impl Iterator<Item = (&'a ScenarioResult, Option<&'a Record>)>,
     options: &[String],
 ) -> Result<(), String> {
     let Some(path) = path else { return Ok(()) };
-    let played: Vec<_> =
-        played.map(|(result, record)| (result, record, rerun_command(command, result, options))).collect();
+    let results: Vec<_> =
+        results.map(|(result, record)| (result, record, rerun_command(command, result, options))).collect();
     let scenarios: Vec<Scenario<'_>> =
-        played.iter().map(|(result, record, again)| Scenario { result, record: *record, again }).collect();
+        results.iter().map(|(result, record, again)| Scenario { result, record: *record, again }).collect();
     let page = html::render(command, &scenarios).map_err(|error| error.to_string())?;
     files::write(path, &page)
 }

@@ -50,7 +50,7 @@ impl Detail {
     }
 }
 
-struct Played {
+struct FinishedRun {
     result: ScenarioResult,
     /// The record, if it is needed later: the records of a whole suite take a lot of memory.
     record: Option<Record>,
@@ -63,7 +63,7 @@ struct Played {
     wall: Duration,
 }
 
-impl Played {
+impl FinishedRun {
     /// Returns the result of a scenario that did not run to completion.
     fn without_record(result: ScenarioResult, wall: Duration) -> Self {
         let (hash, story) = (String::new(), String::new());
@@ -140,27 +140,27 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
     let at_a_time = place.runs_at_a_time();
     let detail = Detail::of(args, plans.len());
     let progress = Progress::of(plans.len());
-    let (played, wall) = timed(|| {
+    let (finished, wall) = timed(|| {
         side_by_side(&plans, at_a_time, |plan| {
-            let played = play_unless(&failed, &interrupt, &place, plan, args, detail);
+            let finished = run_unless_failed(&failed, &interrupt, &place, plan, args, detail);
             progress.done(&plan.name);
-            played
+            finished
         })
     });
     progress.end();
     drop(place);
     let for_people = args.reports.format == Format::Text;
     if for_people {
-        plans.iter().zip(&played).for_each(|(plan, played)| print(plan, played, args, detail));
+        plans.iter().zip(&finished).for_each(|(plan, finished)| print(plan, finished, args, detail));
     }
-    let kept = played.iter().flat_map(|played| &played.snapshots);
-    let told: Vec<_> = played.iter().map(|played| (&played.result, played.record.as_ref())).collect();
+    let kept = finished.iter().flat_map(|finished| &finished.snapshots);
+    let told: Vec<_> = finished.iter().map(|finished| (&finished.result, finished.record.as_ref())).collect();
     // A failure to write a file must not hide the result of the run.
     let mut unwritten = files::write_records(args.record.as_deref(), &told);
     unwritten.extend(snapshots::write(kept).err());
     let options = html::payload_options(&args.payload);
     unwritten.extend(outputs::write(&args.reports, "windtunnel run", "scenarios", &told, &options).err());
-    let results: Vec<ScenarioResult> = played.into_iter().map(|played| played.result).collect();
+    let results: Vec<ScenarioResult> = finished.into_iter().map(|finished| finished.result).collect();
     if for_people {
         if plans.len() > 1 {
             print_output(&summary::recap(&results, "windtunnel run"));
@@ -175,14 +175,14 @@ fn once(args: &RunArgs) -> Result<Exit, String> {
 }
 
 /// Runs a scenario, unless no further one may start; reruns a failed one with other seeds.
-fn play_unless(
+fn run_unless_failed(
     failed: &AtomicBool,
     interrupt: &Interrupt,
     place: &Place,
     plan: &Plan,
     args: &RunArgs,
     detail: Detail,
-) -> Played {
+) -> FinishedRun {
     let why = match args.selection.fail_fast && failed.load(Ordering::Relaxed) {
         _ if interrupt.is_interrupted() => Some(INTERRUPTED),
         true => Some(FAILED_FAST),
@@ -191,16 +191,17 @@ fn play_unless(
     if let Some(why) = why {
         let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, why);
         let result = result.of_scenario(None, &plan.tags, &written(plan));
-        return Played::without_record(result, Duration::ZERO);
+        return FinishedRun::without_record(result, Duration::ZERO);
     }
-    let mut played = play(place, plan, args, args.seed, detail);
-    if played.result.failed() {
+    let mut finished = run_once(place, plan, args, args.seed, detail);
+    if finished.result.failed() {
         let seeds = (1..=args.selection.retry).map(|more| args.seed.wrapping_add(more));
         let mut seeds = seeds.take_while(|_| !interrupt.is_interrupted());
-        played.result.passed_with = seeds.find(|seed| play(place, plan, args, *seed, detail).result.passed());
+        finished.result.passed_with =
+            seeds.find(|seed| run_once(place, plan, args, *seed, detail).result.passed());
     }
-    failed.fetch_or(played.result.failed(), Ordering::Relaxed);
-    played
+    failed.fetch_or(finished.result.failed(), Ordering::Relaxed);
+    finished
 }
 
 /// Returns the steps of a plan for reports.
@@ -217,20 +218,20 @@ fn written(plan: &Plan) -> Vec<Written> {
 /// The reason of a scenario that did not start.
 pub(super) const FAILED_FAST: &str = "another scenario failed, and --fail-fast was given";
 
-fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -> Played {
+fn run_once(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -> FinishedRun {
     let (outcome, wall) = timed(|| engine::run_plan_on(place.backend(), plan, seed));
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(SessionError::Unsupported(why)) => {
             let result = ScenarioResult::skipped(&plan.name, &plan.file, &plan.ids, args.seed, &why);
-            return Played::without_record(result, wall);
+            return FinishedRun::without_record(result, wall);
         }
         Err(error) => {
-            let result = ScenarioResult::unplayed(&plan.name, &plan.file, &plan.ids, seed);
+            let result = ScenarioResult::not_started(&plan.name, &plan.file, &plan.ids, seed);
             let mut result = result.of_scenario(None, &plan.tags, &written(plan));
             result.failure = Some(format!("the cluster could not be installed: {error}"));
             result.failed_at = error.place();
-            return Played::without_record(result, wall);
+            return FinishedRun::without_record(result, wall);
         }
     };
     let result = ScenarioResult::from_record(&outcome.record, &plan.file);
@@ -260,7 +261,7 @@ fn play(place: &Place, plan: &Plan, args: &RunArgs, seed: u64, detail: Detail) -
     let (hash, is_kept) = (record.hash(), args.record.is_some() || args.reports.are_of_records());
     let is_printed = detail == Detail::Timeline && args.reports.format == Format::Text;
     let story = if is_printed { story(&record, args.layout.width()) } else { String::new() };
-    Played { result, record: is_kept.then_some(record), hash, story, snapshots, wall }
+    FinishedRun { result, record: is_kept.then_some(record), hash, story, snapshots, wall }
 }
 
 /// Returns the first line in which two records differ.
@@ -276,22 +277,22 @@ fn first_difference(one: &Record, other: &Record) -> Option<String> {
     })
 }
 
-fn print(plan: &Plan, played: &Played, args: &RunArgs, detail: Detail) {
+fn print(plan: &Plan, finished: &FinishedRun, args: &RunArgs, detail: Detail) {
     if detail == Detail::Line {
         /// This many characters of a hash distinguish records.
         const DIGITS: usize = 12;
-        let line = summary::line(&played.result);
-        let record = played.hash.get(..DIGITS).map(|start| format!("  record {start}")).unwrap_or_default();
+        let line = summary::line(&finished.result);
+        let record = finished.hash.get(..DIGITS).map(|start| format!("  record {start}")).unwrap_or_default();
         return print_output(&format!("{}{record}\n", line.trim_end()));
     }
     if detail == Detail::Timeline {
         print_output(&format!("{}: {}\n\n", plan.file, plan.name));
-        print_output(&played.story);
+        print_output(&finished.story);
     }
-    print_output(&summary::scenario(&played.result));
-    if !played.hash.is_empty() {
-        let millis = played.wall.as_secs_f64() * 1000.0;
-        print_output(&format!("      seed {}, record {}, {millis:.0} ms\n", args.seed, played.hash));
+    print_output(&summary::scenario(&finished.result));
+    if !finished.hash.is_empty() {
+        let millis = finished.wall.as_secs_f64() * 1000.0;
+        print_output(&format!("      seed {}, record {}, {millis:.0} ms\n", args.seed, finished.hash));
     }
     print_output("\n");
 }

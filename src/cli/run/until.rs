@@ -38,7 +38,7 @@ pub(in crate::cli) fn run_until(args: &RunArgs, plans: &[Plan]) -> Result<Exit, 
     });
     let mut session = session.map_err(|error| format!("the cluster could not be installed: {error}"))?;
     session.halt_after(span);
-    let failure = engine::play_in(&mut session, plan);
+    let failure = engine::run_in_session(&mut session, plan);
     if failure.is_none() {
         // The timeline may end before.
         let _ = session.advance(span);

@@ -3,7 +3,7 @@
 pub(super) mod controllers;
 mod dumped;
 mod kubeconfig;
-pub(super) mod replayed;
+pub(super) mod replay;
 mod simulated;
 mod still;
 

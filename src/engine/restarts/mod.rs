@@ -13,7 +13,7 @@ use windtunnel_core::{Object, View, condition};
 
 use super::error::SessionError;
 use super::faults::crashes::{Crash, CrashMoment};
-use super::play::{Failure, play_in};
+use super::run::{Failure, run_in_session};
 use super::session::Session;
 use crate::plan::Plan;
 use crate::record::Event;
@@ -46,7 +46,7 @@ pub struct Baseline {
 /// # Errors
 /// The cluster could not be set up.
 pub fn run_baseline(plan: &Plan, seed: u64) -> Result<Baseline, SessionError> {
-    let (session, failure) = play(plan, seed, None)?;
+    let (session, failure) = run_with_restart(plan, seed, None)?;
     let simulation = &session.simulation;
     let processes: BTreeSet<&str> = simulation.schedule.names().map(|(_, name)| name).collect();
     let mut writes: BTreeMap<&str, u32> = BTreeMap::new();
@@ -76,7 +76,7 @@ impl Baseline {
         seed: u64,
         restart: &Restart,
     ) -> Result<Option<String>, SessionError> {
-        let (session, failure) = play(plan, seed, Some(restart))?;
+        let (session, failure) = run_with_restart(plan, seed, Some(restart))?;
         let end = failure.map_or_else(|| Ok(comparable_state(&session.simulation.view)), Err);
         Ok(match (&self.end, &end) {
             (Ok(one), Ok(other)) => first_difference(one, other),
@@ -87,7 +87,7 @@ impl Baseline {
     }
 }
 
-fn play(
+fn run_with_restart(
     plan: &Plan,
     seed: u64,
     restart: Option<&Restart>,
@@ -99,7 +99,7 @@ fn play(
         moment: CrashMoment::After,
         hits: Hits::new(restart.write, Some(1)),
     }));
-    let failure = play_in(&mut session, plan);
+    let failure = run_in_session(&mut session, plan);
     Ok((session, failure))
 }
 

@@ -126,12 +126,12 @@ async fn upgrade(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError>
     let line = shlex::try_join(words.iter().map(String::as_str))
         .map_err(|error| StepError::Words(error.to_string()))?;
     let command = world.command_line(&line)?;
-    world.play(&step.value, plan::Step::Run(Run { command, checks: vec![CommandCheck::Code(0)] })).await
+    world.run_step(&step.value, plan::Step::Run(Run { command, checks: vec![CommandCheck::Code(0)] })).await
 }
 
 async fn run(world: &mut ClusterWorld, step: &Step, line: &str) -> Result<(), StepError> {
     let command = world.command_line(line)?;
-    world.play(&step.value, plan::Step::Run(Run { command, checks: Vec::new() })).await
+    world.run_step(&step.value, plan::Step::Run(Run { command, checks: Vec::new() })).await
 }
 
 /// The last command succeeded or failed.
@@ -201,7 +201,7 @@ async fn output_matches(world: &mut ClusterWorld, pattern: String, step: &Step) 
 async fn store(world: &mut ClusterWorld, what: String, name: String, step: &Step) -> Result<(), StepError> {
     let what =
         if what.starts_with('@') { Kept::Output } else { Kept::Field(cluster_version(), VERSION.to_owned()) };
-    world.play(&step.value, plan::Step::Keep(Keep { name, what })).await
+    world.run_step(&step.value, plan::Step::Keep(Keep { name, what })).await
 }
 
 /// A condition of a ClusterOperator.
@@ -255,7 +255,7 @@ async fn operator_version(world: &mut ClusterWorld, operator: String, step: &Ste
     );
     let expect = plan::Step::Expect(Expectation { what, when: ExpectedTime::Now });
     let steps = vec![planned(plan::Step::Keep(keep)), planned(expect)];
-    world.play(&step.value, plan::Step::Retry(Retry { within: SignedDuration::ZERO, steps })).await
+    world.run_step(&step.value, plan::Step::Retry(Retry { within: SignedDuration::ZERO, steps })).await
 }
 
 /// A pod in the project with the labels of the table becomes ready within 15 minutes.

@@ -153,7 +153,7 @@ async fn pods_become(
         checks: vec![CommandCheck::Code(0), CommandCheck::Prints(pattern)],
     };
     let steps = vec![PlannedStep { line: 0, column: 0, text: "pods".to_owned(), step: plan::Step::Run(run) }];
-    world.play(&step.value, plan::Step::Retry(Retry { within: PODS_WAIT, steps })).await
+    world.run_step(&step.value, plan::Step::Retry(Retry { within: PODS_WAIT, steps })).await
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ const REACHES: SignedDuration = SignedDuration::from_hours(3);
 async fn run(world: &mut ClusterWorld, line: String, step: &Step) -> Result<(), StepError> {
     let command = world.command_line(&line)?;
     let checks = if world.is_refused_next() { Vec::new() } else { vec![CommandCheck::Code(0)] };
-    world.play(&step.value, plan::Step::Run(Run { command, checks })).await
+    world.run_step(&step.value, plan::Step::Run(Run { command, checks })).await
 }
 
 /// Requests an update to a release, without the checks of the client (`by force`: also without those of the
@@ -80,7 +80,7 @@ async fn update_image(
 async fn roll_back(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let command = world.command_line("OC_ENABLE_CMD_UPGRADE_ROLLBACK=true oc adm upgrade rollback")?;
     let checks = vec![CommandCheck::Code(0)];
-    world.play(&step.value, plan::Step::Run(Run { command, checks })).await
+    world.run_step(&step.value, plan::Step::Run(Run { command, checks })).await
 }
 
 /// Lets time pass until this share of operators is updated, by the `Completion` of `oc adm upgrade status`;
@@ -142,7 +142,7 @@ async fn apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
 #[when(regex = r"^I try to apply this object:$")]
 async fn try_to_apply(world: &mut ClusterWorld, step: &Step) -> Result<(), StepError> {
     let action = Action::Apply(docstring_object(step.docstring.as_ref())?);
-    world.play(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
+    world.run_step(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
 }
 
 /// Deletes an object and its dependents (`with cascade foreground`: dependents first; `with cascade orphan`:
@@ -172,7 +172,7 @@ async fn delete(
 #[when(regex = r"^I try to delete (\S+/\S+)$")]
 async fn try_to_delete(world: &mut ClusterWorld, name: String, step: &Step) -> Result<(), StepError> {
     let action = Action::Delete { object: one_object(&name)?, cascade: None };
-    world.play(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
+    world.run_step(&step.value, plan::Step::Try(Attempt { action, refused: Vec::new() })).await
 }
 
 /// Pauses or unpauses a MachineConfigPool.
@@ -257,7 +257,7 @@ async fn keep(
     step: &Step,
 ) -> Result<(), StepError> {
     let what = if of.is_empty() { Kept::Output } else { Kept::Field(object(&of)?, path) };
-    world.play(&step.value, plan::Step::Keep(Keep { name, what })).await
+    world.run_step(&step.value, plan::Step::Keep(Keep { name, what })).await
 }
 
 /// Lets virtual time pass.
@@ -268,5 +268,5 @@ async fn keep(
 /// ```
 #[when(regex = r"^(\d+ (?:second|minute|hour|day)s?) pass(?:es)?$")]
 async fn time_passes(world: &mut ClusterWorld, span: String, step: &Step) -> Result<(), StepError> {
-    world.play(&step.value, plan::Step::Advance(duration(&span)?)).await
+    world.run_step(&step.value, plan::Step::Advance(duration(&span)?)).await
 }

@@ -248,7 +248,7 @@ fn updated(open: fn(u32, u64, Arc<dyn Clock>) -> InProcess) -> String {
     let door =
         |minor, clock: Arc<VirtualClock>| Box::new(open(minor, 1, clock)) as Box<dyn ClusterConnection>;
     let mut session = Session::start_with_connection(&plan.cluster, 1, EPOCH, door).unwrap();
-    assert!(engine::play_in(&mut session, &plan).is_none());
+    assert!(engine::run_in_session(&mut session, &plan).is_none());
     session.into_record().hash()
 }
 

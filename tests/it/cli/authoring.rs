@@ -93,14 +93,14 @@ fn parts_of_a_suite_are_all_of_it_together() {
     for (file, text) in &texts {
         environment.write(file, text);
     }
-    let played = |shard: &str| {
+    let selected = |shard: &str| {
         let run = environment.run(&["run", "s", "--quiet", "--shard", shard]);
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         let names = run.stdout.lines().filter_map(|line| line.strip_prefix("PASS  "));
         names.map(|line| line[..1].to_owned()).collect::<String>()
     };
-    assert_eq!(["1/2", "2/2", "4/4"].map(played), ["ac", "b", ""]);
-    assert_eq!(["0+1/2", "1+1/2"].map(played), ["ac", "b"]);
+    assert_eq!(["1/2", "2/2", "4/4"].map(selected), ["ac", "b", ""]);
+    assert_eq!(["0+1/2", "1+1/2"].map(selected), ["ac", "b"]);
     let wrong = environment.run(&["run", "s", "--shard", "3/2"]);
     assert!(
         wrong.stderr.contains("expected a part of all, such as 2/3, or 0+1/3 for the first"),
@@ -128,7 +128,7 @@ fn with_fail_fast_what_was_not_begun_is_skipped() {
 /// The scenarios run long enough to be interrupted.
 #[cfg(target_os = "linux")]
 #[test]
-fn who_interrupts_a_run_gets_whole_reports_of_what_was_played() {
+fn an_interrupted_run_writes_complete_reports() {
     for (command, ending, code) in [("run", "-INT", 130), ("run", "-TERM", 143), ("test", "-INT", 130)] {
         let environment = TestEnvironment::new();
         for number in 0..200 {

@@ -76,7 +76,7 @@ fn the_update_service_is_told_of_releases_that_exist() {
 }
 
 #[test]
-fn features_are_played_and_a_failure_tells_where_why_and_what_was_awaited() {
+fn a_failure_names_the_place_the_reason_and_the_expectation() {
     let environment =
         TestEnvironment::with(&[("f/hopes.feature", &HOPES.replace("    And 5 hours pass\n", ""))]);
     insta::assert_snapshot!(environment.run(&["test", "--junit", "j.xml", "f"]), @r#"
@@ -187,7 +187,7 @@ fn steps_that_nobody_knows_are_told_with_the_nearest() {
 }
 
 #[test]
-fn steps_that_cannot_be_played_are_told_before_anything_runs() {
+fn steps_that_cannot_run_are_reported_before_anything_runs() {
     let text =
         "    Given a 4.99.3 cluster\n    When I delete Gadgets/a\n    Then within 5 apples Pod/a/b exists\n";
     insta::assert_snapshot!(steps(text), @r"

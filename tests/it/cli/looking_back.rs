@@ -3,7 +3,7 @@
 use super::environment::check;
 
 /// Runs these steps in an idle cluster after a ConfigMap was created, changed and deleted.
-fn played(steps: &str) -> String {
+fn timeline(steps: &str) -> String {
     let made = |text: &str| {
         format!(
             "- apply: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, namespace: default}}, data: {{x: {text}}}}}\n"
@@ -19,13 +19,13 @@ fn played(steps: &str) -> String {
 }
 
 fn passes(steps: &str) {
-    let told = played(steps);
-    assert!(told.starts_with("exit 0"), "{told}");
+    let printed = timeline(steps);
+    assert!(printed.starts_with("exit 0"), "{printed}");
 }
 
 fn fails(steps: &str, why: &str) {
-    let told = played(steps);
-    assert!(told.starts_with("exit 1") && told.contains(why), "{told}");
+    let printed = timeline(steps);
+    assert!(printed.starts_with("exit 1") && printed.contains(why), "{printed}");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn never_and_exactly_are_rejected_where_they_have_no_meaning() {
         ("object: Node/worker-0, exactly: true", "`exactly` cannot stand beside `object`"),
     ];
     for (keys, why) in odd {
-        let told = played(&format!("- expect: {{{keys}}}\n"));
-        assert!(told.starts_with("exit 2") && told.contains(why), "{keys}: {told}");
+        let printed = timeline(&format!("- expect: {{{keys}}}\n"));
+        assert!(printed.starts_with("exit 2") && printed.contains(why), "{keys}: {printed}");
     }
 }

@@ -14,14 +14,14 @@ fn record_of_calm() -> String {
 fn a_record_is_reported_as_the_run_was() {
     for (scenario, code) in [(STALLED, 0), (WRONG, 1)] {
         let environment = TestEnvironment::with(&[("s.yaml", scenario)]);
-        let played = environment.run(&["run", "--record", "out/s.jsonl", "s.yaml"]);
+        let run = environment.run(&["run", "--record", "out/s.jsonl", "s.yaml"]);
         let reported = environment.run(&["report", "out/s.jsonl"]);
-        assert_eq!((played.code, reported.code), (Some(code), Some(code)), "{played}{reported}");
+        assert_eq!((run.code, reported.code), (Some(code), Some(code)), "{run}{reported}");
         let (story, _) = reported.stdout.split_once("\n\n").unwrap();
         assert!(story.contains("cluster installed") && story.lines().count() > 4, "{story}");
-        assert!(played.stdout.contains(&format!("\n\n{story}\n\n")), "{played}\n{reported}");
+        assert!(run.stdout.contains(&format!("\n\n{story}\n\n")), "{run}\n{reported}");
         let result = if code == 0 { "PASS  nobody has this digest" } else { "FAIL  a wrong hope" };
-        assert!(reported.stdout.contains(result) && played.stdout.contains(result), "{reported}");
+        assert!(reported.stdout.contains(result) && run.stdout.contains(result), "{reported}");
     }
 }
 

@@ -235,8 +235,8 @@ fn pre_and_post_upgrade_scenarios_run_independently() {
             settled("4.20.3")
         )
     );
-    let played = environment.run(&["run", "twins", "--quiet"]).to_string();
-    assert!(played.contains("4 scenarios: 4 passed, 0 failed"), "{played}");
+    let output = environment.run(&["run", "twins", "--quiet"]).to_string();
+    assert!(output.contains("4 scenarios: 4 passed, 0 failed"), "{output}");
     let none = environment.run(&["twins", "calm.yaml"]).to_string();
     assert!(none.contains("calm.yaml:1:1: nothing here updates the cluster"), "{none}");
 }

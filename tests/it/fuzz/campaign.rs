@@ -48,22 +48,22 @@ pub(super) fn campaign(name: &str, seeds: u64, case: impl Fn(u64) -> Result<(), 
     assert!(CAMPAIGNS.contains(&name), "{name} is not among the campaigns that share the time");
     let began = now();
     if let Some(seed) = environment(SEED) {
-        return play(name, seed, &case);
+        return run_case(name, seed, &case);
     }
-    let mut played = 0;
-    while played < seeds {
-        play(name, played, &case);
-        played += 1;
+    let mut cases = 0;
+    while cases < seeds {
+        run_case(name, cases, &case);
+        cases += 1;
     }
     let Some(seconds) = environment(SECONDS) else { return };
     let share = share(seconds);
     while now() - began < share {
-        play(name, RandomState::new().build_hasher().finish(), &case);
-        played += 1;
+        run_case(name, RandomState::new().build_hasher().finish(), &case);
+        cases += 1;
     }
-    #[expect(clippy::print_stdout, reason = "how much was played is what the minute in `.ci/run` tells")]
+    #[expect(clippy::print_stdout, reason = "`.ci/run` reports how many cases ran")]
     {
-        println!("fuzz: {played} cases of {name} in {} s", (now() - began).as_secs());
+        println!("fuzz: {cases} cases of {name} in {} s", (now() - began).as_secs());
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) fn property<S: Strategy>(
     runner.run(values, holds).map_err(|error| error.to_string())
 }
 
-fn play(name: &str, seed: u64, case: &impl Fn(u64) -> Result<(), String>) {
+fn run_case(name: &str, seed: u64, case: &impl Fn(u64) -> Result<(), String>) {
     let outcome = {
         let _watch = watch(name, seed);
         catch_unwind(AssertUnwindSafe(|| case(seed)))

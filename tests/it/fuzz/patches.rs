@@ -124,7 +124,7 @@ fn operations(dice: &mut Dice, object: &Value) -> Value {
 
 #[test]
 fn patches_of_all_kinds_are_answered() {
-    let (good, played) = (Cell::new(0), Cell::new(0));
+    let (good, cases) = (Cell::new(0), Cell::new(0));
     campaign("patches::patches_of_all_kinds_are_answered", 20, |seed| {
         let mut dice = Dice::new("patches", seed);
         let mut server = server(dice.minor());
@@ -156,9 +156,9 @@ fn patches_of_all_kinds_are_answered() {
             found += u32::from(answer.is_good());
         }
         good.set(good.get() + found);
-        played.set(played.get() + 1);
+        cases.set(cases.get() + 1);
         Ok(())
     });
     // A campaign whose patches are all rejected would prove nothing.
-    assert!(good.get() > 5 * played.get(), "{} good ones in {} cases", good.get(), played.get());
+    assert!(good.get() > 5 * cases.get(), "{} good ones in {} cases", good.get(), cases.get());
 }

@@ -14,7 +14,7 @@ use clusters::{Cluster, cluster};
 use transcripts::{Transcript, read};
 
 /// The output of a command in a cluster, and the patch that it sends.
-fn play(words: &[String], cluster: &Cluster) -> (CommandOutput, Option<String>) {
+fn execute(words: &[String], cluster: &Cluster) -> (CommandOutput, Option<String>) {
     let command = match Command::read(words, cluster.gates) {
         Ok(command) => command,
         Err(said) => return (said, None),
@@ -38,7 +38,7 @@ fn play(words: &[String], cluster: &Cluster) -> (CommandOutput, Option<String>) 
 
 /// The difference between a transcript and our output in its cluster.
 fn difference(transcript: &Transcript, cluster: &Cluster) -> Option<String> {
-    let (said, patch) = play(&transcript.words, cluster);
+    let (said, patch) = execute(&transcript.words, cluster);
     let ours = if transcript.is_excerpt {
         let from = said.stdout.find("Updates to").unwrap_or_default();
         CommandOutput { stdout: clusters::short_images(&said.stdout[from..]), ..said }
@@ -87,7 +87,7 @@ fn every_command_reports_a_missing_cluster_version() {
 fn a_rollback_to_an_unsuitable_previous_version_is_rejected() {
     let check = |change: &str, expected: &str| {
         let cluster = clusters::changed("t6", change);
-        let (said, patch) = play(&["rollback".to_owned()], &cluster);
+        let (said, patch) = execute(&["rollback".to_owned()], &cluster);
         assert_eq!((said.stderr, patch), (format!("error: {expected}\n"), None), "{change}");
     };
     check(
@@ -115,7 +115,7 @@ fn a_rollback_to_an_unsuitable_previous_version_is_rejected() {
 #[test]
 fn a_rollback_patch_leaves_out_accepted_risks() {
     let cluster = clusters::changed("t6", "{spec: {desiredUpdate: {acceptRisks: [{name: A}]}}}");
-    let (_, patch) = play(&["rollback".to_owned()], &cluster);
+    let (_, patch) = execute(&["rollback".to_owned()], &cluster);
     let body = format!(
         "{{\"spec\":{{\"desiredUpdate\": {{\"architecture\":\"\",\"version\":\"4.16.4\",\"image\":\"{}\",\"force\":false}}}}}}",
         clusters::image("04")

@@ -2,7 +2,7 @@
 
 use windtunnel::record::Record;
 
-use super::{failure_of, plan, play};
+use super::{failure_of, plan, run};
 
 #[test]
 fn a_rejected_command_fails_its_step_unless_that_is_expected() {
@@ -31,7 +31,7 @@ fn a_rejected_command_fails_its_step_unless_that_is_expected() {
 #[test]
 fn the_output_of_a_command_is_in_the_record_and_the_timeline() {
     let text = "name: n\ncluster: {version: 4.20.1}\ntimeline:\n- run: oc adm upgrade --clear\n";
-    let record = play(&plan("n.yaml", text), 1).0.record;
+    let record = run(&plan("n.yaml", text), 1).0.record;
     let lines = record.to_lines();
     assert!(
         lines.contains(r#""command":"oc adm upgrade --clear","code":0,"stdout":"info: No update in progress\n","stderr":"""#),

@@ -3,11 +3,11 @@
 use windtunnel::record::{Event, Record, WriteEvent};
 use windtunnel_core::resources::{MACHINE_CONFIGS, PODS};
 
-use super::{plan, play};
+use super::{plan, run};
 
 /// Runs a scenario, given without its name. Returns its record.
 fn passing(text: &str) -> Record {
-    let (outcome, failure) = play(&plan("n.yaml", &format!("name: n\n{text}")), 1);
+    let (outcome, failure) = run(&plan("n.yaml", &format!("name: n\n{text}")), 1);
     assert_eq!(failure, "", "\n{text}");
     outcome.record
 }
@@ -170,7 +170,7 @@ timeline:
         machineconfiguration.openshift.io/lastAppliedDrain: uncordon-nothing
 - advance: 10m
 ";
-    let failure = play(&plan("n.yaml", text), 1).1;
+    let failure = run(&plan("n.yaml", text), 1).1;
     let expected = "invariant `node-order` is broken by Node/worker-0 at ";
     assert!(failure.starts_with("n.yaml:15:3: advance 10m: ") && failure.contains(expected), "{failure}");
     assert!(

@@ -59,7 +59,7 @@ fn redacted(failure: &str) -> String {
 }
 
 /// Runs a plan with a seed. Returns a failure as `file:line:column: step: why`.
-fn play(plan: &Plan, seed: u64) -> (Outcome, String) {
+fn run(plan: &Plan, seed: u64) -> (Outcome, String) {
     let outcome = engine::run_plan(plan, seed).unwrap_or_else(|error| panic!("{}: {error}", plan.file));
     let failure = outcome.failure.as_ref().map_or_else(String::new, |failure| {
         format!("{}:{}:{}: {}: {}", plan.file, failure.line, failure.column, failure.step, failure.error)
@@ -77,7 +77,7 @@ fn the_canary_of_the_scenarios_fails_where_it_hopes() {
         .filter(|plan| plan.tags.iter().any(|tag| tag == CANARY))
         .collect();
     let [canary] = canaries.as_slice() else { panic!("{} canaries", canaries.len()) };
-    let (_, failure) = play(canary, 1);
+    let (_, failure) = run(canary, 1);
     assert!(
         failure.contains("expect insight ClusterVersion/version Updating=True within 10m: seen: "),
         "{failure}"
@@ -93,7 +93,7 @@ fn every_whole_scenario_of_the_documents_passes() {
         let scenarios: Vec<&str> = blocks.filter(|block| block.starts_with("name:")).collect();
         assert!(!scenarios.is_empty(), "no scenario in {document}");
         for scenario in scenarios {
-            assert_eq!(play(&plan(document, scenario), 1).1, "", "\n{scenario}");
+            assert_eq!(run(&plan(document, scenario), 1).1, "", "\n{scenario}");
         }
     }
 }
@@ -116,7 +116,7 @@ timeline:
 - advance: 1m
 "
         );
-        play(&plan("n.yaml", &text), 1).1
+        run(&plan("n.yaml", &text), 1).1
     };
     let broken = failure("invariants: true");
     let told = "invariant `node-order` is broken by Node/worker-0 at 0:";
@@ -133,7 +133,7 @@ fn failure_of(timeline: &str) -> String {
     let text = format!(
         "name: n\ncluster: {{version: 4.20.1}}\nreleases: {{4.20.8: {{pull: hangs}}}}\ntimeline:\n{timeline}\n"
     );
-    play(&plan("n.yaml", &text), 1).1
+    run(&plan("n.yaml", &text), 1).1
 }
 
 #[test]
@@ -156,7 +156,7 @@ cluster: {version: 4.20.1}
 timeline:
 - delete: CustomResourceDefinition/clusteroperators.config.openshift.io
 - expect: {object: ClusterOperator/etcd, absent: true}";
-    let (outcome, failure) = play(&plan("n.yaml", text), 1);
+    let (outcome, failure) = run(&plan("n.yaml", text), 1);
     assert_eq!(failure, "");
     let record = Record::parse(&outcome.record.to_lines()).unwrap();
     assert!(
@@ -191,7 +191,7 @@ timeline:
     - {kind: ServiceAccount, name: default, namespace: openshift-cluster-version}
 - expect: {object: ClusterVersion/version, condition: {type: Progressing, status: "True"}, within: 10m}
 "#;
-    let (outcome, failure) = play(&plan("n.yaml", text), 1);
+    let (outcome, failure) = run(&plan("n.yaml", text), 1);
     assert!(outcome.failure.is_none(), "{failure}");
 }
 
@@ -224,7 +224,7 @@ fn stalled_update(expectation: &str) -> Plan {
 
 #[test]
 fn a_scenario_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what_is_waited_for() {
-    let (_, failure) = play(
+    let (_, failure) = run(
         &stalled_update(
             "{object: ClusterVersion/version, condition: {type: Progressing, status: \"False\"}}",
         ),
@@ -233,7 +233,7 @@ fn a_scenario_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what
     assert_eq!(failure, "", "what is so must pass");
     let wrong =
         "{object: ClusterVersion/version, condition: {type: Progressing, status: \"True\"}, within: 10s}";
-    let (outcome, failure) = play(&stalled_update(wrong), 1);
+    let (outcome, failure) = run(&stalled_update(wrong), 1);
     insta::assert_snapshot!(redacted(&failure), @r#"
         canary.yaml:8:3: expect ClusterVersion/version Progressing=True within 10s: seen: Progressing=False "Cluster version is 4.20.1"
           pending: kubelet/master-0 waits for: pulling quay.io/openshift-release-dev/ocp-release@sha256:0000000000000000000000000000000000000000000000000000000000000000 for pods/openshift-cluster-version/version--xxxxx
@@ -243,10 +243,10 @@ fn a_scenario_that_expects_the_wrong_thing_fails_and_says_what_was_seen_and_what
 }
 
 #[test]
-fn steps_after_a_failed_one_are_not_played() {
+fn steps_after_a_failed_one_do_not_run() {
     let text =
         "name: n\ncluster: {version: 4.20.1}\ntimeline:\n- expect: {object: ConfigMap/a/b}\n- advance: 5h\n";
-    let (outcome, failure) = play(&plan("n.yaml", text), 1);
+    let (outcome, failure) = run(&plan("n.yaml", text), 1);
     assert!(failure.starts_with("n.yaml:4:3: expect ConfigMap/a/b"), "{failure}");
     assert!(outcome.virtual_time.as_secs() < 1);
 }
@@ -283,14 +283,14 @@ fn what_people_write_into_objects_does_not_stop_a_run() {
             "name: n\ncluster: {{version: 4.14.1}}\ntimeline:\n  - apply: {{{object}, {metadata}}}\n  - advance: 5m\n"
         );
         // This API server rejects what a real one would reject.
-        let failure = play(&plan("n.yaml", &text), 1).1;
+        let failure = run(&plan("n.yaml", &text), 1).1;
         assert!(failure.is_empty() || failure.contains("the API server refused to "), "{object}: {failure}");
     }
 }
 
 #[test]
 fn a_record_written_and_parsed_again_gives_the_same_timeline() {
-    let (outcome, _) = play(&stalled_update("{object: ConfigMap/default/none}"), 1);
+    let (outcome, _) = run(&stalled_update("{object: ConfigMap/default/none}"), 1);
     let lines = outcome.record.to_lines();
     let parsed = Record::parse(&lines).unwrap();
     let timeline = timeline::render(&outcome.record, 160);
@@ -305,7 +305,7 @@ mod features {
     use std::fs;
     use std::path::Path;
 
-    use windtunnel::steps::{FeatureFiles, Playing, ScenarioResult, Suite};
+    use windtunnel::steps::{FeatureFiles, RunOptions, ScenarioResult, Suite};
 
     use super::shipped::lacks;
     use super::{CANARY, NOWHERE, redacted, shipped};
@@ -317,13 +317,13 @@ mod features {
     }
 
     /// Runs features, each given by file name and text, with seed 1.
-    fn played(files: &[(String, String)]) -> Vec<ScenarioResult> {
+    fn run_all(files: &[(String, String)]) -> Vec<ScenarioResult> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let backend = std::sync::Arc::new(windtunnel::backends::in_process::InProcessBackend);
         let stop = std::sync::Arc::default();
-        let playing = Playing { tags: None, seed: 1, concurrency: cores, fail_fast: false, backend, stop };
-        runtime.block_on(read(files).run(playing))
+        let options = RunOptions { tags: None, seed: 1, concurrency: cores, fail_fast: false, backend, stop };
+        runtime.block_on(read(files).run(options))
     }
 
     fn text_beside(file: &str, name: &str) -> Result<String, String> {
@@ -345,7 +345,7 @@ mod features {
 
     #[test]
     fn every_shipped_feature_passes() {
-        let results = played(&shipped("features", "feature"));
+        let results = run_all(&shipped("features", "feature"));
         let (canaries, results): (Vec<_>, Vec<_>) =
             results.into_iter().partition(|result| result.tags.iter().any(|tag| tag == CANARY));
         assert!(
@@ -379,7 +379,7 @@ mod features {
             "Feature: canary\n  Scenario: an update that stalls\n    Given a 4.20.1 cluster\n    When I update to image \
              \"{NOWHERE}\" by force\n    And 30 seconds pass\n    Then {then}\n"
         );
-        let results = played(&[("canary.feature".to_owned(), text)]);
+        let results = run_all(&[("canary.feature".to_owned(), text)]);
         let [result] = results.as_slice() else { panic!("{results:?}") };
         result.failure.clone().unwrap_or_default()
     }

@@ -10,11 +10,11 @@ use windtunnel::record::{Event, INSTALLER, Record};
 use windtunnel::report::CANARY;
 
 use super::nodes::contradiction;
-use super::{plans, play, shipped};
+use super::{plans, run, shipped};
 
 /// Runs a scenario. Returns why it does not pass. A canary passes by failing.
 fn passes(plan: &Plan, seed: u64) -> Result<Outcome, String> {
-    let (outcome, failure) = play(plan, seed);
+    let (outcome, failure) = run(plan, seed);
     let is_canary = plan.tags.iter().any(|tag| tag == CANARY);
     match (is_canary, failure.is_empty()) {
         (true, true) => Err(format!("{}: a canary in which nobody notices anything", plan.file)),

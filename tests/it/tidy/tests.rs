@@ -56,9 +56,9 @@ fn a_forbidden_use_in_a_group_is_found_on_its_line() {
 fn a_forbidden_path_in_code_or_in_a_unit_test_is_found() {
     check(
         "src/record/fold.rs",
-        "fn f() -> windtunnel_core::clock::Time { g(crate::engine::play) }\nmod tests {\n    use windtunnel_openshift::oc;\n}\n",
+        "fn f() -> windtunnel_core::clock::Time { g(crate::engine::run) }\nmod tests {\n    use windtunnel_openshift::oc;\n}\n",
         &[
-            ":2: `record` may not use `engine::play`; it may use core",
+            ":2: `record` may not use `engine::run`; it may use core",
             ":4: `record` may not use `openshift::oc`; it may use core",
         ],
     );

@@ -46,10 +46,10 @@ fn candidate(cluster: &Cluster, client: Client, name: &'static str, leaders: &Ar
 
 /// A process that leads when it can, and is killed by aborting its task.
 fn start(cluster: &Cluster, name: &'static str, leaders: &Arc<Leaders>) -> JoinHandle<()> {
-    play(candidate(cluster, cluster.client.clone(), name, leaders))
+    spawn(candidate(cluster, cluster.client.clone(), name, leaders))
 }
 
-fn play(mut election: Election) -> JoinHandle<()> {
+fn spawn(mut election: Election) -> JoinHandle<()> {
     tokio::spawn(async move {
         election.wait_until_leading().await;
         election.renew_until_lost().await;
@@ -132,7 +132,7 @@ async fn a_leader_that_cannot_renew_gives_up_before_others_may_lead() {
 async fn without_an_api_server_the_leader_gives_up_in_time() {
     let (cluster, leaders) = (Cluster::new(false).await, Arc::new(Leaders::default()));
     let is_on = Arc::new(AtomicBool::new(true));
-    let first = play(candidate(&cluster, switched(&cluster, &is_on), "a", &leaders));
+    let first = spawn(candidate(&cluster, switched(&cluster, &is_on), "a", &leaders));
     pass(30).await;
     is_on.store(false, Ordering::Relaxed);
     pass(90).await;

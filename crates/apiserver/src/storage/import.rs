@@ -125,7 +125,7 @@ impl ApiServer {
     }
 
     /// Repeats a deletion from another server.
-    pub fn replay_deletion(&mut self, object: &Value, now: Time) {
+    pub fn delete_for_replay(&mut self, object: &Value, now: Time) {
         let Some(kind) = self.kind_of(object) else { return };
         let namespace = if kind.resource.namespaced { metadata::text(object, "namespace") } else { "" };
         let key = kind.key(namespace, metadata::text(object, "name"));

@@ -37,7 +37,7 @@ pub(in crate::cli) fn replay(args: &ReplayArgs) -> Result<Exit, String> {
     served(&args.listening, move || {
         let begun =
             Begun { shared, token: random_token(), authority: None, simulated: None, dumped: Some(files) };
-        Ok((begun, async move { play(&path, &record, until, &clock, &replayed).await }))
+        Ok((begun, async move { apply_entries(&path, &record, until, &clock, &replayed).await }))
     })
 }
 
@@ -52,7 +52,7 @@ fn kubernetes_minor(record: &Record) -> Option<u32> {
 }
 
 /// Repeats the events after the start, each at its time.
-async fn play(path: &Path, record: &Record, until: Time, clock: &ScaledClock, shared: &Shared) {
+async fn apply_entries(path: &Path, record: &Record, until: Time, clock: &ScaledClock, shared: &Shared) {
     let (mut writes, mut told) = (0, std::collections::BTreeSet::new());
     let later = |at: Time| at > record.header.epoch && at <= until;
     for entry in record.entries.iter().filter(|entry| later(entry.at)) {
@@ -69,7 +69,7 @@ async fn play(path: &Path, record: &Record, until: Time, clock: &ScaledClock, sh
                     }
                     (None, true) => {
                         let before = write.before.as_ref().map(Object::to_value).unwrap_or_default();
-                        shared.with(|server| server.replay_deletion(&before, now));
+                        shared.with(|server| server.delete_for_replay(&before, now));
                         Ok(())
                     }
                     _ => continue,

@@ -49,14 +49,14 @@ pub fn run_plan(plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
 /// As [`run_plan`].
 pub fn run_plan_on(backend: &dyn Backend, plan: &Plan, seed: u64) -> Result<Outcome, SessionError> {
     let mut session = Session::start_on(backend, &plan.cluster, &plan.name, &plan.ids, seed)?;
-    let failure = play_in(&mut session, plan);
+    let failure = run_in_session(&mut session, plan);
     let virtual_time = session.elapsed();
     let snapshots = session.take_snapshots();
     Ok(Outcome { record: session.into_record(), failure, snapshots, virtual_time })
 }
 
 /// Runs the timeline of a plan in a session whose cluster is ready, at most until the session's halt.
-pub fn play_in(session: &mut Session, plan: &Plan) -> Option<Failure> {
+pub fn run_in_session(session: &mut Session, plan: &Plan) -> Option<Failure> {
     let mut failure = None;
     for planned in &plan.timeline {
         session.begin_step(&planned.text);
